@@ -1,0 +1,64 @@
+"""The prompt value: what the model is sent, and the facts that prove it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message."""
+
+    role: Role
+    content: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedNeedle:
+    """Where a needle came to stand.
+
+    `start`, `end`: character span in the prompt text; the text there equals the needle. `tokens_before`: haystack
+    tokens that stand before it (other needles not counted). `tokens`: its own. `requested`, `depth`: percent.
+    """
+
+    name: str
+    start: int
+    end: int
+    tokens_before: int
+    tokens: int
+    requested: float
+    depth: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A built prompt.
+
+    `text` is the whole rendered request (template, system prompt, context, question); `ids` int32 [tokens] its
+    canonical tokens, a BOS included once. `context` is the character span of the document in `text`.
+    `slack`: tokens by which the prompt is shorter than its budget. `corpus_passes`: how much of the corpus was used,
+    1.0 = all of it once, 2.5 = text repeats. `text_sha256`, `filler_sha256`: of the text, and of the context without needles.
+    """
+
+    messages: tuple[Message, ...]
+    text: str = field(repr=False)
+    ids: NDArray[np.int32] = field(repr=False)
+    context: tuple[int, int]
+    context_tokens: int
+    placed: tuple[PlacedNeedle, ...]
+    slack: int
+    corpus_passes: float
+    text_sha256: str
+    filler_sha256: str
+    flags: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Length of the rendered prompt in tokens."""
+        return len(self.ids)

@@ -1,0 +1,54 @@
+"""What a tokenizer must do for us, and the value it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from haystack_fixtures.prompts.prompt import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Text with its tokens.
+
+    `ids`: int32 [tokens]. `starts`: int64 [tokens], the character offset at which each token's text begins
+    (not decreasing; several tokens of one character share an offset).
+    """
+
+    text: str
+    ids: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+
+class Tokenizer(Protocol):
+    """A tokenizer as the model under test uses it.
+
+    `fingerprint` identifies vocabulary, merges and chat template together (sha256). `bos` are the ids that stand
+    before every raw prompt; a chat template writes its own.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def bos(self) -> tuple[int, ...]: ...
+    @property
+    def has_chat_template(self) -> bool: ...
+
+    def encode(self, text: str) -> Encoded:
+        """Tokenise text; adds no special tokens, understands those written in the text as the model would."""
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids, special tokens left out."""
+        ...
+
+    def render_chat(self, messages: Sequence[Message]) -> str:
+        """The exact text that the model sees for these messages, up to where its answer begins."""
+        ...

@@ -1,0 +1,47 @@
+"""Records: everything about one trial, as it stands in the journal and in results.json."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+SCHEMA = 1
+
+OutcomeName = Literal[
+    "found", "partial", "wrong", "distractor", "refused", "empty", "censored", "invalid", "skipped", "error"
+]
+SCORED: tuple[OutcomeName, ...] = ("found", "partial", "wrong", "distractor", "refused", "empty")
+UNSCORED: tuple[OutcomeName, ...] = ("censored", "invalid", "skipped", "error")
+
+
+class Record(TypedDict):
+    """One trial. `score` is 0..1, or null whenever the outcome is one of `UNSCORED`.
+
+    `timing` holds everything that may differ between two runs of the same thing: seconds, worker, attempts,
+    tokens that a cache saved.
+    """
+
+    schema: int
+    key: str
+    id: str
+    nodeid: str
+    model: str
+    task: str
+    needle: str
+    language: str
+    length: int
+    depth: float | None
+    repeat: int
+    seed: int
+    outcome: OutcomeName
+    score: float | None
+    scorer: str
+    scorer_version: int
+    why: str
+    question: str
+    expected: list[str]
+    answer: str
+    prompt: dict[str, Any]
+    response: dict[str, Any]
+    details: dict[str, Any]
+    error: dict[str, Any] | None
+    timing: dict[str, Any]

@@ -1,0 +1,50 @@
+"""What a scorer is given and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Verdict = Literal["found", "partial", "wrong", "distractor", "refused", "empty"]
+Outcome = Literal[
+    "found", "partial", "wrong", "distractor", "refused", "empty", "censored", "invalid", "skipped", "error"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What is right, and what is known to be wrong.
+
+    `answers`: one needle: the spellings of the one right value. `parts`: several needles: each part's value, all of
+    them wanted. `statement`: the needle sentence itself. `keyword`: what OpenCompass's keyword rules look for.
+    `distractors`: values that stand in the context and are wrong. `question`: what was asked.
+    """
+
+    answers: tuple[str, ...]
+    statement: str = ""
+    keyword: str = ""
+    parts: tuple[str, ...] = ()
+    distractors: tuple[str, ...] = ()
+    question: str = ""
+    language: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A judged answer: `value` in 0..1, the verdict, what was taken as the answer, and why."""
+
+    value: float
+    verdict: Verdict
+    answer: str = ""
+    why: str = ""
+    details: Mapping[str, float | str | int | bool | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """A named, versioned judgement of one answer. The version changes whenever any score could."""
+
+    name: str
+    version: int
+    judge: Callable[[str, Reference], Score]
