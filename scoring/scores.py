@@ -30,15 +30,40 @@ class Reference:
     language: str = "en"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Score:
-    """A judged answer: `value` in 0..1, the verdict, what was taken as the answer, and why."""
+    """A judged answer: `value` in 0..1, the verdict, what was taken as the answer, and why.
+
+    A score compares with numbers and other scores by its value (`assert score >= 0.9`), and equals another score when
+    every field does. `scorer` is `name vN`, written by whoever ran the scorer.
+    """
 
     value: float
     verdict: Verdict
     answer: str = ""
     why: str = ""
     details: Mapping[str, float | str | int | bool | None] = field(default_factory=dict)
+    scorer: str = ""
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Score):
+            return _fields(self) == _fields(other)
+        return self.value == other if isinstance(other, (int, float)) else NotImplemented
+
+    def __lt__(self, other: float | Score) -> bool:
+        return self.value < float(other)
+
+    def __le__(self, other: float | Score) -> bool:
+        return self.value <= float(other)
+
+    def __gt__(self, other: float | Score) -> bool:
+        return self.value > float(other)
+
+    def __ge__(self, other: float | Score) -> bool:
+        return self.value >= float(other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +73,7 @@ class Scorer:
     name: str
     version: int
     judge: Callable[[str, Reference], Score]
+
+
+def _fields(score: Score) -> tuple[object, ...]:
+    return (score.value, score.verdict, score.answer, score.why, dict(score.details), score.scorer)

@@ -1,0 +1,1 @@
+pytest_plugins = ("haystack_fixtures.plugin", "scoring.plugin", "results.plugin")

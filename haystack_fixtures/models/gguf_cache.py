@@ -1,0 +1,123 @@
+"""GGUF files as folders that transformers loads in a second: converted once, kept in the cache."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import uuid
+from importlib.util import find_spec
+from pathlib import Path
+
+import haystack_fixtures
+from haystack_fixtures.cells import slug
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.models.checksums import remembered_sha256
+from haystack_fixtures.models.file_lock import locked
+
+STAMP = "needlework.json"
+_FORMAT = 1
+_LOG = logging.getLogger("needlework")
+
+
+def converted_folder(cache_dir: Path, name: str, sha256: str) -> Path:
+    """Where the conversion of the GGUF file with this sha256 is kept, whether it is there or not."""
+    return cache_dir / "models" / f"{slug(name)}-{sha256[:16]}"
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether a conversion is there with all its files at their sizes."""
+    stamp = read_stamp(folder)
+    if stamp is None or stamp.get("format") != _FORMAT:
+        return False
+    files = stamp.get("files")
+    if not isinstance(files, dict):
+        return False
+    try:
+        return all((folder / name).stat().st_size == size for name, size in files.items())
+    except OSError:
+        return False
+
+
+def read_stamp(folder: Path) -> dict[str, object] | None:
+    """What a conversion says about itself; `None` where there is none."""
+    try:
+        stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return stamp if isinstance(stamp, dict) else None
+
+
+def prepare_gguf(source: Path, cache_dir: Path) -> Path:
+    """The folder with the conversion of a GGUF file; converts it first where that was not done yet."""
+    source = source.expanduser().resolve()
+    if not source.is_file():
+        raise InputError("--model gguf", source, "there is no such file")
+    sha256 = remembered_sha256(source, cache_dir)
+    folder = converted_folder(cache_dir, source.stem, sha256)
+    return folder if is_complete(folder) else convert_once(source, sha256, folder)
+
+
+def convert_once(source: Path, sha256: str, folder: Path) -> Path:
+    """Convert `source` into `folder`, safely beside other processes that do the same.
+
+    One process converts, the others wait. The folder appears whole or not at all.
+    """
+    with locked(folder.with_name(f"{folder.name}.lock")):
+        if is_complete(folder):
+            return folder
+        # Only the holder of the lock makes such folders: what is there was left by one that was killed.
+        for left in folder.parent.glob(f".{folder.name}.*"):
+            shutil.rmtree(left, ignore_errors=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        try:
+            _convert(source, work)
+            _write_stamp(work, source, sha256)
+            _put(work, folder)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    return folder
+
+
+def _convert(source: Path, target: Path) -> None:
+    if find_spec("accelerate") is None:
+        raise InputError("--model", source, "reading GGUF files needs accelerate: pip install accelerate")
+    _LOG.info("converting %s (once, some 20 s)", source)
+    root = str(Path(haystack_fixtures.__file__).resolve().parents[1])
+    paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    done = subprocess.run(
+        [sys.executable, "-m", "haystack_fixtures.models.gguf_convert", str(source), str(target)],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines()
+        why = lines[-1][:300] if lines else f"the reader ended with code {done.returncode}"
+        raise InputError("GGUF file", source, f"it cannot be read ({why}); fetch it again or use another file")
+
+
+def _write_stamp(work: Path, source: Path, sha256: str) -> None:
+    files = {path.name: path.stat().st_size for path in sorted(work.iterdir())}
+    stamp = {"format": _FORMAT, "source": source.name, "source_sha256": sha256, "files": files}
+    (work / STAMP).write_text(json.dumps(stamp, indent=1), encoding="utf-8")
+
+
+def _put(work: Path, folder: Path) -> None:
+    # mkdtemp makes private folders, save_pretrained private weights; a shared cache must be readable for others.
+    for path in (work, *work.iterdir()):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    if folder.exists():  # damaged, or this process could not take the lock and came second
+        if is_complete(folder):
+            return
+        aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+        os.replace(folder, aside)
+        shutil.rmtree(aside, ignore_errors=True)
+    os.replace(work, folder)

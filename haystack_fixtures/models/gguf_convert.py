@@ -1,0 +1,51 @@
+"""Convert one GGUF file into a folder that transformers loads: `python -m haystack_fixtures.models.gguf_convert`.
+
+It runs in a process of its own: the parent then needs no torch to count tokens, gets its memory back, and survives
+whatever a broken file does to the readers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def convert(source: Path, target: Path) -> None:
+    """Write weights (fp32), configuration, tokenizer and chat template of a GGUF file into the folder `target`."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
+    # Without weights in the file, from_pretrained makes them up at random: it must say so instead.
+    loaded: Any = AutoModelForCausalLM.from_pretrained(
+        source.parent, gguf_file=source.name, dtype=torch.float32, output_loading_info=True
+    )
+    model, info = loaded
+    missing = sorted(info.get("missing_keys", ()))
+    if missing:
+        raise ValueError(f"the file lacks weights: {', '.join(missing[:3])}")
+    # save_pretrained refuses quantized models; these weights are plain fp32 by now.
+    model.hf_quantizer = None
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.save_pretrained(target, safe_serialization=True)
+    tokenizer.save_pretrained(target)
+
+
+def main(arguments: list[str]) -> int:
+    """`SOURCE TARGET`; the last line on stderr says why it failed."""
+    source, target = map(Path, arguments)
+    try:
+        convert(source, target)
+    except Exception as error:  # the readers raise anything on a broken file
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # a local file; nothing may be fetched for it
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    sys.exit(main(sys.argv[1:]))

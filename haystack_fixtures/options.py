@@ -1,0 +1,324 @@
+"""The options: one row each, for the command line, the ini file, a TOML file and presets alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.grids import DEPTH_SPACINGS, LENGTH_SPACINGS, parse_tokens
+
+Parsed = str | int | float | bool | tuple[str, ...] | None
+Parser = Callable[[str, str], Parsed]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option. `suite`: it describes what is asked (a preset's suite may set it), not how the run is made."""
+
+    name: str
+    group: str
+    help: str
+    parse: Parser
+    default: str | None = None
+    shown_default: str = ""
+    metavar: str = "VALUE"
+    repeatable: bool = False
+    flag: bool = False
+    suite: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name in ini and TOML files: `answer_budget` for `--answer-budget`."""
+        return self.name.replace("-", "_")
+
+
+def text(option: str, value: str) -> str:
+    """Any text; an empty one is a mistake."""
+    if not value.strip():
+        raise InputError(option, value, "give a value that is not empty")
+    return value
+
+
+def any_text(_option: str, value: str) -> str:
+    """Any text, an empty one too."""
+    return value
+
+
+def words(option: str, value: str) -> tuple[str, ...]:
+    """`a,b c` as a tuple."""
+    found = tuple(dict.fromkeys(word for word in value.replace(" ", ",").split(",") if word))
+    if not found:
+        raise InputError(option, value, "give at least one value")
+    return found
+
+
+def whole(least: int) -> Parser:
+    """A whole number, at least `least`."""
+
+    def parse(option: str, value: str) -> int:
+        if not value.strip().lstrip("-").isdigit() or int(value) < least:
+            raise InputError(option, value, f"give a whole number, {least} or more")
+        return int(value)
+
+    return parse
+
+
+def tokens(option: str, value: str) -> int:
+    """A number of tokens, such as 64 or 2k."""
+    return parse_tokens(option, value)
+
+
+def seconds(option: str, value: str) -> float:
+    """A time above 0 in seconds."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise InputError(option, value, "give seconds above 0, such as 120")
+    return number
+
+
+def percent(option: str, value: str) -> float:
+    """A number from 0 to 100."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 100:
+        raise InputError(option, value, "give a percent from 0 to 100")
+    return number
+
+
+def one_of(*choices: str) -> Parser:
+    """One word of a list."""
+
+    def parse(option: str, value: str) -> str:
+        if value not in choices:
+            raise InputError(option, value, f"use one of {', '.join(choices)}")
+        return value
+
+    return parse
+
+
+def switch(option: str, value: str) -> bool:
+    """A yes or no."""
+    known = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
+    if value.strip().lower() not in known:
+        raise InputError(option, value, "use true or false")
+    return known[value.strip().lower()]
+
+
+WHAT = "needlework: what is asked"
+HOW = "needlework: how the prompt is made"
+WHO = "needlework: the model under test"
+SEND = "needlework: how requests are sent"
+OUT = "needlework: results and gates"
+CONFIGURATION = "needlework: configuration"
+
+OPTIONS: tuple[Option, ...] = (
+    Option("config", CONFIGURATION, "TOML file with any of these options; the command line wins", text, metavar="FILE"),
+    Option(
+        "preset",
+        CONFIGURATION,
+        "complete suite by name, or a TOML file of yours; --preset list prints the names",
+        text,
+        "quick",
+        metavar="NAME",
+    ),
+    Option(
+        "model",
+        WHO,
+        "smollm2 (embedded), hf:ID_OR_PATH, gguf:PATH, openai:NAME, mock:BEHAVIOUR; may be given several times",
+        text,
+        "smollm2",
+        metavar="SPEC",
+        repeatable=True,
+    ),
+    Option(
+        "model-arg",
+        WHO,
+        "dtype, device, attn_implementation, extra request fields, ...; may be given several times",
+        text,
+        metavar="KEY=VALUE",
+        repeatable=True,
+    ),
+    Option(
+        "tokenizer",
+        WHO,
+        "what counts tokens, where the model does not say: tiktoken:NAME, smollm2, a folder, gguf:PATH",
+        text,
+        metavar="SPEC",
+    ),
+    Option("base-url", WHO, "address of the OpenAI-compatible server, ending in /v1", text, metavar="URL"),
+    Option(
+        "api-key-env", WHO, "environment variable that holds the server's key", text, "OPENAI_API_KEY", metavar="NAME"
+    ),
+    Option(
+        "judge",
+        WHO,
+        "model that grades answers, a SPEC as for --model; reached with --judge-base-url",
+        text,
+        shown_default="no judge",
+        metavar="SPEC",
+    ),
+    Option("judge-base-url", WHO, "address of the judge's server", text, shown_default="--base-url", metavar="URL"),
+    Option(
+        "task",
+        WHAT,
+        "tasks to run, of those in the preset",
+        words,
+        shown_default="all of the preset",
+        metavar="NAME,...",
+    ),
+    Option(
+        "lengths",
+        WHAT,
+        "tokens that prompt and answer need together: 1k,2k,4k or first:last:count",
+        text,
+        metavar="LIST",
+        suite=True,
+    ),
+    Option(
+        "length-spacing",
+        WHAT,
+        f"spacing of a range of lengths: {', '.join(LENGTH_SPACINGS)}",
+        one_of(*LENGTH_SPACINGS),
+        "linear",
+        suite=True,
+    ),
+    Option(
+        "depths",
+        WHAT,
+        "percent of the context's tokens before the needle: 0,50,100 or 0:100:11",
+        text,
+        metavar="LIST",
+        suite=True,
+    ),
+    Option(
+        "depth-spacing",
+        WHAT,
+        f"spacing of a range of depths: {', '.join(DEPTH_SPACINGS)}",
+        one_of(*DEPTH_SPACINGS),
+        "linear",
+        suite=True,
+    ),
+    Option(
+        "needle-set",
+        WHAT,
+        "needles by name (codes, san_francisco, cdme, pizza, italy) or a TOML/JSONL file of yours",
+        text,
+        "codes",
+        metavar="NAME_OR_FILE",
+        suite=True,
+    ),
+    Option(
+        "corpus",
+        WHAT,
+        "haystack text: default, essays, sanguo, pydoc, generated, cdme:FOLDER, hf:DATASET[:SPLIT], a file or folder",
+        text,
+        "default",
+        metavar="NAME_OR_PATH",
+        suite=True,
+    ),
+    Option("text-field", WHAT, "field of .jsonl and data set rows that holds the text", text, "text", suite=True),
+    Option(
+        "file-list",
+        WHAT,
+        "files of a corpus folder to use, by name",
+        words,
+        shown_default="all",
+        metavar="NAME,...",
+        suite=True,
+    ),
+    Option(
+        "language",
+        WHAT,
+        "languages of corpus, needles and prompt: en, zh",
+        words,
+        "en",
+        metavar="LIST",
+        suite=True,
+    ),
+    Option("repeats", WHAT, "trials per cell, each with its own filler and needle", whole(1), "1", suite=True),
+    Option("seed", WHAT, "changes filler and needles; the same seed gives the same bytes", whole(0), "0"),
+    Option("scorer", WHAT, "how answers are scored: match, cdme, keyword, ...", text, "match", metavar="NAME", suite=True),
+    Option("answer-budget", HOW, "tokens kept free for the answer", tokens, "64", metavar="TOKENS", suite=True),
+    Option(
+        "thinking-budget",
+        HOW,
+        "tokens kept free for a reasoning model's thinking, beside the answer",
+        tokens,
+        "0",
+        metavar="TOKENS",
+        suite=True,
+    ),
+    Option("system-prompt", HOW, "text of the system message", any_text, shown_default="the prompt shape's", suite=True),
+    Option("template", HOW, "chat: the model's chat template; raw: plain text", one_of("chat", "raw"), "chat", suite=True),
+    Option(
+        "question-position",
+        HOW,
+        "where the question stands: start, end, both",
+        one_of("start", "end", "both"),
+        "end",
+        suite=True,
+    ),
+    Option(
+        "prompt",
+        HOW,
+        "prompt shape by name (plain, llmtest, evalscope, cdme, needlebench-v2) or a TOML file of yours",
+        text,
+        "plain",
+        metavar="NAME_OR_FILE",
+        suite=True,
+    ),
+    Option("verify-prompts", HOW, "encode each whole prompt again and check every count", switch, "false", flag=True),
+    Option(
+        "concurrency",
+        SEND,
+        "requests in flight at a served model, all workers together",
+        whole(1),
+        "8",
+        metavar="N",
+    ),
+    Option(
+        "cache-policy",
+        SEND,
+        "shared: equal beginnings may be reused; isolated: every prompt begins differently",
+        one_of("shared", "isolated"),
+        "shared",
+    ),
+    Option("timeout", SEND, "seconds for a short request; longer prompts get more", seconds, "120", metavar="SECONDS"),
+    Option("retries", SEND, "further tries after a fault that may pass", whole(0), "4", metavar="N"),
+    Option("results-dir", OUT, "folder that holds the runs", text, "results/runs", metavar="DIR"),
+    Option("run-name", OUT, "name of the run's folder; the same name goes on where it stopped", text, shown_default="the time and the model"),
+    Option("fresh", OUT, "empty the named run's folder first", switch, "false", flag=True),
+    Option("resume", OUT, "go on where the named run stopped (the default)", switch, "true", flag=True),
+    Option("plan", OUT, "print what would be run, with tokens and requests, and stop", switch, "false", flag=True),
+    Option("save-prompts", OUT, "write each prompt beside the results", switch, "false", flag=True),
+    Option("heatmap-colors", OUT, "safe: for colour-blind eyes too; field: red, yellow, green", one_of("safe", "field"), "safe"),
+    Option("heatmap-numbers", OUT, "write scores into the cells of pictures", switch, "false", flag=True),
+    Option("max-errors", OUT, "percent of cells that may be invalid or errors before the run is void", percent, "5", metavar="PERCENT"),
+    Option(
+        "gate",
+        OUT,
+        'condition on the scores, such as "score >= 0.9 [length<=4k] per depth"; may be given several times',
+        text,
+        metavar="EXPR",
+        repeatable=True,
+    ),
+)  # fmt: skip
+
+BY_KEY = {option.key: option for option in OPTIONS}
+
+# What only a preset's suite says (each under the name that OpenCompass's documents use, where it has one).
+SUITE_KEYS: dict[str, Parser] = {
+    "task": text,
+    "length_buffer": tokens,
+    "num_repeats_per_file": whole(1),
+    "guide": switch,
+    "tokenizer_model": text,
+    "diff": percent,
+    "keyword": text,
+}

@@ -1,0 +1,40 @@
+"""`--plan`: what a run would do, before it does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from haystack_fixtures.cells import Cell, depth_label
+from haystack_fixtures.engine import Engine
+from haystack_fixtures.trials import reserved
+
+
+def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
+    """Lines that tell cells, lengths, depths, tokens and requests, for each series of cells that is selected."""
+    chosen: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in cells:
+        chosen.setdefault((cell.task, cell.needle, cell.model), []).append(cell)
+    total_in = total_out = 0
+    yield f"plan: preset {engine.settings.preset}, seed {engine.settings.seed}"
+    for group in chosen.values():
+        series = engine.series_of(group[0])
+        suite, first = series.suite, group[0]
+        lengths = sorted({cell.length for cell in group})
+        depths = sorted({cell.depth for cell in group}, key=lambda depth: -1 if depth is None else depth)
+        repeats = len({cell.repeat for cell in group})
+        corpus = engine.builder(first).corpus(suite)
+        prompt_tokens = sum(cell.length - reserved(suite) for cell in group)
+        answer_tokens = len(group) * (suite.answer_budget + suite.thinking_budget)
+        total_in, total_out = total_in + prompt_tokens, total_out + answer_tokens
+        shown = [depth_label(depth) for depth in (suite.depths if depths == [None] else depths)]
+        yield ""
+        yield f"{first.task}, needle {first.needle}, {series.model}: {len(group)} cells"
+        yield f"  {len(lengths)} lengths (tokens):  {' '.join(map(str, lengths))}"
+        yield f"  {len(shown)} depths (percent): {' '.join(shown)}" + (" (a needle at each)" if depths == [None] else "")
+        yield f"  trials per cell: {repeats}"
+        yield f"  corpus {corpus.name} ({corpus.language}, {corpus.licence}), sha256 {corpus.sha256[:12]}"
+        yield f"  prompt {suite.prompt}, template {suite.template}, scorer {suite.scorer}, tokenizer {engine.builder(first).tokenizer.name}"
+        yield f"  {prompt_tokens:,} prompt tokens, at most {answer_tokens:,} answer tokens"
+    yield ""
+    yield f"in all: {len(cells):,} cells = {len(cells):,} requests, {total_in:,} prompt tokens, at most {total_out:,} answer tokens"
+    yield "nothing was run; leave out --plan to run it"

@@ -1,0 +1,209 @@
+"""The pytest side of asking: options, cells as parameters, fixtures. Importing it imports no model library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from haystack_fixtures import distribution, hookspecs
+from haystack_fixtures.cache import default_cache_dir
+from haystack_fixtures.cells import Cell
+from haystack_fixtures.engine import Engine
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.exchange import Exchange
+from haystack_fixtures.models.model import Model
+from haystack_fixtures.options import OPTIONS
+from haystack_fixtures.plan import plan_lines
+from haystack_fixtures.presets.load import built_in_presets
+from haystack_fixtures.prompts.prompt import Prompt
+from haystack_fixtures.settings import Settings, resolve_settings
+from haystack_fixtures.tasks.load import TASKS, grid, longest_first
+
+SETTINGS = pytest.StashKey[Settings]()
+ENGINE = pytest.StashKey[Engine]()
+EXCHANGE = pytest.StashKey[Exchange]()
+
+pytest_plugins = ()
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    for option in OPTIONS:
+        shown = option.shown_default or option.default
+        default = f" [{shown}]" if shown and not option.flag else ""
+        group = parser.getgroup(option.group.split(":")[0] + option.group.split(":")[1].replace(" ", "-"), option.group)
+        text = (option.help + default).replace("%", "%%")
+        if option.flag:
+            group.addoption(f"--{option.name}", dest=option.key, action="store_const", const="true", help=text)
+        else:
+            group.addoption(
+                f"--{option.name}",
+                dest=option.key,
+                action="append" if option.repeatable else "store",
+                metavar=option.metavar,
+                help=text,
+            )
+        parser.addini(option.key, text, type="linelist" if option.repeatable else "string", default=None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    if config.getoption("preset") == "list":
+        for preset in built_in_presets().values():
+            print(f"{preset.name:22} {preset.about}")
+        return 0
+    if config.getoption("plan"):
+        # A plan needs one process, whatever -n says.
+        config.option.numprocesses = None
+        config.option.tx = []
+        config.option.dist = "no"
+    return None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "cells(task): run once for each cell of this task's grid")
+    for task in TASKS.values():
+        config.addinivalue_line("markers", f"{task.name}: {task.about}")
+    try:
+        config.stash[SETTINGS] = resolve_settings(_command_line(config), _ini(config), config.rootpath)
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(distribution, "needlework-distribution")
+
+
+def _command_line(config: pytest.Config) -> dict[str, str | list[str]]:
+    given = {option.key: config.getoption(option.key) for option in OPTIONS}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _ini(config: pytest.Config) -> dict[str, str | list[str]]:
+    given = {option.key: config.getini(option.key) for option in OPTIONS}
+    return {key: value for key, value in given.items() if value}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    marker = metafunc.definition.get_closest_marker("cells")
+    if marker is None or "cell" not in metafunc.fixturenames:
+        return
+    task = marker.args[0] if marker.args else marker.kwargs.get("task")
+    try:
+        found = [cell for series in _grid(metafunc.config) if series.suite.task == task for cell in series.cells]
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
+    if distribution.is_worker(metafunc.config):
+        found = longest_first(found)
+    mark = getattr(pytest.mark, str(task))
+    metafunc.parametrize("cell", [pytest.param(cell, id=cell.id, marks=mark) for cell in found])
+
+
+_GRID = pytest.StashKey[tuple[Any, ...]]()
+
+
+def _grid(config: pytest.Config) -> tuple[Any, ...]:
+    if _GRID not in config.stash:
+        config.stash[_GRID] = grid(config.stash[SETTINGS])
+    return config.stash[_GRID]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # A task that the preset does not run has no cells; pytest would show its test as skipped.
+    items[:] = [item for item in items if item.get_closest_marker("cells") is None or cell_of(item) is not None]
+
+
+def cell_of(item: pytest.Item) -> Cell | None:
+    """The cell that a test item stands for."""
+    callspec = getattr(item, "callspec", None)
+    cell = callspec.params.get("cell") if callspec is not None else None
+    return cell if isinstance(cell, Cell) else None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
+    if not cells or session.config.option.collectonly:
+        return
+    engine = engine_of(session.config)
+    try:
+        engine.prepare(cells)
+    except InputError as error:
+        if distribution.is_worker(session.config):
+            pytest.exit(str(error), returncode=4)
+        raise pytest.UsageError(str(error)) from None
+    if not distribution.is_worker(session.config):
+        engine.start(cells)
+
+
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    if not session.config.stash[SETTINGS].plan or session.testsfailed:
+        return None
+    cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    for line in plan_lines(engine_of(session.config), cells):
+        reporter.write_line(line)
+    return True
+
+
+def engine_of(config: pytest.Config) -> Engine:
+    """This process's engine, made on first use."""
+    if ENGINE not in config.stash:
+        config.stash[ENGINE] = Engine(
+            config.stash[SETTINGS],
+            default_cache_dir(),
+            workers=distribution.worker_count(config),
+            stored=lambda key: config.hook.pytest_cell_stored(config=config, key=key),
+        )
+    return config.stash[ENGINE]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if ENGINE in config.stash:
+        config.stash[ENGINE].close()
+
+
+@pytest.fixture(scope="session")
+def settings(pytestconfig: pytest.Config) -> Settings:
+    """The run's settings, from the command line, `--config`, the ini file and the preset."""
+    return pytestconfig.stash[SETTINGS]
+
+
+@pytest.fixture
+def haystack(cell: Cell, pytestconfig: pytest.Config) -> Prompt:
+    """The cell's prompt as the model will see it: text, token ids, where the needles stand, hashes. Asks no model."""
+    return engine_of(pytestconfig).trial(cell).prompt
+
+
+@pytest.fixture
+def model(cell: Cell, pytestconfig: pytest.Config) -> Model:
+    """The model under test, loaded on first use: `model.respond(request)`, `model.tokenizer`, `model.window`."""
+    return engine_of(pytestconfig).model(cell)
+
+
+@pytest.fixture
+def generate(request: pytest.FixtureRequest) -> Generator[Callable[[Cell], Exchange]]:
+    """Ask the model under test: `exchange = generate(cell)`. Never raises for a fault of model or server.
+
+    The exchange has the answer, the reference, and the facts that the record will tell. Hand it to `assert_scored`.
+    """
+    engine = engine_of(request.config)
+
+    def ask(cell: Cell) -> Exchange:
+        exchange = engine.exchange(cell)
+        request.node.stash[EXCHANGE] = exchange
+        if exchange.response.error is not None and exchange.response.error.fatal:
+            request.session.shouldstop = f"stopped: {exchange.response.error.message}"
+        return exchange
+
+    yield ask
+
+
+def run_root(config: pytest.Config) -> Path:
+    """Where relative folders start."""
+    return config.rootpath

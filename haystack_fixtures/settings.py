@@ -1,0 +1,214 @@
+"""From options as written (command line, TOML, ini, preset) to the settings of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.grids import parse_depths, parse_lengths
+from haystack_fixtures.options import BY_KEY, OPTIONS, SUITE_KEYS, Parsed, text
+from haystack_fixtures.presets.load import Preset, as_written, load_preset, read_toml
+
+Written = Mapping[str, str | Sequence[str]]
+"""Option key -> value as written; repeatable options have a sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """What is asked: one task with its grid, text, needles and prompt. Lengths and budgets in tokens, depths in percent.
+
+    `length_buffer`: tokens of each length that stay unused beside prompt and answer. `diff`, `keyword`: override the
+    needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer.
+    """
+
+    task: str
+    lengths: tuple[int, ...]
+    depths: tuple[float, ...]
+    language: str
+    needle_set: str
+    corpus: str
+    text_field: str
+    file_list: tuple[str, ...]
+    repeats: int
+    scorer: str
+    prompt: str
+    template: Literal["chat", "raw"]
+    system_prompt: str | None
+    question_position: Literal["start", "end", "both"]
+    answer_budget: int
+    thinking_budget: int
+    length_buffer: int
+    guide: bool
+    diff: float | None
+    keyword: str | None
+    tokenizer_model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A run's settings. Times in seconds, `max_errors` in percent."""
+
+    preset: str
+    suites: tuple[Suite, ...]
+    model: tuple[str, ...]
+    model_arg: tuple[str, ...]
+    tokenizer: str | None
+    base_url: str | None
+    api_key_env: str
+    judge: str | None
+    judge_base_url: str | None
+    seed: int
+    verify_prompts: bool
+    concurrency: int
+    cache_policy: Literal["shared", "isolated"]
+    timeout: float
+    retries: int
+    results_dir: Path
+    run_name: str | None
+    fresh: bool
+    plan: bool
+    save_prompts: bool
+    heatmap_colors: Literal["safe", "field"]
+    heatmap_numbers: bool
+    max_errors: float
+    gate: tuple[str, ...]
+
+
+def resolve_settings(command_line: Written, ini: Written, root: Path) -> Settings:
+    """Bring the sources together: command line over `--config` TOML over ini over defaults.
+
+    A preset counts as written at the place where it is named: `--preset` beats `lengths` of the ini file, and
+    `--lengths` beats the preset. Relative results folders start at `root`. Raises `InputError`.
+    """
+    toml = _read_config(_one(command_line, "config") or _one(ini, "config"))
+    levels: list[Written] = [command_line, toml, ini, {"preset": "quick"}]
+    named = next(i for i, level in enumerate(levels) if "preset" in level)
+    preset = load_preset(cast(str, levels[named]["preset"]))
+    above, below = levels[: named + 1], levels[named + 1 :]
+
+    run: dict[str, Parsed] = {}
+    for option in OPTIONS:
+        if option.suite or option.key in ("config", "preset", "task", "resume"):
+            continue
+        value = _first(levels, option.key)
+        if option.repeatable:
+            values = [value] if isinstance(value, str) else list(value or ())
+            run[option.key] = tuple(cast(str, option.parse(f"--{option.name}", word)) for word in values) or (
+                (option.default,) if option.default else ()
+            )
+        else:
+            written = cast("str | None", value) if value is not None else option.default
+            run[option.key] = None if written is None else option.parse(f"--{option.name}", written)
+    results_dir = Path(cast(str, run.pop("results_dir"))).expanduser()
+    return Settings(
+        preset=preset.name,
+        suites=_suites(preset, above, below, _first(levels, "task")),
+        results_dir=results_dir if results_dir.is_absolute() else root / results_dir,
+        **cast("dict[str, Any]", run),
+    )
+
+
+def _suites(preset: Preset, above: Sequence[Written], below: Sequence[Written], tasks: object) -> tuple[Suite, ...]:
+    wanted = cast("tuple[str, ...]", BY_KEY["task"].parse("--task", tasks)) if isinstance(tasks, str) else ()
+    known = tuple(dict.fromkeys(suite["task"] for suite in preset.suites))
+    for task in wanted:
+        if task not in known:
+            raise InputError("--task", task, f"preset {preset.name} has {', '.join(known)}")
+    asked = cast("str | None", _first(above, "language"))
+    found: list[Suite] = []
+    missing: set[str] = set()
+    for written in preset.suites:
+        if wanted and written["task"] not in wanted:
+            continue
+        own = written.get("language")
+        languages = _languages(asked or own or cast("str | None", _first(below, "language")) or "en")
+        if asked and own:
+            missing |= set(languages) - set(_languages(own))
+            languages = tuple(language for language in languages if language in _languages(own))
+        found += [_suite(written, language, above, below) for language in languages]
+    if not found:
+        raise InputError("--language", asked, f"preset {preset.name} has no suite in that language")
+    served = {suite.language for suite in found}
+    if missing - served:
+        raise InputError("--language", asked, f"preset {preset.name} has no suite in {', '.join(sorted(missing - served))}")
+    return _merge(found)
+
+
+def _merge(suites: Sequence[Suite]) -> tuple[Suite, ...]:
+    """Drop suites that an option has made equal (two suites of one grid, after `--needle-set`)."""
+    return tuple(dict.fromkeys(suites))
+
+
+def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], below: Sequence[Written]) -> Suite:
+    def get(key: str) -> tuple[str, str | None]:
+        option = BY_KEY[key]
+        found = _first(above, key) or written.get(key) or _first(below, key) or option.default
+        return f"--{option.name}", cast("str | None", found)
+
+    values: dict[str, Parsed | tuple[int, ...] | tuple[float, ...]] = {}
+    for option in OPTIONS:
+        if option.suite and option.key not in ("lengths", "depths", "length_spacing", "depth_spacing", "language"):
+            name, value = get(option.key)
+            values[option.key] = None if value is None else option.parse(name, value)
+    for key, parse in SUITE_KEYS.items():
+        if key not in ("task", "num_repeats_per_file"):
+            values[key] = parse(key, written[key]) if key in written else None
+    if "num_repeats_per_file" in written and not _first(above, "repeats"):
+        values["repeats"] = SUITE_KEYS["num_repeats_per_file"]("num_repeats_per_file", written["num_repeats_per_file"])
+    # A system prompt may be empty on purpose: that is not "not given".
+    values["system_prompt"] = next(
+        (cast(str, level["system_prompt"]) for level in (*above, written, *below) if "system_prompt" in level), None
+    )
+    for key, parse_grid in (("lengths", parse_lengths), ("depths", parse_depths)):
+        name, value = get(key)
+        if value is None:
+            raise InputError(name, "", f"give --{key}, or a preset that has them")
+        spacing_name, spacing = get(f"{key[:-1]}_spacing")
+        values[key] = parse_grid(name, value, cast(str, BY_KEY[f"{key[:-1]}_spacing"].parse(spacing_name, spacing or "")))
+    values["length_buffer"] = values["length_buffer"] or 0
+    values["guide"] = bool(values["guide"])
+    values["file_list"] = values["file_list"] or ()
+    return Suite(task=written["task"], language=language, **cast("dict[str, Any]", values))
+
+
+def _languages(value: str) -> tuple[str, ...]:
+    found = cast("tuple[str, ...]", BY_KEY["language"].parse("--language", value))
+    for language in found:
+        if language not in ("en", "zh"):
+            raise InputError("--language", language, "use en, zh or en,zh")
+    return found
+
+
+def _read_config(path: str | None) -> Written:
+    if path is None:
+        return {}
+    table = read_toml("--config", Path(text("--config", path)).expanduser())
+    found: dict[str, str | Sequence[str]] = {}
+    for name, value in table.items():
+        key = name.replace("-", "_")
+        if key not in BY_KEY or key == "config":
+            near = get_close_matches(key, BY_KEY, n=1)
+            raise InputError(f"--config {path}", name, f"did you mean {near[0]}?" if near else "no such option")
+        if BY_KEY[key].repeatable and isinstance(value, list):
+            found[key] = [as_written(f"--config {path}: {name}", part) for part in value]
+        else:
+            found[key] = as_written(f"--config {path}: {name}", value)
+    return found
+
+
+def _first(levels: Sequence[Written], key: str) -> str | Sequence[str] | None:
+    return next((level[key] for level in levels if key in level), None)
+
+
+def _one(level: Written, key: str) -> str | None:
+    return cast("str | None", level.get(key))
+
+
+def without_repeats(suite: Suite) -> dict[str, object]:
+    """The suite as a mapping of what shapes each trial: the grid's axes are left out."""
+    alone = replace(suite, lengths=(), depths=(), repeats=0)
+    return {field.name: getattr(alone, field.name) for field in fields(alone)}

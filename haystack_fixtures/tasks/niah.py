@@ -1,0 +1,37 @@
+"""One needle in a haystack, one question about it."""
+
+from __future__ import annotations
+
+from haystack_fixtures.cells import Cell
+from haystack_fixtures.needles.load import draw_set, needle_names
+from haystack_fixtures.settings import Suite
+from haystack_fixtures.tasks.task import Asked, Task, labelled
+
+
+def _labels(suite: Suite) -> tuple[str, ...]:
+    return tuple(labelled(name, suite) for name in needle_names(suite.needle_set, suite.language))
+
+
+def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+    drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=cell.repeat)
+    needle = next(needle for needle in drawn.needles if labelled(needle.name, suite) == cell.needle)
+    # Distractors stand evenly over the haystack, the same at every depth of the needle.
+    spread = [100 * (k + 1) / (len(needle.distractors) + 1) for k in range(len(needle.distractors))]
+    assert cell.depth is not None
+    return Asked(
+        needles=(needle,),
+        depths=(cell.depth, *spread),
+        question=needle.question,
+        answer=needle.answer,
+        reference={
+            "answers": (needle.answer, *needle.accepted),
+            "statement": needle.text,
+            "keyword": suite.keyword or needle.keyword or needle.answer,
+            "distractors": needle.distractor_answers,
+            "question": needle.question,
+            "language": suite.language,
+        },
+    )
+
+
+TASK = Task("niah", "one needle, one question", _labels, lambda suite: suite.depths, _ask)

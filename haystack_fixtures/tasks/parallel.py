@@ -1,0 +1,39 @@
+"""One needle at each depth, all asked for at once (NeedleBench's multi retrieval, M-RT)."""
+
+from __future__ import annotations
+
+from haystack_fixtures.cells import Cell, depth_label
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.needles.load import draw_set
+from haystack_fixtures.settings import Suite
+from haystack_fixtures.tasks.task import Asked, Task, labelled
+
+
+def _labels(suite: Suite) -> tuple[str, ...]:
+    if suite.needle_set != "codes":
+        raise InputError("--needle-set", suite.needle_set, "task parallel draws one needle per depth: use codes")
+    return (labelled(suite.needle_set, suite),)
+
+
+def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+    drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=cell.repeat, count=len(suite.depths))
+    assert drawn.joint is not None
+    values = tuple(needle.answer for needle in drawn.needles)
+    return Asked(
+        needles=drawn.needles,
+        depths=suite.depths,
+        question=drawn.joint.question,
+        answer=drawn.joint.answer,
+        reference={
+            "answers": (),
+            "parts": values,
+            "statement": drawn.joint.answer,
+            "question": drawn.joint.question,
+            "language": suite.language,
+            "part_labels": tuple(f"depth{depth_label(depth)}" for depth in suite.depths),
+        },
+        joint=True,
+    )
+
+
+TASK = Task("parallel", "one needle at each depth, all asked for at once", _labels, lambda _suite: (None,), _ask)

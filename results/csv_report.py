@@ -1,0 +1,163 @@
+"""`results.csv`: one row for each trial, safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from haystack_fixtures.errors import InputError
+from results.atomic import write_atomic
+from results.records import Record
+from results.summary import Trial, depth_order, outcome_named
+from results.text import clean
+
+LONGEST = 2_000  # characters of a text cell; spreadsheets refuse more than 32,767, and the JSON has all of it
+# What makes spreadsheets read a cell as a formula (OWASP, "CSV Injection"), full-width forms included. A leading
+# apostrophe disarms it; text that already looks disarmed gets another one, so that reading back is exact.
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+
+
+def write_csv(path: Path, records: Iterable[Record]) -> None:
+    """Write `path` atomically, UTF-8, rows in the order of results.json."""
+    write_atomic(path, csv_text(records).encode("utf-8"))
+
+
+def csv_text(records: Iterable[Record]) -> str:
+    """Return the text of `results.csv`."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for record in sorted(records, key=_order):
+        writer.writerow([_cell(column(record)) for column in COLUMNS.values()])
+    return out.getvalue()
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Read the rows back, apostrophes undone. Raises `InputError` where `path` is not such a file."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, restval="")
+            header = reader.fieldnames or []
+            missing = [name for name in _NEEDED if name not in header]
+            if missing:
+                raise InputError(
+                    "results file", path, f"has no column {missing[0]!r}; give a results.csv of this harness"
+                )
+            return [{name: _bare(row[name]) for name in header} for row in reader]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError("results file", path, f"is not a CSV file in UTF-8 ({error})") from None
+
+
+def read_csv(path: Path) -> list[Trial]:
+    """Read what a summary needs of each row."""
+    return [_trial(row, path, number) for number, row in enumerate(read_rows(path), start=2)]
+
+
+def _trial(row: Mapping[str, str], path: Path, number: int) -> Trial:
+    outcome = outcome_named(row["outcome"])
+    if outcome is None:
+        raise InputError("results file", path, f"row {number} has the unknown outcome {row['outcome']!r}")
+    try:
+        return Trial(
+            model=row["model"],
+            task=row["task"],
+            needle=row["needle"],
+            length=int(row["length"]),
+            depth=None if row["depth"] == "all" else float(row["depth"]),
+            sample=int(row["repeat"]),
+            outcome=outcome,
+            score=float(row["score"]) if row["score"] else None,
+        )
+    except ValueError as error:
+        raise InputError("results file", path, f"row {number}: {error}") from None
+
+
+def _achieved_depth(record: Record) -> object:
+    """Where the needle came to stand, percent; several needles one after the other."""
+    placed = record["prompt"].get("placed")
+    if not isinstance(placed, list):
+        return record["prompt"].get("depth")
+    depths = [place["depth"] for place in placed if isinstance(place, dict) and place.get("depth") is not None]
+    return depths[0] if len(depths) == 1 else " ".join(f"{depth:.3f}" for depth in depths)
+
+
+def _tokens_per_s(record: Record) -> float | None:
+    """Answer tokens a second. Empty where a cache saved work that a bare latency would hide."""
+    tokens, latency, first = (_timing(record, name) for name in ("completion_tokens", "latency_s", "ttft_s"))
+    if not tokens or latency is None or (first is None and _timing(record, "cached_tokens")):
+        return None
+    # The first token comes with the prompt; the others take the rest of the time.
+    tokens, seconds = (tokens, latency) if first is None else (tokens - 1, latency - first)
+    return tokens / seconds if tokens > 0 and seconds > 0 else None
+
+
+def _timing(record: Record, name: str) -> float | None:
+    value = record["timing"].get(name, record["response"].get(name))
+    return value if isinstance(value, (int, float)) and isfinite(value) else None
+
+
+def _error(name: str) -> Callable[[Record], object]:
+    return lambda record: (record["error"] or {}).get(name)
+
+
+def _within(part: str, name: str) -> Callable[[Record], object]:
+    def value(record: Mapping[str, Any]) -> object:
+        return record[part].get(name)
+
+    return value
+
+
+def _top(name: str) -> Callable[[Record], object]:
+    def value(record: Mapping[str, Any]) -> object:
+        return record.get(name)
+
+    return value
+
+
+COLUMNS: dict[str, Callable[[Record], object]] = {
+    **{name: _top(name) for name in ("model", "task", "needle", "language", "length")},
+    "depth": lambda record: "all" if record["depth"] is None else f"{record['depth']:.12g}",
+    "achieved_depth": _achieved_depth,
+    **{name: _top(name) for name in ("repeat", "seed", "outcome", "score", "scorer", "scorer_version", "why")},
+    "question": _top("question"),
+    "expected": lambda record: " | ".join(record["expected"]),
+    "answer": _top("answer"),
+    "prompt_tokens": _within("prompt", "tokens"),
+    "server_prompt_tokens": _within("response", "prompt_tokens"),
+    "completion_tokens": _within("response", "completion_tokens"),
+    "finish_reason": _within("response", "finish_reason"),
+    "latency_s": lambda record: _timing(record, "latency_s"),
+    "ttft_s": lambda record: _timing(record, "ttft_s"),
+    "tokens_per_s": _tokens_per_s,
+    "attempts": lambda record: _timing(record, "attempts"),
+    "error_kind": _error("kind"),
+    "error_message": _error("message"),
+    "key": _top("key"),
+    "id": _top("id"),
+}
+_NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
+
+
+def _cell(value: object) -> str:
+    if value is None or (isinstance(value, float) and not isfinite(value)):
+        return ""
+    if isinstance(value, (int, float)):
+        return repr(value)
+    text = clean(str(value))
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}… [{len(text)} characters]"
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def _bare(text: str) -> str:
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def _order(record: Record) -> tuple[Any, ...]:
+    at = (record["model"], record["task"], record["needle"], record["length"], depth_order(record["depth"]))
+    return (*at, record["repeat"], record["key"])

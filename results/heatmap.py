@@ -1,0 +1,126 @@
+"""Heatmaps as PNG and SVG: length across, depth down, colour = score, and hatching where there is no score.
+
+SVG keeps text as text (`svg.fonttype: none`): it can be searched, selected and read aloud, files stay small, and every
+browser has a font for it, Chinese included. The PNG is what looks the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from io import BytesIO
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from haystack_fixtures.cells import slug
+from results.atomic import write_atomic
+from results.fonts import fonts_for
+from results.heatmap_layout import MARGIN, TITLE_SIZE, layout_of
+from results.heatmap_panel import DEFAULT, Canvas, Style, draw, write
+from results.summary import Panel
+from results.text import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Format = Literal["png", "svg"]
+FORMATS: tuple[Format, ...] = ("png", "svg")
+_ACROSS = 3  # panels side by side before a combined figure starts a new row
+
+
+def heatmap_name(panel: Panel) -> str:
+    """`heatmap-{task}-{needle}-{model}`, safe and short enough for every file system."""
+    name = "-".join(["heatmap", *(slug(part) for part in (panel.task, panel.needle, panel.model))])
+    if len(name.encode()) <= 200:
+        return name
+    return f"{name.encode()[:180].decode(errors='ignore')}-{sha256(name.encode()).hexdigest()[:12]}"
+
+
+def write_heatmaps(
+    panels: Sequence[Panel],
+    folder: Path,
+    *,
+    style: Style = DEFAULT,
+    formats: Sequence[Format] = FORMATS,
+    titles: Sequence[str] | None = None,
+) -> list[Path]:
+    """Write each panel's heatmap into `folder` and return the paths. Titles default to `model · task · needle`."""
+    paths: list[Path] = []
+    taken: set[str] = set()
+    for panel, title in zip(panels, titles or [panel.name for panel in panels], strict=True):
+        stem = _untaken(heatmap_name(panel), taken)
+        paths += write_figure([panel], [title], folder / stem, style=style, formats=formats)
+    return paths
+
+
+def write_figure(
+    panels: Sequence[Panel],
+    titles: Sequence[str],
+    stem: Path,
+    *,
+    style: Style = DEFAULT,
+    formats: Sequence[Format] = FORMATS,
+    heading: str = "",
+) -> list[Path]:
+    """Write one figure of one or several panels side by side; returns `stem` with each format's ending."""
+    paths = []
+    with _drawn(panels, titles, style, heading) as figure:
+        for format_ in formats:
+            path = stem.with_name(f"{stem.name}.{format_}")
+            content = BytesIO()
+            # No date and no version in the files: the same scores give the same bytes.
+            metadata = {"Date": None, "Creator": None} if format_ == "svg" else {"Software": None}
+            figure.savefig(content, format=format_, dpi=style.dpi, metadata=metadata)
+            write_atomic(path, content.getvalue())
+            paths.append(path)
+    return paths
+
+
+@contextmanager
+def _drawn(panels: Sequence[Panel], titles: Sequence[str], style: Style, heading: str) -> Iterator[Figure]:
+    """A figure that exists only in here: nothing of pyplot, settings put back, memory freed."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    layouts = [layout_of(panel, title, style.numbers) for panel, title in zip(panels, titles, strict=True)]
+    heading = one_line(heading)
+    fonts = fonts_for("".join(chain([heading], *(layout.title + layout.subtitle for layout in layouts))))
+    settings: dict[Any, Any] = {
+        "font.family": list(fonts.families),
+        "svg.fonttype": "none",
+        "svg.hashsalt": "needlework",
+        "hatch.linewidth": 0.7,
+        "axes.unicode_minus": False,
+    }
+    rows = [layouts[i : i + _ACROSS] for i in range(0, len(layouts), _ACROSS)]
+    top = 0.45 if heading else 0.0
+    width = max(sum(layout.width for layout in row) for row in rows)
+    height = sum(max(layout.height for layout in row) for row in rows) + top
+    with rc_context(settings):
+        figure = Figure(figsize=(width, height), facecolor="white")
+        FigureCanvasAgg(figure)
+        if heading:
+            write(figure, fonts, heading, MARGIN, height - MARGIN, TITLE_SIZE + 2, weight="bold")
+        remaining, y = iter(panels), height - top
+        for row in rows:
+            x = 0.0
+            for layout in row:
+                draw(Canvas(figure, x, y - layout.height), next(remaining), layout, style, fonts)
+                x += layout.width
+            y -= max(layout.height for layout in row)
+        try:
+            yield figure
+        finally:
+            figure.clear()
+
+
+def _untaken(name: str, taken: set[str]) -> str:
+    """Number a name that another panel has (file systems may not tell `A` from `a`), and note it as taken."""
+    free, number = name, 2
+    while free.casefold() in taken:
+        free, number = f"{name}-{number}", number + 1
+    taken.add(free.casefold())
+    return free

@@ -1,0 +1,178 @@
+"""Where everything of a heatmap goes: sizes in inches and points from the shape of the grid, nothing drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from haystack_fixtures.cells import depth_label
+from results.headline import headline
+from results.palette import MARKS, Mark, mark_of
+from results.summary import Panel
+from results.text import display_width, fit, length_labels, one_line
+
+POINTS = 72.0  # in an inch
+TITLE_SIZE, SUBTITLE_SIZE, LEGEND_SIZE = 12.0, 8.5, 8.0
+MARGIN = 0.18
+_WIDEST, _TALLEST = 12.0, 7.2  # of the grid, however many cells it has
+_NARROWEST = 4.0
+_FLAT = 0.9  # grids lower than this have no room for a label that stands upright beside them
+_FIGURE = 6.0  # narrowest figure: a title needs room
+_GLYPH, _BOLD = 0.56, 0.64  # mean width of a character over its font size
+_SMALLEST = 4.5  # points; smaller numbers cannot be read in print
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Tick labels: which cells have one, their texts, font size in points, and rotation in degrees."""
+
+    at: tuple[int, ...]
+    labels: tuple[str, ...]
+    size: float
+    rotation: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One panel's picture. Lengths in inches, from the figure's lower left corner; fonts in points, 0 = not drawn."""
+
+    width: float
+    height: float
+    grid: tuple[float, float, float, float]
+    means: tuple[float, float, float, float]
+    bar: tuple[float, float, float, float]
+    cell: tuple[float, float]
+    x: Axis
+    y: Axis
+    y_title: str
+    title: tuple[str, ...]
+    subtitle: tuple[str, ...]
+    marks: tuple[Mark, ...]
+    partly: bool
+    blank: bool
+    legend_columns: int
+    number_size: float
+    n_size: float
+    mean_size: float
+    mean_rotation: float
+
+
+def layout_of(panel: Panel, title: str, numbers: bool) -> Layout:
+    """Lay out one panel. `numbers`: whether cells have their percent, and n where it is above 1 and there is room."""
+    columns, rows = len(panel.lengths), len(panel.depths)
+    cell = (
+        max(_NARROWEST / columns, min(0.8, _WIDEST / columns)),
+        max(0.5 / rows, min(0.52, _TALLEST / rows)),
+    )
+    x = _x_axis(length_labels(panel.lengths), cell[0] * POINTS)
+    grid_width, grid_height = cell[0] * columns, cell[1] * rows
+    depths = tuple(depth_label(depth) for depth in panel.depths)
+    y_title = "depth (%)" if grid_height > _FLAT else ""
+    y = _y_axis(depths if y_title else tuple(_depth_in_words(depth) for depth in depths), cell[1] * POINTS)
+    left = MARGIN + (0.34 if y_title else 0.1) + max(0.34, _longest(y.labels) * y.size * _GLYPH / POINTS)
+    width = max(_FIGURE, left + grid_width + 0.85)
+    room = width - 2 * MARGIN
+
+    marks, partly, blank = _legend(panel)
+    entries = len(marks) + partly + blank
+    legend_columns = max(1, int(room / 2.35))
+    legend = 0.21 * ceil(entries / legend_columns) + (0.12 if entries else 0.0)
+    upright = _longest(x.labels) * x.size * _GLYPH / POINTS
+    ticks = x.size / POINTS + 0.1 if not x.rotation else 0.1 + upright * (0.75 if x.rotation == 45 else 1.0)
+    bottom = 0.08 + legend + 0.24 + ticks
+
+    mean_size, mean_rotation = _mean_font(cell[0] * POINTS)
+    mean_height = max(0.25, mean_size * 1.9 / POINTS) if not mean_rotation else mean_size * 2.6 / POINTS
+    titles = tuple(_wrap(one_line(title), int(room * POINTS / (TITLE_SIZE * _BOLD)))[:2])
+    subtitles = tuple(_wrap(one_line(headline(panel)), int(room * POINTS / (SUBTITLE_SIZE * _GLYPH))))
+    top = MARGIN + len(titles) * 0.22 + len(subtitles) * 0.165 + 0.14
+
+    number_size = n_size = 0.0
+    if numbers:
+        number_size = min(11.0, cell[0] * POINTS / (3.4 * _GLYPH), cell[1] * POINTS * 0.62)
+        widest_n = 2 + len(str(max(tally.n for tally in panel.cells.values())))
+        n_size = min(number_size * 0.68, cell[0] * POINTS / ((widest_n + 0.6) * _GLYPH), cell[1] * POINTS * 0.26)
+    return Layout(
+        width=width,
+        height=bottom + grid_height + 0.07 + mean_height + top,
+        grid=(left, bottom, grid_width, grid_height),
+        means=(left, bottom + grid_height + 0.07, grid_width, mean_height),
+        bar=(left + grid_width + 0.16, bottom, 0.14, grid_height + 0.07 + mean_height),
+        cell=cell,
+        x=x,
+        y=y,
+        y_title=y_title,
+        title=titles,
+        subtitle=subtitles,
+        marks=marks,
+        partly=partly,
+        blank=blank,
+        legend_columns=legend_columns,
+        number_size=number_size if number_size >= _SMALLEST else 0.0,
+        n_size=n_size if n_size >= _SMALLEST else 0.0,
+        mean_size=mean_size,
+        mean_rotation=mean_rotation,
+    )
+
+
+def _x_axis(labels: tuple[str, ...], cell: float) -> Axis:
+    """Upright labels where they fit into `cell` points, slanted ones where those do, else only every k-th."""
+    size = min(9.5, max(7.0, cell * 0.3))
+    needed = (_longest(labels) + 0.8) * size * _GLYPH
+    if needed <= cell:
+        return Axis(tuple(range(len(labels))), labels, size)
+    if size * 1.25 <= cell:
+        return Axis(tuple(range(len(labels))), labels, size, 45.0)
+    at = _every(len(labels), ceil(needed / cell))
+    return Axis(at, tuple(labels[i] for i in at), size)
+
+
+def _y_axis(labels: tuple[str, ...], cell: float) -> Axis:
+    size = min(9.5, max(6.5, cell * 0.5))
+    at = _every(len(labels), ceil(size * 1.15 / cell))
+    return Axis(at, tuple(labels[i] for i in at), size)
+
+
+def _depth_in_words(label: str) -> str:
+    return "all depths" if label == "all" else f"depth {label} %"
+
+
+def _every(count: int, step: int) -> tuple[int, ...]:
+    """Every `step`-th of `count`, and the last: it takes the place of the one before where the two would touch."""
+    at = list(range(0, count, step))
+    if at[-1] != count - 1:
+        at = [*(at[:-1] if count - 1 - at[-1] < step and len(at) > 1 else at), count - 1]
+    return tuple(at)
+
+
+def _mean_font(cell: float) -> tuple[float, float]:
+    """Font size and rotation of the column means in cells `cell` points wide; size 0 when none can be read."""
+    size = min(9.5, cell / (3.3 * _GLYPH))
+    if size >= 6.0:
+        return size, 0.0
+    upright = min(7.0, cell / 1.15)
+    return (upright, 90.0) if upright >= _SMALLEST else (0.0, 0.0)
+
+
+def _legend(panel: Panel) -> tuple[tuple[Mark, ...], bool, bool]:
+    """The marks that occur; whether a cell has trials both with and without a score; whether a cell never ran."""
+    used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell))}
+    partly = any(cell.n and cell.unscored for cell in panel.cells.values())
+    blank = len(panel.cells) < len(panel.lengths) * len(panel.depths)
+    return tuple(mark for mark in MARKS if mark.outcome in used), partly, blank
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    """Break at ` · ` into lines of at most `width` columns; a part that is longer by itself is cut."""
+    lines: list[str] = []
+    for part in text.split(" · "):
+        joined = f"{lines[-1]} · {part}" if lines else part
+        if lines and display_width(joined) <= width:
+            lines[-1] = joined
+        else:
+            lines.append(fit(part, width, mark="…"))
+    return lines
+
+
+def _longest(labels: tuple[str, ...]) -> int:
+    return max(display_width(label) for label in labels)

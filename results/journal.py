@@ -1,0 +1,114 @@
+"""The journal: one JSON line per record, appended as cells end. What is in it survives the process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from haystack_fixtures.errors import InputError
+from results.records import Record
+
+FSYNC_EVERY_S = 1.0
+
+
+class Journal:
+    """An open journal. Every line is written through (it survives a killed process), and synced at least every second
+    while records come (it survives a power cut).
+
+    One process at a time: the file is locked, and a second run into the same folder is refused.
+    """
+
+    def __init__(self, path: Path, *, fresh: bool) -> None:
+        self._path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = FileIO(path, "r+" if path.exists() else "w+")
+        except OSError as error:
+            raise InputError("--results-dir", path.parent, f"cannot be written ({error.strerror})") from None
+        _lock(self._file, path.parent)
+        if fresh:
+            self._file.truncate(0)
+        else:
+            _cut_torn_tail(self._file)
+        self._file.seek(0, os.SEEK_END)
+        self._synced = time.monotonic()
+
+    def append(self, record: Record) -> None:
+        """Write one record. Raises `InputError` when the disk is full; the lines before it stay whole."""
+        line = (json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n").encode("ascii")
+        begin = self._file.tell()
+        try:
+            written = 0
+            while written < len(line):
+                written += self._file.write(line[written:])
+            if time.monotonic() - self._synced >= FSYNC_EVERY_S:
+                os.fsync(self._file.fileno())
+                self._synced = time.monotonic()
+        except OSError as error:
+            # Half a line must not stay: the next one would be glued to it.
+            with contextlib.suppress(OSError):
+                self._file.truncate(begin)
+                self._file.seek(begin)
+            raise InputError("journal", self._path, f"cannot be written ({error.strerror}); free space and run again") from None
+
+    def close(self) -> None:
+        """Sync and let go."""
+        try:
+            os.fsync(self._file.fileno())
+        finally:
+            self._file.close()
+
+
+def read_journal(path: Path) -> list[Record]:
+    """All records in the order written; a line that a killed process left half is passed over."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError("journal", path, f"cannot be read ({error.strerror})") from None
+    return list(_records(data))
+
+
+def _records(data: bytes) -> Iterator[Record]:
+    for line in data.split(b"\n"):
+        if not line.strip():
+            continue
+        try:
+            record: Any = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict) and "key" in record and "outcome" in record:
+            yield record  # type: ignore[misc]  # written by us with these fields
+
+
+def _cut_torn_tail(file: FileIO) -> None:
+    """Cut back to the last newline: the next record would be glued to half a line, and lost with it."""
+    size = file.seek(0, os.SEEK_END)
+    while size > 0:
+        step = min(size, 65_536)
+        file.seek(size - step)
+        newline = file.read(step).rfind(b"\n")
+        if newline >= 0:
+            file.truncate(size - step + newline + 1)
+            return
+        size -= step
+    file.truncate(0)
+
+
+def _lock(file: FileIO, folder: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows: no advisory lock in the standard library worth having
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise InputError("--run-name", folder, "another run is writing there; wait for it or use another name") from None

@@ -1,0 +1,141 @@
+"""`results.json`: every record and the summary in one file that two equal runs write alike, `timing` apart."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any, cast
+
+from haystack_fixtures.cells import depth_label
+from haystack_fixtures.errors import InputError
+from results.atomic import write_atomic
+from results.records import SCHEMA, Record
+from results.summary import OUTCOMES, Panel, Tally, depth_order, summarise
+
+_FIELDS = tuple(Record.__annotations__)
+_NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def write_json(path: Path, records: Iterable[Record]) -> None:
+    """Write `path` atomically: schema, summary, and the records, one a line, sorted by what they are about."""
+    write_atomic(path, json_text(records).encode())
+
+
+def json_text(records: Iterable[Record]) -> str:
+    """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order."""
+    ordered = sorted(records, key=_order)
+    lines = ",\n".join(_dump(_record_object(record)) for record in ordered)
+    return (
+        f'{{\n"schema": {SCHEMA},\n'
+        f'"summary": {_dump([panel_object(panel) for panel in summarise(ordered)], indent=1)},\n'
+        f'"records": [\n{lines}\n]\n}}\n'
+    )
+
+
+def read_json(path: Path) -> list[Record]:
+    """Read the records of a `results.json`. Raises `InputError` where it is none or is of a newer schema."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise InputError("results file", path, f"is not JSON ({error})") from None
+    return records_in(content, path)
+
+
+def records_in(content: object, path: Path) -> list[Record]:
+    """Return the records of a parsed `results.json`; `path` is for messages."""
+    if not isinstance(content, dict) or not isinstance(content.get("records"), list):
+        raise InputError("results file", path, "has no list of records; give a results.json of this harness")
+    schema = content.get("schema")
+    if not isinstance(schema, int) or schema > SCHEMA:
+        raise InputError("results file", path, f"has schema {schema!r}, this version reads {SCHEMA}; update Needlework")
+    for number, record in enumerate(content["records"], start=1):
+        check_record(record, path, f"record {number}")
+    return cast("list[Record]", content["records"])
+
+
+def check_record(record: object, path: Path, where: str) -> None:
+    """Raise `InputError` where `record` lacks what a summary needs; `where` says which record of `path` it is."""
+    if not isinstance(record, dict):
+        raise InputError("results file", path, f"{where} is not an object")
+    missing = [name for name in _NEEDED if name not in record]
+    if missing:
+        raise InputError("results file", path, f"{where} has no {missing[0]!r}")
+    if record["outcome"] not in OUTCOMES:
+        raise InputError("results file", path, f"{where} has the unknown outcome {record['outcome']!r}")
+    numbers = (record["length"], record["repeat"])
+    optional = (record["depth"], record["score"])
+    if not all(isinstance(n, int) for n in numbers) or not all(n is None or _is_number(n) for n in optional):
+        raise InputError("results file", path, f"{where} has a length, depth, repeat or score that is not a number")
+
+
+def panel_object(panel: Panel) -> dict[str, Any]:
+    """Return a panel as JSON objects. Cells that never ran are left out; outcome counts of zero are too."""
+    bounds = panel.overall.censored_bounds if panel.overall.counts["censored"] else None
+    overall = _tally_object(panel.overall)
+    for name in ("censored", "invalid", "skipped", "error"):
+        overall[name] = panel.overall.unscored.get(cast("Any", name), 0)
+    if bounds is not None:
+        overall["mean_if_censored_missed"], overall["mean_if_censored_hit"] = bounds
+    return {
+        "model": panel.model,
+        "task": panel.task,
+        "needle": panel.needle,
+        "source": panel.source,
+        "overall": overall,
+        "lengths": list(panel.lengths),
+        "depths": [depth_label(depth) for depth in panel.depths],
+        "columns": [
+            {"length": length, **_tally_object(column)}
+            for length, column in zip(panel.lengths, panel.columns, strict=True)
+        ],
+        "cells": [
+            {"length": length, "depth": depth, **_tally_object(cell)} for (length, depth), cell in panel.cells.items()
+        ],
+    }
+
+
+def _tally_object(tally: Tally) -> dict[str, Any]:
+    interval = tally.interval
+    return {
+        "n": tally.n,
+        "mean": tally.mean,
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+        "interval": None if interval is None else interval.method,
+        "outcomes": {name: count for name, count in tally.counts.items() if count},
+    }
+
+
+def _order(record: Record) -> tuple[Any, ...]:
+    at = (record["model"], record["task"], record["needle"], record["length"], depth_order(record["depth"]))
+    return (*at, record["repeat"], record.get("key", ""))
+
+
+def _record_object(record: Record) -> dict[str, object]:
+    """The fields in the order of `Record`, then those of later schemas by name."""
+    fields = cast("Mapping[str, object]", record)
+    known = [name for name in _FIELDS if name in fields]
+    return {name: _plain(fields[name]) for name in [*known, *sorted(fields.keys() - set(known))]}
+
+
+def _dump(value: object, indent: int | None = None) -> str:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    # Half a surrogate pair, which some model sent, has no UTF-8; its JSON escape does.
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _plain(value: object) -> object:
+    """Sort the keys of objects; null for numbers that JSON does not have."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)

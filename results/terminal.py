@@ -1,0 +1,134 @@
+"""Heatmaps for the terminal: rows are depths, columns lengths, cells percent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor
+
+from haystack_fixtures.cells import depth_label
+from results.headline import headline
+from results.palette import MARKS, NOT_RUN, ColorsName, color_of, dark, mark_of
+from results.summary import Panel, Tally
+from results.text import display_width, fit, length_labels, one_line, percent
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+_CELL = 5  # terminal columns of the narrowest cell: a space, three digits, a glyph or space
+_PLAIN = str.maketrans({"·": "|", "–": "-", "…": "~"})
+
+
+def score_glyph(score: float, ascii_only: bool = False) -> str:
+    """Return one character for a score in 0..1: `▁`..`█`, or `0`..`9`. Only a full score has the last one."""
+    glyphs = "0123456789" if ascii_only else BLOCKS
+    return glyphs[min(len(glyphs) - 1, max(0, floor(score * (len(glyphs) - 1))))]
+
+
+def can_encode(encoding: str | None) -> bool:
+    """Whether a stream with this encoding can show the block characters."""
+    try:
+        BLOCKS.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def terminal_heatmaps(
+    panels: Sequence[Panel],
+    *,
+    color: bool,
+    encoding: str | None = "utf-8",
+    width: int = 80,
+    truecolor: bool = False,
+    colors: ColorsName = "safe",
+) -> list[str]:
+    """Return the lines of every panel, a blank line between two, none wider than `width` terminal columns.
+
+    `color`: whether the terminal understands ANSI colours (256, or 16 million with `truecolor`); cells then have the
+    score's colour behind them, and without it a block before them. `encoding`: of the stream; where it has no blocks,
+    the lines are plain ASCII.
+    """
+    lines: list[str] = []
+    for panel in panels:
+        lines += [""] * bool(lines) + _panel(panel, _Look(color, truecolor, not can_encode(encoding), colors), width)
+    return [_encodable(line, encoding or "ascii") for line in lines]
+
+
+class _Look:
+    """How one stream is written to."""
+
+    __slots__ = ("ascii_only", "color", "colors", "truecolor")
+
+    def __init__(self, color: bool, truecolor: bool, ascii_only: bool, colors: ColorsName) -> None:
+        self.color, self.truecolor, self.ascii_only, self.colors = color, truecolor, ascii_only, colors
+
+    def line(self, text: str, width: int) -> str:
+        """One line of prose."""
+        return fit(text.translate(_PLAIN) if self.ascii_only else text, width)
+
+    def cell(self, tally: Tally | None, width: int) -> str:
+        """One cell, `width` columns."""
+        mark = None if tally is None else mark_of(tally)
+        if tally is None or tally.mean is None:
+            return (mark.letter if mark else NOT_RUN).rjust(width - 1) + " "
+        number = percent(tally.mean)
+        if self.color:
+            return f"{self._behind(tally.mean)}{number.rjust(width - 1)} \x1b[0m"
+        if self.ascii_only:
+            return number.rjust(width - 1) + " "
+        return f"{number.rjust(width - 1)}{score_glyph(tally.mean)}"
+
+    def _behind(self, score: float) -> str:
+        """Escapes for a background in the score's colour and letters that can be read on it."""
+        red, green, blue = color = color_of(score, self.colors)
+        letters = 97 if dark(color) else 30
+        if self.truecolor:
+            return f"\x1b[{letters};48;2;{red};{green};{blue}m"
+        cube = 16 + sum(round(part / 51) * size for part, size in zip(color, (36, 6, 1), strict=True))
+        return f"\x1b[{letters};48;5;{cube}m"
+
+
+def _panel(panel: Panel, look: _Look, width: int) -> list[str]:
+    lengths = length_labels(panel.lengths)
+    depths = [depth_label(depth) for depth in panel.depths]
+    aside = max(display_width(label) for label in ["depth", *depths]) + 1
+    cell = max(_CELL, *(len(label) + 2 for label in lengths))
+    across = max(1, (width - aside) // cell)
+    lines = [look.line(one_line(panel.name), width)]
+    for first in range(0, len(lengths), across):
+        shown = range(first, min(first + across, len(lengths)))
+        lines.append("depth".rjust(aside - 1) + " " + "".join(f"{lengths[i]:>{cell - 1}} " for i in shown).rstrip())
+        for depth, label in zip(panel.depths, depths, strict=True):
+            row = (look.cell(panel.cells.get((panel.lengths[i], depth)), cell) for i in shown)
+            lines.append((label.rjust(aside - 1) + " " + "".join(row)).rstrip())
+        if len(depths) > 1:
+            row = (look.cell(panel.columns[i], cell) for i in shown)
+            lines.append(("mean".rjust(aside - 1) + " " + "".join(row)).rstrip())
+    lines += (look.line(part, width) for part in _broken(headline(panel), width))
+    used = _key(panel)
+    return [*lines, *(look.line(part, width) for part in _broken(used, width))] if used else lines
+
+
+def _key(panel: Panel) -> str:
+    """Say what the letters of this panel mean; empty when it has none."""
+    used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell))}
+    parts = [f"{mark.letter} {mark.outcome}" for mark in MARKS if mark.outcome in used]
+    if len(panel.cells) < len(panel.lengths) * len(panel.depths):
+        parts.append(f"{NOT_RUN} not run")
+    return " · ".join(parts)
+
+
+def _broken(text: str, width: int) -> list[str]:
+    """Break at ` · ` into lines of at most `width` columns, where it can be done."""
+    lines: list[str] = []
+    for part in text.split(" · "):
+        if lines and display_width(f"{lines[-1]} · {part}") <= width:
+            lines[-1] += f" · {part}"
+        else:
+            lines.append(part)
+    return lines
+
+
+def _encodable(line: str, encoding: str) -> str:
+    try:
+        return line.encode(encoding, "replace").decode(encoding)
+    except LookupError:
+        return line.encode("ascii", "replace").decode("ascii")

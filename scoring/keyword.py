@@ -1,0 +1,92 @@
+"""Keyword scores with whole words: what OpenCompass's keyword rules are meant to measure.
+
+A hit is a whole, affirmed occurrence (`values`, `polarity`) after normalisation: `Jack` is not in `Jackson`, nor in `it
+is not Jack`; a keyword may hold spaces and `*`; an answer that repeats the prompt is no hit (`match`). The exact
+published rules, shortcuts included, are in `keyword_compat`.
+"""
+
+from __future__ import annotations
+
+from scoring.atc import boxed_answer
+from scoring.edit_distance import edit_score
+from scoring.match import match_score
+from scoring.normalize import normalize_value
+from scoring.scores import Reference, Score, Scorer
+from scoring.verdicts import expected_keyword, expected_text, verdict_for
+
+MISS_SHARE = 0.2
+_SHOWN = 200
+
+
+def is_hit(answer: str, keyword: str, reference: Reference) -> bool:
+    """Say whether an answer gives the keyword, as `match` sees it but with no other value held against it."""
+    if not keyword.strip():
+        return False
+    alone = Reference((keyword,), statement=reference.statement, question=reference.question)
+    return match_score(answer, alone).value == 1
+
+
+def _keyword(answer: str, reference: Reference) -> Score:
+    """100 for a hit, else 0.2 of the edit-distance score (CDME multi and NeedleBench v1, corrected)."""
+    keyword = expected_keyword(reference)
+    if is_hit(answer, keyword, reference):
+        return Score(1.0, "found", keyword, "keyword found whole")
+    value = MISS_SHARE * edit_score(answer, expected_text(reference)).score / 100
+    return Score(value, verdict_for(value, answer), answer[:_SHOWN], "keyword not found: 0.2 of the edit score")
+
+
+def _binary(answer: str, reference: Reference) -> Score:
+    """100 for a hit, else 0 (NeedleBench v2 single retrieval, corrected)."""
+    keyword = expected_keyword(reference)
+    if is_hit(answer, keyword, reference):
+        return Score(1.0, "found", keyword, "keyword found whole")
+    return Score(0.0, verdict_for(0.0, answer), answer[:_SHOWN], "keyword not found")
+
+
+def _words(answer: str, reference: Reference) -> Score:
+    """The share of the keyword's words that stand in the answer (NeedleBench v1 multi reasoning, corrected)."""
+    words = expected_keyword(reference).split()
+    found = [word for word in words if is_hit(answer, word, reference)]
+    value = len(found) / len(words) if words else 0.0
+    return Score(
+        value, verdict_for(value, answer, partial_from=0), " ".join(found), f"{len(found)} of {len(words)} words"
+    )
+
+
+def _parallel(answer: str, reference: Reference) -> Score:
+    """The share of needles whose keyword is given (NeedleBench multi retrieval, corrected: depths never collide)."""
+    parts = reference.parts or (expected_keyword(reference),)
+    found = [is_hit(answer, part, reference) for part in parts]
+    value = sum(found) / len(parts)
+    given = ", ".join(part for part, hit in zip(parts, found, strict=True) if hit)
+    return Score(
+        value,
+        verdict_for(value, answer, partial_from=0),
+        given[:_SHOWN],
+        f"{sum(found)} of {len(parts)} keywords",
+        {f"part{number}": hit for number, hit in enumerate(found)},
+    )
+
+
+def _boxed(answer: str, reference: Reference) -> Score:
+    r"""The last `\boxed{...}` equals an accepted answer (NeedleBench v2 M-RS and ATC, corrected).
+
+    Both sides are normalised alike, so that names with an apostrophe can match.
+    """
+    accepted = reference.answers or (expected_keyword(reference),)
+    boxed = boxed_answer(answer)
+    given = normalize_value(boxed.replace("'", ""))
+    if given and any(given == normalize_value(normalize_value(text).replace("'", "")) for text in accepted):
+        return Score(1.0, "found", boxed, "the boxed answer is right")
+    why = f"boxed {boxed[:60]!r}" if boxed != "None" else "no boxed answer"
+    wrong = {normalize_value(normalize_value(text).replace("'", "")) for text in reference.distractors}
+    return Score(0.0, "distractor" if given in wrong else verdict_for(0.0, answer), boxed[:_SHOWN], why)
+
+
+KEYWORD = Scorer("keyword", 1, _keyword)
+CDME_MULTI = Scorer("cdme_multi", 1, _keyword)
+NEEDLEBENCH_V1 = Scorer("needlebench_v1", 1, _keyword)
+NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 1, _words)
+NEEDLEBENCH_V2 = Scorer("needlebench_v2", 1, _binary)
+NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 1, _parallel)
+NEEDLEBENCH_ATC = Scorer("needlebench_atc", 1, _boxed)

@@ -1,0 +1,30 @@
+"""From what happened to a trial's outcome, and whether it has a score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scoring.scores import Outcome, Score
+
+
+def outcome_of(
+    *, error_kind: str | None, finish_reason: str | None, invalid: Sequence[str], score: Score | None, answer_text: str
+) -> tuple[Outcome, float | None]:
+    """Decide the outcome of one trial, and its score (`None` where it must not enter an average).
+
+    In this order: an error; a prompt that was not what it should be; an answer that the token limit cut off before it
+    gave anything right (censored); a content filter (refused); the scorer's verdict. Without a score a blank answer is
+    empty, and any other text an error: nothing judged it.
+    """
+    if error_kind:
+        return "error", None
+    if invalid:
+        return "invalid", None
+    hit = score is not None and score.verdict in ("found", "partial")
+    if finish_reason == "length" and not hit:
+        return "censored", None
+    if finish_reason == "content_filter" and not hit:
+        return "refused", 0.0
+    if score is None:
+        return ("error", None) if answer_text.strip() else ("empty", 0.0)
+    return score.verdict, score.value

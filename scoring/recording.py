@@ -1,0 +1,139 @@
+"""Scoring one exchange without ever raising: what the `assert_scored` fixture does, apart from pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from math import isnan, nan
+from typing import Protocol
+
+from scoring.judge_replies import JudgeReplyError
+from scoring.registry import scorer_named
+from scoring.scores import Reference, Score, Scorer
+from scoring.verdicts import verdict_for
+
+DEFAULT_SCORER = "match"
+
+ScorerLike = str | Scorer | Callable[[str, Reference], Score | float]
+
+
+class Answered(Protocol):
+    """What a scorer needs of an exchange with a model. `scorer`, a name, may also be there: the suite's choice."""
+
+    @property
+    def answer(self) -> str:
+        """The final answer's text, without reasoning."""
+
+    @property
+    def reference(self) -> object:
+        """A `Reference`, a mapping with its fields, or an object with its attributes."""
+
+    @property
+    def error_kind(self) -> str | None:
+        """What went wrong with the request, if anything did."""
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the model stopped."""
+
+    @property
+    def invalid(self) -> tuple[str, ...]:
+        """Why the prompt that the model saw is not the one that was built."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What came of scoring: a score, or the kind and message of an error, and who judged.
+
+    `harness`: the scorer or the reference is at fault; `judge`: the judge's reply could not be read.
+    """
+
+    score: Score | None
+    scorer: str = ""
+    version: int = 0
+    error_kind: str | None = None
+    message: str = ""
+
+    @property
+    def for_asserting(self) -> Score:
+        """The score, or one whose value is NaN: it passes no comparison, and says why."""
+        return self.score or Score(nan, "empty", why=self.message or "no score", scorer=self.scorer)
+
+
+def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scored:
+    """Score an exchange by the given scorer, else the suite's (`exchange.scorer`), else `match`. Never raises."""
+    if exchange.error_kind:
+        return Scored(None, error_kind=exchange.error_kind, message=f"no score: error {exchange.error_kind}")
+    wanted = scorer if scorer is not None else getattr(exchange, "scorer", None) or DEFAULT_SCORER
+    name, version = _label(wanted)
+    try:
+        chosen = as_scorer(wanted)
+        name, version = chosen.name, chosen.version
+        score = chosen.judge(exchange.answer, as_reference(exchange.reference))
+        return Scored(replace(_checked(score), scorer=f"{name} v{version}"), name, version)
+    except JudgeReplyError as error:
+        return Scored(None, name, version, "judge", _one_line("no score: judge", error))
+    except Exception as error:  # noqa: BLE001 - a user's scorer may raise anything; a bad cell never ends the run
+        return Scored(None, name, version, "harness", _one_line(f"no score: {name}", error))
+
+
+def as_scorer(scorer: ScorerLike) -> Scorer:
+    """Turn a name or any `(answer, reference) -> Score | float` into a scorer."""
+    if isinstance(scorer, Scorer):
+        return scorer
+    if isinstance(scorer, str):
+        return scorer_named(scorer)
+    if not callable(scorer):
+        raise TypeError(f"a scorer is a name, a Scorer or a callable, not {type(scorer).__name__}")
+    function = scorer
+
+    def judge(answer: str, reference: Reference) -> Score:
+        result = function(answer, reference)
+        if isinstance(result, Score):
+            return result
+        value = float(result)
+        return Score(value, verdict_for(value, answer, partial_from=0), answer[:200], f"value {value:g}")
+
+    return Scorer(*_label(scorer), judge)
+
+
+def as_reference(reference: object) -> Reference:
+    """Turn a mapping or any object with a `Reference`'s fields into one; a bare string is the one right answer."""
+    if isinstance(reference, Reference):
+        return reference
+    if isinstance(reference, str):
+        return Reference((reference,))
+    names = [field.name for field in fields(Reference)]
+    if isinstance(reference, Mapping):
+        given = {name: reference[name] for name in names if name in reference}
+    else:
+        given = {name: getattr(reference, name) for name in names if hasattr(reference, name)}
+    if not given:
+        raise ValueError(f"a reference needs answers or parts, this {type(reference).__name__} has none")
+    plural = {name: _texts(given.get(name, ())) for name in ("answers", "parts", "distractors")}
+    single = {name: str(value) for name, value in given.items() if name not in plural}
+    return Reference(**plural, **single)  # type: ignore[arg-type]  # names come from Reference's own fields
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    return tuple(str(text) for text in value) if isinstance(value, Sequence) else ()
+
+
+def _label(scorer: object) -> tuple[str, int]:
+    name = scorer if isinstance(scorer, str) else getattr(scorer, "name", None) or getattr(scorer, "__name__", None)
+    version = getattr(scorer, "version", 1)
+    return str(name or type(scorer).__name__), version if isinstance(version, int) else 1
+
+
+def _checked(score: object) -> Score:
+    if not isinstance(score, Score):
+        raise TypeError(f"a scorer returns a Score, not {type(score).__name__}")
+    if isnan(score.value) or not 0 <= score.value <= 1:
+        raise ValueError(f"a score is 0..1, not {score.value}")
+    return score
+
+
+def _one_line(prefix: str, error: Exception) -> str:
+    return " ".join(f"{prefix}: {type(error).__name__}: {error}".split())[:300]

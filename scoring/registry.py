@@ -1,0 +1,41 @@
+"""Scorers by name."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from scoring import edit_distance, exact, keyword, keyword_compat, match
+from scoring.scores import Scorer
+
+_ALL = (
+    match.MATCH,
+    keyword.KEYWORD,
+    exact.EXACT_MATCH,
+    exact.EXACT_MATCH_COMPAT,
+    exact.NORMALIZED_MATCH,
+    edit_distance.CDME,
+    edit_distance.CDME_TRIM,
+    keyword.CDME_MULTI,
+    keyword.NEEDLEBENCH_V1,
+    keyword.NEEDLEBENCH_V1_MULTI,
+    keyword.NEEDLEBENCH_V2,
+    keyword.NEEDLEBENCH_PARALLEL,
+    keyword.NEEDLEBENCH_ATC,
+    keyword_compat.CDME_MULTI_COMPAT,
+    keyword_compat.NEEDLEBENCH_V1_COMPAT,
+    keyword_compat.NEEDLEBENCH_V1_MULTI_COMPAT,
+    keyword_compat.NEEDLEBENCH_V2_COMPAT,
+    keyword_compat.NEEDLEBENCH_PARALLEL_COMPAT,
+    keyword_compat.NEEDLEBENCH_ATC_COMPAT,
+)
+SCORERS = MappingProxyType({scorer.name: scorer for scorer in _ALL})
+
+
+def scorer_named(name: str) -> Scorer:
+    """Return the scorer of that name; judges are made by `judge_scorers.judged`."""
+    if name in SCORERS:
+        return SCORERS[name]
+    close = get_close_matches(name, SCORERS, n=3, cutoff=0.5)
+    names = [*close, *sorted(SCORERS.keys() - set(close))]
+    raise ValueError(f"unknown scorer {name!r}: use one of {', '.join(names)}")
