@@ -1,0 +1,46 @@
+"""The console command `needlework`: a thin door into the package that does each sub-command's work."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module, metadata
+
+# name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
+COMMANDS = {
+    "plot": ("results.plot", "draw heatmaps from our results or another system's"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one sub-command and return its exit code; 2 when there is no such command."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help"):
+        print(usage())
+        return 0 if words else 2
+    if words[0] == "--version":
+        print(f"needlework {metadata.version('needlework')}")
+        return 0
+    if words[0] not in COMMANDS:
+        near = get_close_matches(words[0], COMMANDS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "`needlework --help` lists the commands"
+        print(f"needlework: there is no command {words[0]!r}; {hint}", file=sys.stderr)
+        return 2
+    module, _ = COMMANDS[words[0]]
+    code: int = import_module(module).main(words[1:])
+    return code
+
+
+def usage() -> str:
+    """Return the help text."""
+    rows = "\n".join(f"  {name:<10} {about}" for name, (_, about) in COMMANDS.items())
+    return (
+        "usage: needlework COMMAND ...\n\n"
+        f"commands:\n{rows}\n\n"
+        "`needlework COMMAND --help` explains one. Benchmarks are run by pytest: `pytest benchmarks --model=...`"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

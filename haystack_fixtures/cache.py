@@ -9,6 +9,6 @@ import platformdirs
 
 
 def default_cache_dir() -> Path:
-    """The folder named by the environment variable NEEDLEWORK_CACHE, else the user's cache folder; may not exist yet."""
+    """The folder that NEEDLEWORK_CACHE names, else the user's cache folder; it may not exist yet."""
     named = os.environ.get("NEEDLEWORK_CACHE", "").strip()
     return Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("needlework"))

@@ -1,4 +1,4 @@
-"""Several workers: which process gets which cells. The only module that knows pytest-xdist; registered when it is there."""
+"""Several workers: which process gets which cells. The only module that knows pytest-xdist, which may be missing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 def _scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
     from xdist.scheduler import LoadScopeScheduling
 
-    class HaystackScheduling(LoadScopeScheduling):
+    class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is untyped
         """Units are haystacks; the places of tests in a worker's list are looked up, not searched."""
 
         _places: dict[Any, dict[str, int]]

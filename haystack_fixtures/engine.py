@@ -8,13 +8,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.exchange import Exchange, check_server_count, prompt_facts
 from haystack_fixtures.look_ahead import LookAhead
-from haystack_fixtures.models.args import parse_model_args
 from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.load import load_model, parse_spec, resolve_tokenizer
 from haystack_fixtures.models.model import Model, ModelError, Request, Response
@@ -32,7 +31,9 @@ class Engine:
     `stored`: gives the journal's record for a key, if that trial has been answered before.
     """
 
-    def __init__(self, settings: Settings, cache_dir: Path, *, workers: int = 1, stored: StoredAnswer | None = None) -> None:
+    def __init__(
+        self, settings: Settings, cache_dir: Path, *, workers: int = 1, stored: StoredAnswer | None = None
+    ) -> None:
         self.settings = settings
         self._cache_dir = cache_dir
         self._workers = workers
@@ -81,7 +82,10 @@ class Engine:
                     tokenizer=self.builder(cell).tokenizer,
                     connection=self._connection(self.settings.base_url),
                     cache_dir=self._cache_dir,
-                    threads=max(1, len(os.sched_getaffinity(0)) // self._workers) if hasattr(os, "sched_getaffinity") else None,
+                    longest=max(max(suite.lengths) for suite in self.settings.suites),
+                    threads=max(1, len(os.sched_getaffinity(0)) // self._workers)
+                    if hasattr(os, "sched_getaffinity")
+                    else None,
                 ),
             )
         return self._model[1]
@@ -98,7 +102,11 @@ class Engine:
             builder.shape(series.suite)
             self.builder(series.cells[0]).key(series.suite, series.cells[0], {})
         for spec in dict.fromkeys(self.series_of(cell).model for cell in cells):
-            if parse_spec(spec).kind == "openai" and self.settings.base_url is None and "azure" not in str(self._model_args()):
+            if (
+                parse_spec(spec).kind == "openai"
+                and self.settings.base_url is None
+                and "azure" not in str(self._model_args())
+            ):
                 # The library's own default address: fine, but then a key must be there before the first cell.
                 self.model(next(cell for cell in cells if self.series_of(cell).model == spec))
 
@@ -201,7 +209,7 @@ class Engine:
     # -- connections ---------------------------------------------------------------------------------------------
 
     def _model_args(self) -> dict[str, str]:
-        return parse_model_args(self.settings.model_arg)
+        return dict(cast("tuple[str, str]", tuple(word.split("=", 1))) for word in self.settings.model_arg)
 
     def _identity(self, spec: str) -> dict[str, Any]:
         # What is known without loading weights or reaching a server: resuming a finished run needs neither.
@@ -228,7 +236,9 @@ class Engine:
         with self._building:
             if self._judge is None:
                 connection = self._connection(self.settings.judge_base_url or self.settings.base_url)
-                self._judge = open_judge(self.settings.judge or "", connection, self.settings.tokenizer, self._cache_dir)
+                self._judge = open_judge(
+                    self.settings.judge or "", connection, self.settings.tokenizer, self._cache_dir
+                )
         return ask(self._judge, system, user)
 
     def close(self) -> None:
@@ -285,4 +295,3 @@ def _replayed(
         replayed=True,
         ask_judge=judge,
     )
-

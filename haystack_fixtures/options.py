@@ -53,6 +53,13 @@ def words(option: str, value: str) -> tuple[str, ...]:
     return found
 
 
+def key_value(option: str, value: str) -> str:
+    """`KEY=VALUE`."""
+    if not value.partition("=")[0].strip() or "=" not in value:
+        raise InputError(option, value, "write KEY=VALUE, such as dtype=bfloat16")
+    return value
+
+
 def whole(least: int) -> Parser:
     """A whole number, at least `least`."""
 
@@ -140,7 +147,7 @@ OPTIONS: tuple[Option, ...] = (
         "model-arg",
         WHO,
         "dtype, device, attn_implementation, extra request fields, ...; may be given several times",
-        text,
+        key_value,
         metavar="KEY=VALUE",
         repeatable=True,
     ),
@@ -243,7 +250,9 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("repeats", WHAT, "trials per cell, each with its own filler and needle", whole(1), "1", suite=True),
     Option("seed", WHAT, "changes filler and needles; the same seed gives the same bytes", whole(0), "0"),
-    Option("scorer", WHAT, "how answers are scored: match, cdme, keyword, ...", text, "match", metavar="NAME", suite=True),
+    Option(
+        "scorer", WHAT, "how answers are scored: match, cdme, keyword, ...", text, "match", metavar="NAME", suite=True
+    ),
     Option("answer-budget", HOW, "tokens kept free for the answer", tokens, "64", metavar="TOKENS", suite=True),
     Option(
         "thinking-budget",
@@ -254,8 +263,12 @@ OPTIONS: tuple[Option, ...] = (
         metavar="TOKENS",
         suite=True,
     ),
-    Option("system-prompt", HOW, "text of the system message", any_text, shown_default="the prompt shape's", suite=True),
-    Option("template", HOW, "chat: the model's chat template; raw: plain text", one_of("chat", "raw"), "chat", suite=True),
+    Option(
+        "system-prompt", HOW, "text of the system message", any_text, shown_default="the prompt shape's", suite=True
+    ),
+    Option(
+        "template", HOW, "chat: the model's chat template; raw: plain text", one_of("chat", "raw"), "chat", suite=True
+    ),
     Option(
         "question-position",
         HOW,
@@ -292,14 +305,33 @@ OPTIONS: tuple[Option, ...] = (
     Option("timeout", SEND, "seconds for a short request; longer prompts get more", seconds, "120", metavar="SECONDS"),
     Option("retries", SEND, "further tries after a fault that may pass", whole(0), "4", metavar="N"),
     Option("results-dir", OUT, "folder that holds the runs", text, "results/runs", metavar="DIR"),
-    Option("run-name", OUT, "name of the run's folder; the same name goes on where it stopped", text, shown_default="the time and the model"),
+    Option(
+        "run-name",
+        OUT,
+        "name of the run's folder; the same name goes on where it stopped",
+        text,
+        shown_default="the time and the model",
+    ),
     Option("fresh", OUT, "empty the named run's folder first", switch, "false", flag=True),
     Option("resume", OUT, "go on where the named run stopped (the default)", switch, "true", flag=True),
     Option("plan", OUT, "print what would be run, with tokens and requests, and stop", switch, "false", flag=True),
     Option("save-prompts", OUT, "write each prompt beside the results", switch, "false", flag=True),
-    Option("heatmap-colors", OUT, "safe: for colour-blind eyes too; field: red, yellow, green", one_of("safe", "field"), "safe"),
+    Option(
+        "heatmap-colors",
+        OUT,
+        "safe: for colour-blind eyes too; field: red, yellow, green",
+        one_of("safe", "field"),
+        "safe",
+    ),
     Option("heatmap-numbers", OUT, "write scores into the cells of pictures", switch, "false", flag=True),
-    Option("max-errors", OUT, "percent of cells that may be invalid or errors before the run is void", percent, "5", metavar="PERCENT"),
+    Option(
+        "max-errors",
+        OUT,
+        "percent of cells that may be invalid or errors before the run is void",
+        percent,
+        "5",
+        metavar="PERCENT",
+    ),
     Option(
         "gate",
         OUT,
@@ -308,7 +340,7 @@ OPTIONS: tuple[Option, ...] = (
         metavar="EXPR",
         repeatable=True,
     ),
-)  # fmt: skip
+)
 
 BY_KEY = {option.key: option for option in OPTIONS}
 

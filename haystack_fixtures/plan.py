@@ -30,11 +30,15 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         yield ""
         yield f"{first.task}, needle {first.needle}, {series.model}: {len(group)} cells"
         yield f"  {len(lengths)} lengths (tokens):  {' '.join(map(str, lengths))}"
-        yield f"  {len(shown)} depths (percent): {' '.join(shown)}" + (" (a needle at each)" if depths == [None] else "")
+        yield f"  {len(shown)} depths (percent): {' '.join(shown)}" + (
+            " (a needle at each)" if depths == [None] else ""
+        )
         yield f"  trials per cell: {repeats}"
         yield f"  corpus {corpus.name} ({corpus.language}, {corpus.licence}), sha256 {corpus.sha256[:12]}"
-        yield f"  prompt {suite.prompt}, template {suite.template}, scorer {suite.scorer}, tokenizer {engine.builder(first).tokenizer.name}"
+        tokenizer = engine.builder(first).tokenizer.name
+        yield f"  prompt {suite.prompt}, template {suite.template}, scorer {suite.scorer}, tokenizer {tokenizer}"
         yield f"  {prompt_tokens:,} prompt tokens, at most {answer_tokens:,} answer tokens"
     yield ""
-    yield f"in all: {len(cells):,} cells = {len(cells):,} requests, {total_in:,} prompt tokens, at most {total_out:,} answer tokens"
+    total = f"{total_in:,} prompt tokens, at most {total_out:,} answer tokens"
+    yield f"in all: {len(cells):,} cells = {len(cells):,} requests, {total}"
     yield "nothing was run; leave out --plan to run it"

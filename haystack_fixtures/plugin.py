@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from _pytest.terminal import TerminalReporter
 
 from haystack_fixtures import distribution, hookspecs
 from haystack_fixtures.cache import default_cache_dir
@@ -25,8 +25,6 @@ from haystack_fixtures.tasks.load import TASKS, grid, longest_first
 SETTINGS = pytest.StashKey[Settings]()
 ENGINE = pytest.StashKey[Engine]()
 EXCHANGE = pytest.StashKey[Exchange]()
-
-pytest_plugins = ()
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -145,6 +143,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         return None
     cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not isinstance(reporter, TerminalReporter):
+        return None
     for line in plan_lines(engine_of(session.config), cells):
         reporter.write_line(line)
     return True
@@ -187,7 +187,7 @@ def model(cell: Cell, pytestconfig: pytest.Config) -> Model:
 
 
 @pytest.fixture
-def generate(request: pytest.FixtureRequest) -> Generator[Callable[[Cell], Exchange]]:
+def generate(request: pytest.FixtureRequest) -> Callable[[Cell], Exchange]:
     """Ask the model under test: `exchange = generate(cell)`. Never raises for a fault of model or server.
 
     The exchange has the answer, the reference, and the facts that the record will tell. Hand it to `assert_scored`.
@@ -201,9 +201,4 @@ def generate(request: pytest.FixtureRequest) -> Generator[Callable[[Cell], Excha
             request.session.shouldstop = f"stopped: {exchange.response.error.message}"
         return exchange
 
-    yield ask
-
-
-def run_root(config: pytest.Config) -> Path:
-    """Where relative folders start."""
-    return config.rootpath
+    return ask

@@ -19,8 +19,9 @@ Written = Mapping[str, str | Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """What is asked: one task with its grid, text, needles and prompt. Lengths and budgets in tokens, depths in percent.
+    """What is asked: one task with its grid, text, needles and prompt.
 
+    Lengths and budgets are in tokens, depths in percent.
     `length_buffer`: tokens of each length that stay unused beside prompt and answer. `diff`, `keyword`: override the
     needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer.
     """
@@ -134,7 +135,9 @@ def _suites(preset: Preset, above: Sequence[Written], below: Sequence[Written], 
         raise InputError("--language", asked, f"preset {preset.name} has no suite in that language")
     served = {suite.language for suite in found}
     if missing - served:
-        raise InputError("--language", asked, f"preset {preset.name} has no suite in {', '.join(sorted(missing - served))}")
+        raise InputError(
+            "--language", asked, f"preset {preset.name} has no suite in {', '.join(sorted(missing - served))}"
+        )
     return _merge(found)
 
 
@@ -168,7 +171,9 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
         if value is None:
             raise InputError(name, "", f"give --{key}, or a preset that has them")
         spacing_name, spacing = get(f"{key[:-1]}_spacing")
-        values[key] = parse_grid(name, value, cast(str, BY_KEY[f"{key[:-1]}_spacing"].parse(spacing_name, spacing or "")))
+        values[key] = parse_grid(
+            name, value, cast(str, BY_KEY[f"{key[:-1]}_spacing"].parse(spacing_name, spacing or ""))
+        )
     values["length_buffer"] = values["length_buffer"] or 0
     values["guide"] = bool(values["guide"])
     values["file_list"] = values["file_list"] or ()
@@ -208,7 +213,7 @@ def _one(level: Written, key: str) -> str | None:
     return cast("str | None", level.get(key))
 
 
-def without_repeats(suite: Suite) -> dict[str, object]:
+def recipe_fields(suite: Suite) -> dict[str, object]:
     """The suite as a mapping of what shapes each trial: the grid's axes are left out."""
     alone = replace(suite, lengths=(), depths=(), repeats=0)
     return {field.name: getattr(alone, field.name) for field in fields(alone)}

@@ -18,7 +18,7 @@ from haystack_fixtures.haystacks.build import build_prompt, verify_prompt
 from haystack_fixtures.haystacks.source import HaystackSource, open_source
 from haystack_fixtures.prompts.prompt import Message, Prompt
 from haystack_fixtures.prompts.shape import CONTEXT, Shape, guided, lay_out, load_shape, raw_text
-from haystack_fixtures.settings import Settings, Suite, without_repeats
+from haystack_fixtures.settings import Settings, Suite, recipe_fields
 from haystack_fixtures.tasks.load import task_named
 from haystack_fixtures.tasks.task import Asked
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -140,9 +140,9 @@ class TrialBuilder:
         return Trial(cell, suite, asked, prompt)
 
     def key(self, suite: Suite, cell: Cell, model: Mapping[str, Any]) -> str:
-        """Identify a trial by everything that can change its answer, and nothing else: not worker, order, path or time."""
+        """Identify a trial by everything that can change its answer; not by worker, order, path or time."""
         asked = task_named(suite.task).ask(suite, cell, self._settings.seed)
-        recipe = without_repeats(suite) | {
+        recipe = recipe_fields(suite) | {
             "scorer": None,
             "version": RECIPE_VERSION,
             "cell": [cell.task, cell.length, cell.depth, cell.needle, cell.repeat],
@@ -156,7 +156,9 @@ class TrialBuilder:
             "cache_policy": self._settings.cache_policy,
             "model": dict(model),
         }
-        return sha256(json.dumps(recipe, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+        return sha256(
+            json.dumps(recipe, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        ).hexdigest()
 
 
 def reserved(suite: Suite) -> int:

@@ -78,27 +78,9 @@ def _trial(row: Mapping[str, str], path: Path, number: int) -> Trial:
 
 
 def _achieved_depth(record: Record) -> object:
-    """Where the needle came to stand, percent; several needles one after the other."""
-    placed = record["prompt"].get("placed")
-    if not isinstance(placed, list):
-        return record["prompt"].get("depth")
-    depths = [place["depth"] for place in placed if isinstance(place, dict) and place.get("depth") is not None]
-    return depths[0] if len(depths) == 1 else " ".join(f"{depth:.3f}" for depth in depths)
-
-
-def _tokens_per_s(record: Record) -> float | None:
-    """Answer tokens a second. Empty where a cache saved work that a bare latency would hide."""
-    tokens, latency, first = (_timing(record, name) for name in ("completion_tokens", "latency_s", "ttft_s"))
-    if not tokens or latency is None or (first is None and _timing(record, "cached_tokens")):
-        return None
-    # The first token comes with the prompt; the others take the rest of the time.
-    tokens, seconds = (tokens, latency) if first is None else (tokens - 1, latency - first)
-    return tokens / seconds if tokens > 0 and seconds > 0 else None
-
-
-def _timing(record: Record, name: str) -> float | None:
-    value = record["timing"].get(name, record["response"].get(name))
-    return value if isinstance(value, (int, float)) and isfinite(value) else None
+    """Where the needle came to stand, percent; several needles with a space between."""
+    depths = [needle["depth"] for needle in record["prompt"].get("needles", ())]
+    return depths[0] if len(depths) == 1 else " ".join(f"{depth:g}" for depth in depths)
 
 
 def _error(name: str) -> Callable[[Record], object]:
@@ -131,10 +113,7 @@ COLUMNS: dict[str, Callable[[Record], object]] = {
     "server_prompt_tokens": _within("response", "prompt_tokens"),
     "completion_tokens": _within("response", "completion_tokens"),
     "finish_reason": _within("response", "finish_reason"),
-    "latency_s": lambda record: _timing(record, "latency_s"),
-    "ttft_s": lambda record: _timing(record, "ttft_s"),
-    "tokens_per_s": _tokens_per_s,
-    "attempts": lambda record: _timing(record, "attempts"),
+    **{name: _within("timing", name) for name in ("latency_s", "ttft_s", "tokens_per_s", "cached_tokens", "attempts")},
     "error_kind": _error("kind"),
     "error_message": _error("message"),
     "key": _top("key"),

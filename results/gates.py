@@ -3,8 +3,8 @@
     score >= 0.9
     lower_bound >= 85% [task=niah, length<=32k, depth=40..60] per length
 
-`score` is the mean of the scored trials, `lower_bound` the low end of its 95 % interval. A grain (`per length`, `depth`,
-`cell`, `task`, `needle`, `model`) asks the condition of every group.
+`score` is the mean of the scored trials, `lower_bound` the low end of its 95 % interval. A grain (`per length`,
+`depth`, `cell`, `task`, `needle`, `model`) asks the condition of every group.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class Verdict:
         interval = self.tally.interval
         around = f", 95 % interval {interval.low:.2f}..{interval.high:.2f}" if interval else ""
         unscored = "".join(f", {count} {name}" for name, count in self.tally.unscored.items())
-        return f"{'pass' if self.passed else 'FAIL'} {self.gate}: {self.group}: {shown} (n {self.tally.n}{around}{unscored})"
+        answer = "pass" if self.passed else "FAIL"
+        return f"{answer} {self.gate}: {self.group}: {shown} (n {self.tally.n}{around}{unscored})"
 
 
 def parse_gate(text: str) -> Gate:
@@ -97,7 +98,9 @@ def parse_gate(text: str) -> Gate:
 def _term(gate: str, text: str) -> Test:
     match = _TERM.fullmatch(text.strip())
     if match is None or match["field"] not in (*_WORDS, "length", "depth"):
-        raise InputError(OPTION, text.strip(), f"a scope has terms like length<=32k, depth=40..60, {', '.join(_WORDS)}=NAME")
+        raise InputError(
+            OPTION, text.strip(), f"a scope has terms like length<=32k, depth=40..60, {', '.join(_WORDS)}=NAME"
+        )
     field, compare, value = match["field"], match["compare"], match["value"].strip()
     if field in _WORDS:
         if compare != "=":
@@ -129,7 +132,7 @@ def _number(gate: str, field: str, text: str) -> float:
 
 
 def judge_gate(gate: Gate, records: Iterable[Record]) -> list[Verdict]:
-    """The gate's verdict for each group, in the order of the records; one failing verdict when no record is in scope."""
+    """The gate's verdict for each group, in the records' order; one that fails when no record is in scope."""
     groups: dict[str, list[Record]] = {}
     for record in records:
         if all(test(record) for test in gate.scope):

@@ -1,8 +1,8 @@
 """95 % intervals of a mean score.
 
 Wilson's score interval for 0/1 scores (E. B. Wilson, "Probable inference, the law of succession, and statistical
-inference", JASA 22 (1927) 209-212), a seeded cluster bootstrap for partial credit. A cluster is a sample: one needle and
-haystack, which may have been asked about at many depths, so that its scores are not independent.
+inference", JASA 22 (1927) 209-212), a seeded cluster bootstrap for partial credit. A cluster is a sample: one needle
+and haystack, which may have been asked about at many depths, so that its scores are not independent.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Interval:
 
 
 def wilson(mean: float, n: float, z: float = Z95) -> tuple[float, float]:
-    """Return Wilson's interval for a share `mean` (0..1) among `n` > 0 trials; `n` may be an effective, fractional size."""
+    """Return Wilson's interval for a share `mean` (0..1) of `n` > 0 trials; an effective `n` may be a fraction."""
     if n <= 0 or not 0 <= mean <= 1:
         raise ValueError(f"a Wilson interval needs n > 0 and a mean in 0..1, not n={n}, mean={mean}")
     centre = mean + z * z / (2 * n)

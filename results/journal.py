@@ -55,7 +55,9 @@ class Journal:
             with contextlib.suppress(OSError):
                 self._file.truncate(begin)
                 self._file.seek(begin)
-            raise InputError("journal", self._path, f"cannot be written ({error.strerror}); free space and run again") from None
+            raise InputError(
+                "journal", self._path, f"cannot be written ({error.strerror}); free space and run again"
+            ) from None
 
     def close(self) -> None:
         """Sync and let go."""
@@ -77,9 +79,7 @@ def read_journal(path: Path) -> list[Record]:
 
 
 def _records(data: bytes) -> Iterator[Record]:
-    for line in data.split(b"\n"):
-        if not line.strip():
-            continue
+    for line in data.split(b"\n")[:-1]:  # what follows the last newline is torn
         try:
             record: Any = json.loads(line)
         except ValueError:
@@ -111,4 +111,6 @@ def _lock(file: FileIO, folder: Path) -> None:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         file.close()
-        raise InputError("--run-name", folder, "another run is writing there; wait for it or use another name") from None
+        raise InputError(
+            "--run-name", folder, "another run is writing there; wait for it or use another name"
+        ) from None

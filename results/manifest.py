@@ -49,7 +49,9 @@ def manifest(
 
 def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
     """Write it, whole or not at all."""
-    write_atomic(path, (json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n").encode("utf-8", "replace"))
+    write_atomic(
+        path, (json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n").encode("utf-8", "replace")
+    )
 
 
 def merge_facts(into: dict[str, Any], facts: Mapping[str, Mapping[str, Any]]) -> None:

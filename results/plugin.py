@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Generator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -29,7 +30,7 @@ from results.records import Record
 from results.run_folder import JOURNAL, answered, run_folder, whole_run
 from results.terminal import score_glyph
 from results.writers import Written, write_files
-from scoring.plugin import JUDGED
+from scoring.plugin import SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY
 
 _RECORDER = "needlework-recorder"
 _INPUT = "needlework_run_folder"
@@ -63,7 +64,9 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_cell_stored(config: pytest.Config, key: str) -> Mapping[str, Any] | None:
     if _STORED not in config.stash:
-        config.stash[_STORED] = {} if config.stash[SETTINGS].fresh else answered(read_journal(_folder(config) / JOURNAL))
+        config.stash[_STORED] = (
+            {} if config.stash[SETTINGS].fresh else answered(read_journal(_folder(config) / JOURNAL))
+        )
     return cast("Mapping[str, Any] | None", config.stash[_STORED].get(key))
 
 
@@ -82,20 +85,19 @@ def pytest_runtest_makereport(
     exchange = item.stash.get(EXCHANGE, None)
     if call.when != "call" or exchange is None:
         return report
-    judged = item.stash.get(JUDGED, None)
-    error = judged.error if judged else None
-    if judged is None and report.passed:
-        error = ("harness", "the test asked the model and scored nothing: call assert_scored(exchange)")
-    elif judged is None:
-        error = ("harness", f"the test failed before it scored: {report.longreprtext.splitlines()[-1:]}")
+    scorer, version = item.stash.get(SCORER_KEY, ("", 0))
+    error = item.stash.get(SCORE_ERROR_KEY, None)
+    if SCORER_KEY not in item.stash:
+        reason = "call assert_scored(exchange)" if report.passed else report.longreprtext.strip().splitlines()[-1]
+        error = ("harness", f"the test asked the model and scored nothing: {reason}")
     record = make_record(
         exchange,
-        judged.score if judged else None,
+        item.stash.get(SCORE_KEY, None),
         nodeid=item.nodeid,
         worker=worker_name(item.config),
         recipe=item.config.stash[_RECIPE],
-        scorer=judged.scorer if judged else "",
-        scorer_version=judged.version if judged else 0,
+        scorer=scorer,
+        scorer_version=version,
         error=error,
     )
     item.user_properties += [("outcome", record["outcome"]), ("n_prompt_tokens", record["prompt"].get("tokens", 0))]
@@ -271,8 +273,9 @@ class Recorder:
         terminalreporter.ensure_newline()
         if self._written is not None:
             color = terminalreporter.hasmarkup
-            encoding = getattr(terminalreporter._tw._file, "encoding", None) or "utf-8"
-            for line in self._written.terminal_lines(color=color, encoding=encoding, width=terminalreporter._tw.fullwidth):
+            encoding = getattr(sys.__stdout__, "encoding", None) or "utf-8"
+            width = self._config.get_terminal_writer().fullwidth
+            for line in self._written.terminal_lines(color=color, encoding=encoding, width=width):
                 terminalreporter.write_line(line)
             terminalreporter.write_sep("-", f"results: {_relative(self.folder)}")
             for path in self._written.paths:
@@ -307,10 +310,11 @@ def _step_summary(written: Written | None, verdicts: list[Verdict]) -> None:
     if verdicts:
         lines += ["", "| gate | group | verdict | value | n |", "|---|---|---|---|---|"]
         lines += [
-            f"| `{v.gate}` | {v.group} | {'pass' if v.passed else '**fail**'} | {'' if v.value is None else f'{v.value:.3f}'} | {v.tally.n} |"
-            for v in verdicts
+            f"| `{each.gate}` | {each.group} | {'pass' if each.passed else '**fail**'} | "
+            f"{'' if each.value is None else f'{each.value:.3f}'} | {each.tally.n} |"
+            for each in verdicts
         ]
-    with suppress(OSError), open(path, "a", encoding="utf-8") as file:
+    with suppress(OSError), Path(path).open("a", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n\n")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
-from haystack_fixtures.settings import Settings, without_repeats
+from haystack_fixtures.settings import Settings, recipe_fields
 
 
 def recipe_of(settings: Settings) -> str:
@@ -15,7 +15,7 @@ def recipe_of(settings: Settings) -> str:
     and out of the files.
     """
     content = [
-        [without_repeats(suite) for suite in settings.suites],
+        [recipe_fields(suite) for suite in settings.suites],
         settings.model, settings.model_arg, settings.base_url, settings.tokenizer, settings.seed, settings.cache_policy,
     ]  # fmt: skip
     return sha256(json.dumps(content, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -21,7 +21,7 @@ def run_folder(settings: Settings) -> Path:
     if name is None:
         models = "+".join(slug(spec) for spec in dict.fromkeys(settings.model))
         name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{models[:80]}"
-    elif name in (".", "..") or any(mark in name for mark in '/\\\0'):
+    elif name in (".", "..") or any(mark in name for mark in "/\\\0"):
         raise InputError("--run-name", name, "is a folder's name, without slashes; --results-dir says where it lies")
     return settings.results_dir / name
 
@@ -33,7 +33,9 @@ def answered(records: list[Record]) -> dict[str, Record]:
 
 
 def whole_run(earlier: list[Record], now: list[Record], recipe: str) -> list[Record]:
-    """The records of the run that the folder holds: this session's, and earlier ones of the same recipe that it did not touch."""
-    latest = {(record["model"], record["id"]): record for record in earlier if record["details"].get("recipe") == recipe}
+    """The run that the folder holds: this session's records, and earlier ones of the same recipe."""
+    latest = {
+        (record["model"], record["id"]): record for record in earlier if record["details"].get("recipe") == recipe
+    }
     latest |= {(record["model"], record["id"]): record for record in now}
     return list(latest.values())

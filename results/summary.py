@@ -53,7 +53,7 @@ class Tally:
 
     @property
     def censored_bounds(self) -> tuple[float, float] | None:
-        """The mean if every censored trial were a miss, and if every one were a hit; `None` without any trial of both."""
+        """The mean if all censored trials were misses, and if all were hits; `None` without scored or censored ones."""
         censored = self.counts["censored"]
         if self.n + censored == 0:
             return None
@@ -66,8 +66,8 @@ class Panel:
     """One heatmap's worth: every trial of one (model, task, needle).
 
     `lengths`: tokens, ascending. `depths`: percent, ascending, `None` ("all") last. `cells`: by (length, depth); a
-    missing key is a cell that never ran. `columns`: one tally for each length, over trials and not over cells, so that a
-    missing cell shows in its n. `source`: the system whose files these are.
+    missing key is a cell that never ran. `columns`: one tally for each length, over trials and not over cells, so that
+    a missing cell shows in its n. `source`: the system whose files these are.
     """
 
     model: str

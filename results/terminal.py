@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import floor
+from textwrap import wrap
 
 from haystack_fixtures.cells import depth_label
 from results.headline import headline
@@ -52,13 +54,14 @@ def terminal_heatmaps(
     return [_encodable(line, encoding or "ascii") for line in lines]
 
 
+@dataclass(frozen=True, slots=True)
 class _Look:
     """How one stream is written to."""
 
-    __slots__ = ("ascii_only", "color", "colors", "truecolor")
-
-    def __init__(self, color: bool, truecolor: bool, ascii_only: bool, colors: ColorsName) -> None:
-        self.color, self.truecolor, self.ascii_only, self.colors = color, truecolor, ascii_only, colors
+    color: bool
+    truecolor: bool
+    ascii_only: bool
+    colors: ColorsName
 
     def line(self, text: str, width: int) -> str:
         """One line of prose."""
@@ -82,7 +85,9 @@ class _Look:
         letters = 97 if dark(color) else 30
         if self.truecolor:
             return f"\x1b[{letters};48;2;{red};{green};{blue}m"
-        cube = 16 + sum(round(part / 51) * size for part, size in zip(color, (36, 6, 1), strict=True))
+        # xterm's 6x6x6 cube: its levels are 0, 95, 135, 175, 215, 255.
+        levels = (0 if part < 48 else max(1, round((part - 55) / 40)) for part in color)
+        cube = 16 + sum(level * size for level, size in zip(levels, (36, 6, 1), strict=True))
         return f"\x1b[{letters};48;5;{cube}m"
 
 
@@ -117,13 +122,13 @@ def _key(panel: Panel) -> str:
 
 
 def _broken(text: str, width: int) -> list[str]:
-    """Break at ` · ` into lines of at most `width` columns, where it can be done."""
+    """Break at ` · ` into lines of at most `width` columns, and at spaces where that is not enough."""
     lines: list[str] = []
     for part in text.split(" · "):
         if lines and display_width(f"{lines[-1]} · {part}") <= width:
             lines[-1] += f" · {part}"
         else:
-            lines.append(part)
+            lines += wrap(part, width)
     return lines
 
 

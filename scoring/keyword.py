@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from scoring.atc import boxed_answer
 from scoring.edit_distance import edit_score
-from scoring.match import match_score
+from scoring.match import affirms
 from scoring.normalize import normalize_value
 from scoring.scores import Reference, Score, Scorer
 from scoring.verdicts import expected_keyword, expected_text, verdict_for
@@ -18,18 +18,10 @@ MISS_SHARE = 0.2
 _SHOWN = 200
 
 
-def is_hit(answer: str, keyword: str, reference: Reference) -> bool:
-    """Say whether an answer gives the keyword, as `match` sees it but with no other value held against it."""
-    if not keyword.strip():
-        return False
-    alone = Reference((keyword,), statement=reference.statement, question=reference.question)
-    return match_score(answer, alone).value == 1
-
-
 def _keyword(answer: str, reference: Reference) -> Score:
     """100 for a hit, else 0.2 of the edit-distance score (CDME multi and NeedleBench v1, corrected)."""
     keyword = expected_keyword(reference)
-    if is_hit(answer, keyword, reference):
+    if affirms(answer, keyword, reference):
         return Score(1.0, "found", keyword, "keyword found whole")
     value = MISS_SHARE * edit_score(answer, expected_text(reference)).score / 100
     return Score(value, verdict_for(value, answer), answer[:_SHOWN], "keyword not found: 0.2 of the edit score")
@@ -38,7 +30,7 @@ def _keyword(answer: str, reference: Reference) -> Score:
 def _binary(answer: str, reference: Reference) -> Score:
     """100 for a hit, else 0 (NeedleBench v2 single retrieval, corrected)."""
     keyword = expected_keyword(reference)
-    if is_hit(answer, keyword, reference):
+    if affirms(answer, keyword, reference):
         return Score(1.0, "found", keyword, "keyword found whole")
     return Score(0.0, verdict_for(0.0, answer), answer[:_SHOWN], "keyword not found")
 
@@ -46,7 +38,7 @@ def _binary(answer: str, reference: Reference) -> Score:
 def _words(answer: str, reference: Reference) -> Score:
     """The share of the keyword's words that stand in the answer (NeedleBench v1 multi reasoning, corrected)."""
     words = expected_keyword(reference).split()
-    found = [word for word in words if is_hit(answer, word, reference)]
+    found = [word for word in words if affirms(answer, word, reference)]
     value = len(found) / len(words) if words else 0.0
     return Score(
         value, verdict_for(value, answer, partial_from=0), " ".join(found), f"{len(found)} of {len(words)} words"
@@ -56,7 +48,7 @@ def _words(answer: str, reference: Reference) -> Score:
 def _parallel(answer: str, reference: Reference) -> Score:
     """The share of needles whose keyword is given (NeedleBench multi retrieval, corrected: depths never collide)."""
     parts = reference.parts or (expected_keyword(reference),)
-    found = [is_hit(answer, part, reference) for part in parts]
+    found = [affirms(answer, part, reference) for part in parts]
     value = sum(found) / len(parts)
     given = ", ".join(part for part, hit in zip(parts, found, strict=True) if hit)
     return Score(

@@ -2,7 +2,7 @@
 
 | name | rule | defect it keeps |
 |---|---|---|
-| `cdme_multi_compat` | keyword in the prediction without white space: 100, else 0.2 of the edit score | no keyword with a space |
+| `cdme_multi_compat` | keyword in the squeezed prediction: 100, else 0.2 of the edit score | never with a space |
 | `needlebench_v1_compat` | keyword in the raw prediction: 100, else 0.2 of the edit score | `Jackson`, `not Jack` |
 | `needlebench_v2_compat` | keyword in the raw prediction: 100, else 0 | `Jackson`, `not Jack` |
 | `needlebench_v1_multi_compat` | 100/n for each lower-case word found as a substring | `bring` has `ring` |
@@ -63,7 +63,7 @@ def needlebench_v1_compat(prediction: str, reference: str) -> KeywordScore:
 
 
 def needlebench_v2_compat(prediction: str, reference: str) -> KeywordScore:
-    """NeedleBench v2 single retrieval (`needlebench_v2/origin.py`): 100 if the raw prediction has the keyword, else 0."""
+    """NeedleBench v2 single retrieval (`needlebench_v2/origin.py`): 100 if the keyword is in it, else 0."""
     result = _keyword_or_edit(prediction, prediction, reference)
     return KeywordScore(
         100.0 if result.hit else 0.0, result.hit, result.edit_distance, result.prediction, result.answer
@@ -82,7 +82,7 @@ def needlebench_v1_multi_compat(prediction: str, reference: str) -> WordsScore:
 
 
 def needlebench_parallel_compat(predictions: Sequence[str], gold: Sequence[str]) -> ParallelScore:
-    """NeedleBench multi retrieval (`parallel.py`, v1 = v2): gold is `key*key#depth*depth`, depths from the first gold."""
+    """NeedleBench multi retrieval (`parallel.py`, v1, v2): gold is `key*key#depth*depth`, the first has the depths."""
     if len(predictions) != len(gold):
         raise ValueError("predictions and gold have different lengths")
     if not gold:

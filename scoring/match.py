@@ -2,7 +2,7 @@
 
 Text is normalised (`normalize`), values are whole (`values`), denials do not count (`polarity`). Then:
 
-* what stands before a repetition of the question is the prompt, not the answer, unless its first sentence has the value;
+* what stands before a repetition of the question is the prompt, not the answer, unless it opens with the value;
 * in a long answer (1000 letters) the value counts in the first sentence or near the end: elsewhere it was copied;
 * a value that is given with a known wrong one, with two look-alikes or as an alternative (`A or B`) is not an answer,
   unless the last sentence concludes with it alone (`so the answer is A`);
@@ -13,14 +13,14 @@ Text is normalised (`normalize`), values are whole (`values`), denials do not co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scoring.candidates import Candidate, find_candidates, is_hedged
 from scoring.normalize import flatten, normalize, normalize_lines, normalize_value
 from scoring.passages import CLOSING, LONG, conclusion, first_sentence, split_at_question, weight
 from scoring.polarity import is_refusal
 from scoring.scores import Reference, Score, Scorer, Verdict
-from scoring.values import find_plain
+from scoring.values import Cover, find_plain
 
 _MAX_ALIKE = 1
 _SHOWN = 160
@@ -28,12 +28,17 @@ _SHOWN = 160
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A reference, normalised. `parts` has one tuple of spellings for each value that is wanted."""
+    """A reference, normalised. `parts` has one tuple of spellings for each value that is wanted.
+
+    `size`: how many values the whole answer is to give. `alone`: no other value is held against the answer.
+    """
 
     parts: tuple[tuple[str, ...], ...]
     distractors: tuple[str, ...]
     statement: str
     question: str
+    size: int = 1
+    alone: bool = False
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -42,8 +47,20 @@ class _Wanted:
 
 def match_score(answer: str, reference: Reference) -> Score:
     """Judge one answer; see the module for the rule. A reference without any value raises `ValueError`."""
-    wanted = _wanted(reference)
-    lines = normalize_lines(answer)
+    return _score(normalize_lines(answer), _wanted(reference))
+
+
+def affirms(answer: str, value: str, reference: Reference) -> bool:
+    """Say whether an answer gives one value, whole, affirmed and not copied, whatever else it gives."""
+    plain = normalize_value(value)
+    if not plain:
+        return False
+    wanted = _wanted(replace(reference, answers=(plain,), parts=(), distractors=()))
+    wanted = replace(wanted, alone=True, size=max(1, len(reference.parts)))
+    return _score(normalize_lines(answer), wanted).value == 1
+
+
+def _score(lines: str, wanted: _Wanted) -> Score:
     if not lines:
         return Score(0.0, "empty", why="no text")
     pieces = split_at_question(lines, wanted.question)
@@ -71,15 +88,16 @@ def _wanted(reference: Reference) -> _Wanted:
         tuple(value for value in map(normalize_value, reference.distractors) if value),
         normalize_value(reference.statement) if reference.statement else "",
         normalize(reference.question) if reference.question else "",
+        len(parts) or 1,
     )
 
 
 def _judge(lines: str, wanted: _Wanted, *, opening: bool) -> Score:
     text = flatten(lines)
-    candidates = find_candidates(text, wanted.values, wanted.distractors, wanted.statement)
+    candidates = find_candidates(text, wanted.values, wanted.distractors, wanted.statement, alike=not wanted.alone)
     if not candidates:
         return _miss(text, "no accepted value in the answer")
-    long = LONG + CLOSING * (len(wanted.parts) - 1)
+    long = LONG + CLOSING * (wanted.size - 1)
     if len(text) * 3 > long and weight(text) > long:
         kept = _outside_copies(lines, text, candidates, wanted, opening=opening)
         if not kept:
@@ -88,7 +106,7 @@ def _judge(lines: str, wanted: _Wanted, *, opening: bool) -> Score:
     if len(wanted.parts) > 1:
         return _judge_parts(text, candidates, wanted)
     end = conclusion(lines)
-    concluded = [candidate for candidate in candidates if candidate.span.inside([end])] if end else []
+    concluded = [candidate for candidate in candidates if end and candidate.span.start >= end.start]
     score = _judge_one(text, candidates)
     if concluded and score.value == 0 and len(concluded) < len(candidates):
         return _judge_one(text, concluded)
@@ -135,13 +153,13 @@ def _outside_copies(
 ) -> list[Candidate]:
     """Keep the candidates that start in the first sentence, or near the end and not in a copied needle sentence."""
     first = first_sentence(lines).end if opening else 0
-    closing = len(text) - CLOSING * len(wanted.parts)
-    quotes = find_plain(text, wanted.statement)
+    closing = len(text) - CLOSING * wanted.size
+    quotes = Cover(find_plain(text, wanted.statement))
     return [
         candidate
         for candidate in candidates
         if candidate.span.start < min(first, CLOSING)
-        or (candidate.span.start >= closing and not candidate.span.inside(quotes))
+        or (candidate.span.start >= closing and not quotes.holds(candidate.span))
     ]
 
 

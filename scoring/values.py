@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
 from typing import NamedTuple
 
 _CJK_NUMERALS = frozenset("〇零一二三四五六七八九十百千万萬亿億两兩壹贰叁肆伍陆柒捌玖拾佰仟")
@@ -27,9 +29,19 @@ class Span(NamedTuple):
     start: int
     end: int
 
-    def inside(self, others: Sequence[Span]) -> bool:
-        """Say whether this piece lies within one of the others."""
-        return any(other.start <= self.start and self.end <= other.end for other in others)
+
+class Cover:
+    """Spans that can be asked, in logarithmic time, whether one of them holds another."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        ordered = sorted(spans)
+        self._starts = [span.start for span in ordered]
+        self._reach = list(accumulate((span.end for span in ordered), max))
+
+    def holds(self, span: Span) -> bool:
+        """Say whether `span` lies within one of the spans."""
+        at = bisect_right(self._starts, span.start)
+        return at > 0 and self._reach[at - 1] >= span.end
 
 
 def find_whole(text: str, value: str) -> list[Span]:
@@ -60,7 +72,7 @@ def find_plain(text: str, piece: str) -> list[Span]:
 
 
 def find_same_shape(text: str, value: str) -> list[Span]:
-    """Find everything that looks like `value`: numbers with as many digits (4 or more), or codes with as many characters.
+    """Find everything that looks like `value`: numbers with as many digits (4 or more), codes with as many signs.
 
     Words and names have no shape: an answer in prose is full of other words.
     """

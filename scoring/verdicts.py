@@ -10,7 +10,7 @@ _EXACT = 1 - 1e-9
 
 
 def verdict_for(value: float, answer: str, *, partial_from: float = 0.5) -> Verdict:
-    """Name a score 0..1: found at 1, partial from `partial_from`; below it empty, refused or wrong by the answer's text.
+    """Name a score 0..1: found at 1, partial from `partial_from`; else empty, refused or wrong by the answer.
 
     Rules with a floor of unearned points (an edit distance gives any answer some) need a high `partial_from`.
     """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from haystack_fixtures.corpora.grammar import Scope, phrase, pick, render
-from haystack_fixtures.corpora.tables import GENDERS, PERSON_WORDS, Kit, Pattern, Setup
+from haystack_fixtures.corpora.tables import GENDERS, PERSON_WORDS, Kit, Pattern, Plot
 
 _ATTEMPTS = 12  # redraws of a sentence that has been told before
 _STAGES = 5
@@ -25,6 +25,7 @@ _OTHERS = frozenset({"digression", "interruption", "weather"})
 @dataclass(slots=True)
 class _Story:
     kit: Kit
+    roles: Mapping[str, tuple[Pattern, ...]]
     scope: Scope
     seen: set[bytes]
     clock: str  # "day" or "week"
@@ -42,8 +43,8 @@ def write_story(kit: Kit, rng: random.Random, seen: set[bytes]) -> str:
     Where no fresh sentence can be found for a turn of the story, the turn is left out.
     """
     plot = pick(rng, kit.plots)
-    story = _begin(kit, rng, plot.setup, plot.months, seen)
-    roles = kit.roles
+    story = _begin(kit, plot, rng, seen)
+    roles = story.roles
     scene = pick(rng, ("setting", "trait"))
     _tell(story, ("opening", plot.opening), (scene, roles[scene]), ("weather", roles[f"{story.sky}_first"]))
     turns = len(plot.beats)
@@ -66,12 +67,10 @@ def sentence_keys(text: str) -> list[bytes]:
     return [blake2b(piece.encode(), digest_size=8).digest() for piece in pieces if piece]
 
 
-def _begin(
-    kit: Kit, rng: random.Random, plot_setup: Setup, months: tuple[str, ...], seen: set[bytes]
-) -> _Story:
+def _begin(kit: Kit, plot: Plot, rng: random.Random, seen: set[bytes]) -> _Story:
     scope = Scope(rng, kit.tables, {})
     values = scope.values
-    values["month"] = pick(rng, months or tuple(kit.weather))
+    values["month"] = pick(rng, plot.months or tuple(kit.weather))
     # Hero and friend differ in gender, so that a pronoun has one possible owner.
     hero = int(rng.random() * 2)
     cast = (("hero", "", hero), ("friend", "f", 1 - hero), ("neighbour", "n", int(rng.random() * 2)))
@@ -80,9 +79,11 @@ def _begin(
         values[role] = phrase(words[role], scope)
         for word in PERSON_WORDS:
             values[prefix + word] = phrase(words[word], scope)
-    for name, template in (*kit.setup, *plot_setup):
+    for name, template in (*kit.setup, *plot.setup):
         values[name] = phrase(template, scope)
-    return _Story(kit, scope, seen, clock=pick(rng, ("day", "day", "week")), sky=pick(rng, kit.weather[values["month"]]))
+    clock = pick(rng, ("day", "day", "week"))
+    sky = pick(rng, kit.weather[values["month"]])
+    return _Story(kit, {**kit.roles, **plot.roles}, scope, seen, clock, sky)
 
 
 def _advance(story: _Story, stage: int) -> None:
@@ -91,7 +92,7 @@ def _advance(story: _Story, stage: int) -> None:
 
 
 def _filler(story: _Story, name: str) -> Sequence[Pattern]:
-    return story.kit.roles[f"{story.sky}_later" if name == "weather" else name]
+    return story.roles[f"{story.sky}_later" if name == "weather" else name]
 
 
 def _tell(story: _Story, *parts: tuple[str, Sequence[Pattern]]) -> None:

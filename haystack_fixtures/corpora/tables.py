@@ -17,6 +17,8 @@ FILES = ("cast.toml", "shared.toml", "stories.toml", "words.toml")
 PERSON_WORDS = ("he", "him", "his", "himself", "adult")
 # Set for every sentence by the story itself; `when` follows the time of day or of the week.
 _STORY_WORDS = frozenset({"who", "when", "month", "hero", "friend", "neighbour", *PERSON_WORDS})
+# Every plot's setup gives these, so that the shared patterns can speak of them.
+_PLOT_WORDS = frozenset({"thing", "task", "goal"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Plot:
     beats: tuple[tuple[Pattern, ...], ...]
     closing: tuple[Pattern, ...]
     months: tuple[str, ...]
+    roles: Mapping[str, tuple[Pattern, ...]]  # used in this plot instead of the shared roles of the same name
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,7 @@ def _plot(name: str, data: Mapping[str, Any]) -> Plot:
         beats=tuple(map(_patterns, data["beats"])),
         closing=_patterns(data["closing"]),
         months=tuple(data.get("months", ())),
+        roles={role: _patterns(text) for role, text in data.get("roles", {}).items()},
     )
 
 
@@ -126,21 +130,24 @@ def _plot_patterns(plot: Plot) -> Iterator[Pattern]:
     for beat in plot.beats:
         yield from beat
     yield from plot.closing
+    for role in plot.roles.values():
+        yield from role
 
 
 def _check(kit: Kit) -> None:
     persons = {prefix + word for prefix in "fn" for word in PERSON_WORDS}
-    known = _STORY_WORDS | persons | set(kit.tables) | {name for name, _ in kit.setup}
-    shared = {name for name, _ in kit.plots[0].setup}.intersection(*({n for n, _ in p.setup} for p in kit.plots))
-    _check_names("word tables", known | shared, [entry for table in kit.tables.values() for entry in table])
-    _check_names("shared patterns", known | shared, [p.template for role in kit.roles.values() for p in role])
+    known = _STORY_WORDS | _PLOT_WORDS | persons | set(kit.tables) | {name for name, _ in kit.setup}
+    _check_names("word tables", known, [entry for table in kit.tables.values() for entry in table])
+    _check_names("shared patterns", known, [p.template for role in kit.roles.values() for p in role])
     for plot in kit.plots:
-        own = known | {name for name, _ in plot.setup}
-        _check_names(f"plot {plot.name}", own, [pattern.template for pattern in _plot_patterns(plot)])
-        _check_names(f"setup of {plot.name}", own, [template for _, template in plot.setup])
+        own = {name for name, _ in plot.setup}
+        if not own >= _PLOT_WORDS:
+            raise ValueError(f"setup of {plot.name} lacks {sorted(_PLOT_WORDS - own)}")
+        _check_names(f"plot {plot.name}", known | own, [pattern.template for pattern in _plot_patterns(plot)])
+        _check_names(f"setup of {plot.name}", known | own, [template for _, template in plot.setup])
 
 
-def _check_names(where: str, known: set[str], templates: list[Template]) -> None:
+def _check_names(where: str, known: frozenset[str], templates: list[Template]) -> None:
     unknown = set[str]().union(*map(slot_names, templates)) - known
     if unknown:
         raise ValueError(f"{where}: unknown names {sorted(unknown)}")

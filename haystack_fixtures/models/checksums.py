@@ -46,4 +46,4 @@ def _write(path: Path, text: str) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent)
     with os.fdopen(handle, "w", encoding="utf-8") as stream:
         stream.write(text)
-    os.replace(name, path)  # another process may write the same file now
+    Path(name).replace(path)  # another process may write the same file now

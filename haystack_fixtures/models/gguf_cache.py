@@ -118,6 +118,6 @@ def _put(work: Path, folder: Path) -> None:
         if is_complete(folder):
             return
         aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
-        os.replace(folder, aside)
+        folder.replace(aside)
         shutil.rmtree(aside, ignore_errors=True)
-    os.replace(work, folder)
+    work.replace(folder)

@@ -39,5 +39,7 @@ def verified(path: Path) -> Path:
     """The same path, if the file is byte for byte the one that answers were measured with."""
     found = file_sha256(path)
     if found != GGUF_SHA256:
-        raise InputError("GGUF file", path, f"damaged (sha256 {found[:12]}..., not {GGUF_SHA256[:12]}...): {_REINSTALL}")
+        raise InputError(
+            "GGUF file", path, f"damaged (sha256 {found[:12]}..., not {GGUF_SHA256[:12]}...): {_REINSTALL}"
+        )
     return path

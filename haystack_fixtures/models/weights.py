@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from haystack_fixtures.errors import InputError
 
@@ -54,7 +55,7 @@ def read_facts(files: Sequence[Path]) -> WeightFacts:
     return WeightFacts(elements, stored)
 
 
-def _header(path: Path) -> dict[str, dict[str, object] | object]:
+def _header(path: Path) -> dict[str, Any]:
     damaged = InputError("--model", path, "not a whole safetensors file; fetch the model again")
     with path.open("rb") as stream:
         size = int.from_bytes(stream.read(8), "little")

@@ -96,7 +96,9 @@ def _needle_set(name: str, language: str, text: str, table: Mapping[str, Any], w
     rows = table.get("needle")
     if not isinstance(rows, list) or not rows:
         raise InputError(OPTION, where, "has no needles; add [[needle]] tables with needle, question and answer")
-    needles = [_needle(row, f"{name}{i}" if len(rows) > 1 else name, f"{where}: needle {i}") for i, row in enumerate(rows, 1)]
+    needles = [
+        _needle(row, f"{name}{i}" if len(rows) > 1 else name, f"{where}: needle {i}") for i, row in enumerate(rows, 1)
+    ]
     names = [needle.name for needle in needles]
     for repeated in sorted({n for n in names if names.count(n) > 1}):
         raise InputError(OPTION, where, f"two needles are named {repeated}; give each its own name")
@@ -129,7 +131,9 @@ def _needle(row: object, name: str, where: str) -> Needle:
             raise InputError(OPTION, where, f"needs a text for {field!r}; every needle has needle, question and answer")
     unknown = sorted(str(key) for key in row if key not in _NEEDLE_FIELDS)
     if unknown:
-        raise InputError(OPTION, where, f"has an unknown field {unknown[0]!r}; known: {', '.join(sorted(_NEEDLE_FIELDS))}")
+        raise InputError(
+            OPTION, where, f"has an unknown field {unknown[0]!r}; known: {', '.join(sorted(_NEEDLE_FIELDS))}"
+        )
     lists = {}
     for field in ("accepted", "distractors", "distractor_answers"):
         value = row.get(field, [])

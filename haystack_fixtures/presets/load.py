@@ -95,6 +95,8 @@ def _suite(source: str, suite: Mapping[str, Any]) -> dict[str, str]:
         if key not in known:
             near = get_close_matches(key, known, n=1)
             raise InputError(
-                "--preset", f"{source}: {key}", f"did you mean {near[0]}?" if near else "not a suite's key; see docs/presets.md"
+                "--preset",
+                f"{source}: {key}",
+                f"did you mean {near[0]}?" if near else "not a suite's key; see docs/presets.md",
             )
     return {key: as_written(f"--preset {source}: {key}", value) for key, value in suite.items()}

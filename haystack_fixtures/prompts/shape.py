@@ -25,7 +25,7 @@ _FORMAT_MARK = {"en": "Please answer in the format", "zh": "请按照"}
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A prompt shape in one language. Message texts hold `{context}` once and `{question}` once, in all of them together.
+    """A prompt shape in one language. All messages together hold `{context}` once and `{question}` once.
 
     `question` wraps the question where it stands after the context, `both` where it is announced before it.
     `raw_end` closes a raw (template-free) prompt, so that a base model goes on with the answer.
@@ -66,10 +66,14 @@ def load_shape(name: str, language: str) -> Shape:
 def _shape(name: str, table: dict[str, Any]) -> Shape:
     rows = table.get("message")
     if not isinstance(rows, list) or not all(
-        isinstance(row, dict) and row.get("role") in ("system", "user", "assistant") and isinstance(row.get("content"), str)
+        isinstance(row, dict)
+        and row.get("role") in ("system", "user", "assistant")
+        and isinstance(row.get("content"), str)
         for row in rows
     ):
-        raise InputError(OPTION, name, "needs [[LANGUAGE.message]] tables with a role (system, user, assistant) and a content")
+        raise InputError(
+            OPTION, name, "needs [[LANGUAGE.message]] tables with a role (system, user, assistant) and a content"
+        )
     contents = "".join(row["content"] for row in rows)
     for mark in (CONTEXT, "{question}"):
         if contents.count(mark) != 1:

@@ -26,7 +26,8 @@ def _labels(suite: Suite) -> tuple[str, ...]:
 def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=cell.repeat, count=GENERATED_NEEDLES)
     joint = drawn.joint
-    assert joint is not None and cell.depth is not None
+    assert joint is not None
+    assert cell.depth is not None
     diff = suite.diff if suite.diff is not None else joint.diff
     count = len(drawn.needles)
     keyword = suite.keyword or joint.keyword

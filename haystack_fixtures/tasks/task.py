@@ -32,7 +32,8 @@ class Task:
     """A family of cells.
 
     `labels(suite)`: needle labels, one series of cells each. `depths(suite)`: depths of its cells in percent.
-    `ask(suite, cell, seed)`: the trial; depends on nothing else, and not on the cell's depth or length but for `depths`.
+    `ask(suite, cell, seed)`: the trial; depends on nothing else, and not on the cell's depth or length but for
+    `depths`.
     """
 
     name: str

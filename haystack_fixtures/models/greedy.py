@@ -1,0 +1,109 @@
+"""Greedy decoding on a transformers model: chunked prefill, exact reuse of the previous prompt's prefix."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What one run gave. `ids` include the stop token, if one came; `cached`: prompt tokens not computed again."""
+
+    ids: tuple[int, ...]
+    stopped: bool
+    cached: int
+    ttft_s: float
+
+
+def common_prefix(first: NDArray[np.int32], second: NDArray[np.int32]) -> int:
+    """Number of ids that two sequences share from the start."""
+    size = min(len(first), len(second))
+    differs = first[:size] != second[:size]
+    return int(differs.argmax()) if differs.any() else size
+
+
+class GreedyRunner:
+    """Runs one model, one prompt at a time, and keeps the keys and values of the last prompt.
+
+    The next prompt pays only for what stands behind the prefix it shares with the last one. Models whose cache cannot
+    be cut back (sliding windows that have slid, recurrent states) start afresh each time.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        stop_ids: Sequence[int],
+        processors: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
+        import inspect
+
+        self._model = model
+        self._stops = frozenset(stop_ids)
+        self._processors = processors
+        self._cache: Any = None
+        self._ids: NDArray[np.int32] = np.empty(0, np.int32)
+        accepted = inspect.signature(model.forward).parameters
+        # Full logits of a long prompt take more memory than everything else together.
+        self._options = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
+
+    def run(self, ids: NDArray[np.int32], budget: int, chunk: int) -> Generated:
+        """Continue `ids` by at most `budget` tokens, each the likeliest. `ids` must not be empty, `budget` not 0."""
+        import torch
+
+        begun = time.perf_counter()
+        with torch.inference_mode():
+            cache, cached = self._reusable(ids)
+            self.forget()  # whatever goes wrong from here on leaves no half-filled cache behind
+            prompt = torch.from_numpy(ids.astype(np.int64))[None].to(self._model.device)
+            for start in range(cached, len(ids), chunk):
+                logits = self._step(prompt[:, start : start + chunk], cache)
+            answer: list[int] = []
+            seen = prompt
+            ttft = 0.0
+            while True:
+                scores = logits[:, -1].float()
+                if self._processors is not None:
+                    scores = self._processors(seen, scores)
+                chosen = scores.argmax(-1, keepdim=True)
+                answer.append(int(chosen))
+                ttft = ttft or time.perf_counter() - begun
+                if answer[-1] in self._stops or len(answer) == budget:
+                    break
+                if self._processors is not None:
+                    seen = torch.cat([seen, chosen], dim=1)
+                logits = self._step(chosen, cache)
+        self._cache = cache
+        self._ids = np.concatenate([ids, np.asarray(answer[:-1], np.int32)])  # the last token was never fed back
+        return Generated(tuple(answer), answer[-1] in self._stops, cached, ttft)
+
+    def forget(self) -> None:
+        """Drop the kept cache."""
+        self._cache = None
+        self._ids = np.empty(0, np.int32)
+
+    def _step(self, ids: Any, cache: Any) -> Any:
+        return self._model(input_ids=ids, past_key_values=cache, use_cache=True, **self._options).logits
+
+    def _reusable(self, ids: NDArray[np.int32]) -> tuple[Any, int]:
+        """A cache and the number of leading `ids` that it holds; the last id is always computed, for its logits."""
+        shared = min(common_prefix(self._ids, ids), len(ids) - 1)
+        if shared > 0 and getattr(self._cache, "is_croppable", False):
+            try:
+                # Since transformers 5.23 this takes only the (negative) number of tokens to remove.
+                self._cache.crop(shared - len(self._ids))
+                return self._cache, shared
+            except (RuntimeError, ValueError):
+                pass  # a sliding window has dropped what would be needed
+        return self._fresh(), 0
+
+    def _fresh(self) -> Any:
+        from transformers import DynamicCache
+
+        self.forget()  # free the old cache before the new one grows
+        return DynamicCache(config=self._model.config)

@@ -1,0 +1,168 @@
+"""From `--model SPEC` to a model, and to the tokenizer that counts for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Protocol, cast
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.models import smollm2
+from haystack_fixtures.models.connection import Connection as Connection
+from haystack_fixtures.models.gguf_cache import prepare_gguf
+from haystack_fixtures.models.hub import checkpoint_folder
+from haystack_fixtures.models.mock import MockModel, parse_behaviour
+from haystack_fixtures.models.model import Model
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+GROUP = "needlework.models"
+_NEED_NAME = {"hf": "ID_OR_PATH", "gguf": "PATH", "openai": "NAME", "mock": "BEHAVIOUR"}
+_MOCK_TOKENIZER = "tiktoken:cl100k_base"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A parsed `--model`: `smollm2` has no name."""
+
+    kind: str
+    name: str = ""
+
+
+class ModelPlugin(Protocol):
+    """What an entry point of the group `needlework.models` names; the entry point's name is the spec's kind."""
+
+    def resolve_tokenizer(self, name: str, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer: ...
+
+    def load(
+        self,
+        name: str,
+        *,
+        model_args: Mapping[str, str],
+        tokenizer: Tokenizer,
+        connection: Connection,
+        cache_dir: Path,
+        threads: int | None,
+    ) -> Model: ...
+
+
+def parse_spec(spec: str) -> ModelSpec:
+    """Read `smollm2`, `hf:ID_OR_PATH`, `gguf:PATH`, `openai:NAME`, `mock:BEHAVIOUR` or a plug-in's `kind:name`."""
+    kind, colon, name = spec.strip().partition(":")
+    if kind == "smollm2" and not colon:
+        return ModelSpec(kind)
+    if kind in _NEED_NAME:
+        if not name:
+            raise InputError("--model", spec, f"write {kind}:{_NEED_NAME[kind]}")
+        if kind == "mock":
+            parse_behaviour(name)
+        return ModelSpec(kind, name)
+    plugins = sorted({each.name for each in entry_points(group=GROUP)})
+    if kind in plugins:
+        return ModelSpec(kind, name)
+    listed = [
+        "smollm2",
+        *(f"{each}:{word}" for each, word in _NEED_NAME.items()),
+        *(f"{each}:NAME" for each in plugins),
+    ]
+    raise InputError("--model", spec, f"use one of {', '.join(listed)}")
+
+
+def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str | None, cache_dir: Path) -> Tokenizer:
+    """The tokenizer of a model, or the one of `--tokenizer`; no weights are loaded and no torch is imported.
+
+    `tokenizer`: a folder, `tiktoken:NAME`, `smollm2`, `gguf:PATH`, `hf:ID_OR_PATH`.
+    """
+    from haystack_fixtures.tokenizers.load import load_tokenizer
+
+    parsed = parse_spec(spec)
+    if tokenizer is not None:
+        return _named_tokenizer(tokenizer, model_args, cache_dir)
+    match parsed.kind:
+        case "smollm2" | "gguf" | "hf":
+            return _checkpoint_tokenizer(parsed, model_args, cache_dir)
+        case "mock":
+            return load_tokenizer(_MOCK_TOKENIZER)
+        case "openai":
+            try:
+                return load_tokenizer(f"tiktoken:{parsed.name}")
+            except InputError:
+                remedy = "its tokenizer is not known here; say which one counts: --tokenizer FOLDER or tiktoken:NAME"
+                raise InputError("--model", spec, remedy) from None
+        case _:
+            return _plugin(parsed.kind).resolve_tokenizer(parsed.name, model_args, cache_dir)
+
+
+def load_model(
+    spec: str,
+    *,
+    model_args: Mapping[str, str],
+    tokenizer: Tokenizer,
+    connection: Connection,
+    cache_dir: Path,
+    threads: int | None,
+    longest: int | None = None,
+) -> Model:
+    """The model of a spec, ready to answer. `longest`: tokens of the longest cell, for the memory check.
+
+    What cannot be loaded raises `InputError`; a server is not spoken to before its first request.
+    """
+    parsed = parse_spec(spec)
+    match parsed.kind:
+        case "mock":
+            return MockModel(parsed.name, model_args, tokenizer)
+        case "openai":
+            from haystack_fixtures.models.served import ServedModel
+            from haystack_fixtures.models.served_args import served_options
+
+            return ServedModel(parsed.name, served_options(model_args, connection), tokenizer, connection)
+        case "smollm2" | "gguf" | "hf":
+            from haystack_fixtures.models.local_args import local_options
+            from haystack_fixtures.models.local_load import load_folder
+
+            options = local_options(model_args)
+            folder = _checkpoint(parsed, model_args, cache_dir, weights=True)
+            return load_folder(spec, folder, options, tokenizer, cache_dir, threads=threads, longest=longest)
+        case _:
+            return _plugin(parsed.kind).load(
+                parsed.name,
+                model_args=model_args,
+                tokenizer=tokenizer,
+                connection=connection,
+                cache_dir=cache_dir,
+                threads=threads,
+            )
+
+
+def _named_tokenizer(text: str, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
+    from haystack_fixtures.tokenizers.load import load_tokenizer
+
+    kind, _, name = text.partition(":")
+    if text == "smollm2" or (kind in ("hf", "gguf") and name):
+        return _checkpoint_tokenizer(ModelSpec(kind, name), model_args, cache_dir)
+    return load_tokenizer(text)
+
+
+def _checkpoint_tokenizer(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
+    from haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
+
+    return folder_tokenizer(_checkpoint(parsed, model_args, cache_dir, weights=False))
+
+
+def _checkpoint(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path, weights: bool) -> Path:
+    match parsed.kind:
+        case "smollm2":
+            return smollm2.prepare(cache_dir)
+        case "gguf":
+            return prepare_gguf(Path(parsed.name), cache_dir)
+        case _:
+            code = weights and model_args.get("trust_remote_code", "").lower() in ("1", "true", "yes", "on")
+            return checkpoint_folder(parsed.name, revision=model_args.get("revision"), weights=weights, code=code)
+
+
+def _plugin(kind: str) -> ModelPlugin:
+    for entry in entry_points(group=GROUP):
+        if entry.name == kind:
+            return cast("ModelPlugin", entry.load())
+    raise InputError("--model", kind, f"no entry point of that name in the group {GROUP}")

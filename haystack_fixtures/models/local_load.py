@@ -1,0 +1,180 @@
+"""Load a folder with a checkpoint as a `LocalModel`: device, dtype, memory check, window, stop tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.models import memory
+from haystack_fixtures.models.checksums import joint_sha256
+from haystack_fixtures.models.gguf_cache import read_stamp
+from haystack_fixtures.models.greedy import GreedyRunner
+from haystack_fixtures.models.local import LocalModel, describe
+from haystack_fixtures.models.local_args import LocalOptions, rope_parameters, window_of
+from haystack_fixtures.models.weights import read_facts, weight_files
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+# Chat models end their turn with one of these; some checkpoints name only the end of the text.
+_TURN_ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|endoftext|>", "</s>")
+_LONGEST_CHECKED = 8192  # a window says what is possible, not what is asked: 128k of cache would refuse most machines
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a model goes and in which numbers; `dtype` is a torch dtype name or `auto`."""
+
+    device: str
+    dtype: str
+
+
+def load_folder(
+    spec: str,
+    folder: Path,
+    options: LocalOptions,
+    tokenizer: Tokenizer,
+    cache_dir: Path,
+    *,
+    threads: int | None = None,
+    longest: int | None = None,
+) -> LocalModel:
+    """Load a checkpoint. `longest`: tokens of the longest cell to come, for the memory check.
+
+    Anything that keeps it from loading, memory included, raises `InputError`.
+    """
+    import torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    placement = place(options)
+    config = _config(spec, folder, options)
+    text_config: Any = config.get_text_config(decoder=True)
+    window = options.window or window_of(text_config.to_dict())
+    if options.rope_scaling is not None:
+        trained = window_of({"max_position_embeddings": getattr(text_config, "max_position_embeddings", None)})
+        window = options.window or window_of(text_config.to_dict(), options.rope_scaling)
+        own = text_config.rope_parameters or {}
+        text_config.rope_parameters = rope_parameters(own, options.rope_scaling, trained)
+    _check_memory(
+        spec, folder, options, placement, text_config.to_dict(), longest or min(window or 0, _LONGEST_CHECKED)
+    )
+    model = _load(spec, folder, options, placement, config)
+    generation = model.generation_config
+    penalty = options.repetition_penalty or getattr(generation, "repetition_penalty", None) or 1.0
+    stamp = read_stamp(folder)
+    identity = {
+        "spec": spec,
+        # A conversion's bytes depend on the version of the writer; its source's do not.
+        "weights_sha256": str(stamp["source_sha256"]) if stamp else joint_sha256(weight_files(folder), cache_dir),
+        **describe(model, placement.device),
+        "decoding": "greedy" if penalty == 1.0 else f"greedy, repetition_penalty={penalty:g}",
+        **options.answer_changing(),
+    }
+    return LocalModel(
+        GreedyRunner(model, stop_ids(model, tokenizer), _processors(generation, penalty)),
+        tokenizer=tokenizer,
+        window=window,
+        vocabulary=int(model.get_input_embeddings().weight.shape[0]),
+        chunk=options.prefill_chunk,
+        identity=identity,
+    )
+
+
+def place(options: LocalOptions) -> Placement:
+    """The device asked for, else the best there is; fp32 on a CPU, the checkpoint's own numbers elsewhere."""
+    import torch
+
+    cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    device = options.device or ("cuda" if cuda else "mps" if mps else "cpu")
+    kind = device.partition(":")[0]
+    if kind not in ("cpu", "cuda", "mps") or (kind == "cuda" and not cuda) or (kind == "mps" and not mps):
+        there = ", ".join(["cpu"] + ["cuda"] * cuda + ["mps"] * mps)
+        raise InputError("--model-arg device", device, f"not on this machine; use one of {there}")
+    return Placement(device, options.dtype or ("float32" if kind == "cpu" else "auto"))
+
+
+def stop_ids(model: Any, tokenizer: Tokenizer) -> list[int]:
+    """Ids that end an answer: those of the checkpoint, and the ends of a turn that its tokenizer knows."""
+    found: set[int] = set()
+    for config in (model.generation_config, model.config.get_text_config(decoder=True)):
+        named = getattr(config, "eos_token_id", None)
+        found.update(named if isinstance(named, list) else [] if named is None else [named])
+    for text in _TURN_ENDS:
+        ids = tokenizer.encode(text).ids
+        if len(ids) == 1:  # a token of its own, not spelt out
+            found.add(int(ids[0]))
+    return sorted(found)
+
+
+def _config(spec: str, folder: Path, options: LocalOptions) -> Any:
+    from transformers import AutoConfig
+
+    try:
+        return AutoConfig.from_pretrained(folder, trust_remote_code=options.trust_remote_code, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise _unloadable(spec, error) from error
+
+
+def _check_memory(
+    spec: str, folder: Path, options: LocalOptions, placement: Placement, config: dict[str, Any], tokens: int
+) -> None:
+    facts = read_facts(weight_files(folder))
+    number_bytes = {"float32": 4, "float16": 2, "bfloat16": 2}.get(placement.dtype)
+    weights = facts.elements * number_bytes if number_bytes else facts.stored_bytes
+    if options.quantization is not None:
+        weights = 0  # how many bits they come to is the quantizer's secret
+    sizes = memory.dimensions(config)
+    attention = options.attn_implementation or "sdpa"
+    working = memory.working_bytes(sizes, number_bytes or 2, tokens, options.prefill_chunk, attention)
+    free, where = memory.available_bytes(placement.device, spread=options.device_map is not None)
+    memory.require(spec, weights + working, free, where)
+
+
+def _load(spec: str, folder: Path, options: LocalOptions, placement: Placement, config: Any) -> Any:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    given: dict[str, Any] = {
+        "config": config,
+        "dtype": "auto" if placement.dtype == "auto" else getattr(torch, placement.dtype),
+        "trust_remote_code": options.trust_remote_code,
+        "local_files_only": True,
+        "use_safetensors": True,
+        "output_loading_info": True,
+        "attn_implementation": options.attn_implementation,
+        "device_map": options.device_map,
+        "quantization_config": dict(options.quantization) if options.quantization else None,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    try:
+        loader: Any = AutoModelForCausalLM
+        model, info = loader.from_pretrained(folder, **given)
+        missing = sorted(info.get("missing_keys", ()))
+        if missing:  # transformers would fill them with random numbers
+            raise ValueError(f"the checkpoint lacks {len(missing)} weights, such as {missing[0]}")
+        if options.device_map is None and options.quantization is None:
+            model = model.to(placement.device)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError, MemoryError) as error:
+        raise _unloadable(spec, error) from error
+    return model.eval()
+
+
+def _processors(generation: Any, penalty: float) -> Callable[[Any, Any], Any] | None:
+    """What `generate(do_sample=False)` would do to the logits with this checkpoint's settings; usually nothing."""
+    import transformers as library
+
+    chain: Any = library.LogitsProcessorList()
+    if penalty != 1.0:
+        chain.append(library.RepetitionPenaltyLogitsProcessor(penalty))
+    if getattr(generation, "no_repeat_ngram_size", None):
+        chain.append(library.NoRepeatNGramLogitsProcessor(generation.no_repeat_ngram_size))
+    if getattr(generation, "suppress_tokens", None):
+        chain.append(library.SuppressTokensLogitsProcessor(generation.suppress_tokens))
+    return chain if len(chain) else None
+
+
+def _unloadable(spec: str, error: Exception) -> InputError:
+    why = " ".join(str(error).split())[:300]
+    return InputError("--model", spec, f"it cannot be loaded: {type(error).__name__}: {why}")

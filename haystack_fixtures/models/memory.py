@@ -1,0 +1,77 @@
+"""Will it fit? Memory that a local model needs, against what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from haystack_fixtures.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Dimensions:
+    """The sizes of a decoder that memory depends on."""
+
+    layers: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    hidden: int
+    intermediate: int
+
+
+def dimensions(config: Mapping[str, Any]) -> Dimensions:
+    """Read a (text) configuration; what it leaves out is taken from what usually stands there."""
+    hidden = int(config.get("hidden_size") or config.get("n_embd") or 0)
+    heads = int(config.get("num_attention_heads") or config.get("n_head") or 1)
+    return Dimensions(
+        layers=int(config.get("num_hidden_layers") or config.get("n_layer") or 1),
+        heads=heads,
+        kv_heads=int(config.get("num_key_value_heads") or heads),
+        head_dim=int(config.get("head_dim") or hidden // heads),
+        hidden=hidden,
+        intermediate=int(config.get("intermediate_size") or 4 * hidden),
+    )
+
+
+def working_bytes(sizes: Dimensions, number_bytes: int, tokens: int, chunk: int, attention: str) -> int:
+    """Memory beside the weights: the KV cache of `tokens` and the activations of one prefill chunk."""
+    chunk = min(chunk, tokens)
+    cache = 2 * sizes.layers * sizes.kv_heads * sizes.head_dim * tokens * number_bytes
+    # One layer's keys and values are copied whenever the cache grows, repeated for each group of heads.
+    growing = 2 * sizes.heads * sizes.head_dim * tokens * number_bytes
+    activations = chunk * (10 * sizes.hidden + 3 * sizes.intermediate) * number_bytes
+    mask = chunk * tokens * number_bytes
+    scores = 2 * sizes.heads * mask if attention == "eager" else 0
+    return cache + growing + activations + mask + scores
+
+
+def require(spec: str, needed: int, available: int, where: str) -> None:
+    """Refuse a model that does not fit, before it is loaded."""
+    if needed > available:
+        raise InputError(
+            "--model",
+            spec,
+            f"it needs about {gib(needed)} and {where} has {gib(available)} free; "
+            "use shorter lengths, a smaller dtype or another device (--model-arg)",
+        )
+
+
+def gib(size: int) -> str:
+    """Bytes in GiB, as people write them."""
+    return f"{size / 2**30:.2f} GiB"
+
+
+def available_bytes(device: str, spread: bool) -> tuple[int, str]:
+    """Free memory of a device and its name; with `spread` (a device map), of all devices together."""
+    import psutil
+    import torch
+
+    free_ram = int(psutil.virtual_memory().available)
+    if spread:
+        cards = [torch.cuda.mem_get_info(each)[0] for each in range(torch.cuda.device_count())]
+        return free_ram + sum(cards), "this machine"
+    if device.startswith("cuda"):
+        return int(torch.cuda.mem_get_info(device)[0]), device
+    return free_ram, "this machine"

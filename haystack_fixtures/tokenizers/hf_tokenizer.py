@@ -1,0 +1,141 @@
+"""Tokenizers in Hugging Face's folder layout, through the `tokenizers` library alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.prompts.prompt import Message
+from haystack_fixtures.tokenizers.chat_template import ChatTemplate
+from haystack_fixtures.tokenizers.tokenizer import Encoded
+
+if TYPE_CHECKING:
+    import tokenizers
+
+_SPECIAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+
+class FolderTokenizer:
+    """A `tokenizer.json` with its chat template; byte-level BPE, SentencePiece types, or any other model in it."""
+
+    def __init__(
+        self,
+        name: str,
+        inner: tokenizers.Tokenizer,
+        template: ChatTemplate | None,
+        fingerprint: str,
+        bos: tuple[int, ...],
+    ) -> None:
+        """`inner` must have no post-processor: a byte-level one would move starts behind leading spaces."""
+        self.name = name
+        self.fingerprint = fingerprint
+        self.bos = bos
+        self._inner = inner
+        self._template = template
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether the folder has one."""
+        return self._template is not None
+
+    def encode(self, text: str) -> Encoded:
+        """See `Tokenizer.encode`."""
+        found = self._inner.encode(text, add_special_tokens=False)
+        ids = np.fromiter(found.ids, np.int32)
+        starts = np.fromiter((start for start, _ in found.offsets), np.int64)
+        # A normaliser may reorder characters; where a token begins never goes back.
+        return Encoded(text, ids, np.maximum.accumulate(starts) if len(starts) else starts)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """See `Tokenizer.decode`."""
+        return str(self._inner.decode([int(each) for each in ids], skip_special_tokens=True))
+
+    def render_chat(self, messages: Sequence[Message]) -> str:
+        """See `Tokenizer.render_chat`; `InputError` without a template, or when it refuses the messages."""
+        if self._template is None:
+            raise InputError("--template", "chat", f"{self.name} has no chat template: run with --template raw")
+        return self._template.render(messages)
+
+
+def folder_tokenizer(folder: Path) -> FolderTokenizer:
+    """Load `tokenizer.json` and, where present, the chat template of a model folder. Raises `InputError`."""
+    from tokenizers import Tokenizer
+
+    path = folder / "tokenizer.json"
+    try:
+        vocabulary = path.read_bytes()
+        inner = Tokenizer.from_str(vocabulary.decode("utf-8"))
+    except OSError:
+        raise InputError("tokenizer", folder, "has no readable tokenizer.json") from None
+    except Exception as error:  # the library raises bare Exception for a bad file
+        raise InputError("tokenizer", path, f"is not a tokenizer file: {error}") from None
+    # Files may ask for truncation or padding, which would change what is counted.
+    inner.no_truncation()
+    inner.no_padding()
+    config = _json(folder / "tokenizer_config.json")
+    bos = _leading_ids(inner, config)
+    inner.post_processor = None
+    source = _template_source(folder, config)
+    special = _special_tokens(_json(folder / "special_tokens_map.json"), config)
+    template = None if source is None else ChatTemplate(source, special, str(folder))
+    digest = sha256(vocabulary)
+    digest.update(json.dumps([source, special, bos], sort_keys=True).encode("utf-8", "surrogatepass"))
+    return FolderTokenizer(folder.name, inner, template, digest.hexdigest(), bos)
+
+
+def _leading_ids(inner: tokenizers.Tokenizer, config: Mapping[str, Any]) -> tuple[int, ...]:
+    """What stands before a raw prompt. Specials after it (EOS) would end the prompt and are no part of it."""
+    bos_token = _content(config.get("bos_token"))
+    if config.get("add_bos_token") is True and bos_token and inner.token_to_id(bos_token) is not None:
+        return (inner.token_to_id(bos_token),)
+    if config.get("add_bos_token") is False and "LlamaTokenizer" in str(config.get("tokenizer_class")):
+        return ()
+    probe = inner.encode("a", add_special_tokens=True)
+    leading = []
+    for token, special in zip(probe.ids, probe.special_tokens_mask, strict=True):
+        if not special:
+            break
+        leading.append(int(token))
+    return tuple(leading)
+
+
+def _template_source(folder: Path, config: Mapping[str, Any]) -> str | None:
+    """The default chat template; a file of its own goes before the one in the configuration."""
+    path = folder / "chat_template.jinja"
+    if path.is_file():
+        return path.read_text(encoding="utf-8")
+    found = config.get("chat_template")
+    if isinstance(found, list):  # several named templates
+        found = {row.get("name"): row.get("template") for row in found if isinstance(row, dict)}.get("default")
+    if found is None:
+        found = _json(folder / "chat_template.json").get("chat_template")
+    return found if isinstance(found, str) else None
+
+
+def _special_tokens(*tables: Mapping[str, Any]) -> dict[str, str]:
+    """Names and texts of special tokens as templates see them; later tables win."""
+    found = {name: _content(table.get(name)) for table in tables for name in _SPECIAL if table.get(name) is not None}
+    return {name: text for name, text in found.items() if text is not None}
+
+
+def _content(token: object) -> str | None:
+    """A special token is written as text or as a table with a `content`."""
+    if isinstance(token, dict):
+        token = token.get("content")
+    return token if isinstance(token, str) else None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError("tokenizer", path, f"is not valid JSON: {error}") from None
+    return found if isinstance(found, dict) else {}

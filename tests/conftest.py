@@ -1,0 +1,26 @@
+"""Shared fixtures of the harness's own tests."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def parity() -> Any:
+    """Read a file of results that the original systems computed; skips where the shared folder is absent."""
+    folder = Path(os.environ.get("NEEDLEWORK_PARITY", ROOT.parent / "shared" / "parity" / "niah"))
+
+    def read(name: str) -> list[dict[str, Any]]:
+        if not folder.is_dir():
+            pytest.skip(f"no parity data at {folder}; set NEEDLEWORK_PARITY to its folder")
+        cases: list[dict[str, Any]] = json.loads((folder / name).read_text(encoding="utf-8"))["cases"]
+        return cases
+
+    return read

@@ -1,0 +1,123 @@
+"""Needle sets: ours, and the user's."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.needles.codes import draw_codes
+from haystack_fixtures.needles.load import draw_set, load_needle_set, needle_names
+
+
+@given(seed=st.integers(0, 10**9), repeat=st.integers(0, 1000), language=st.sampled_from(["en", "zh"]))
+def test_a_drawn_needle_holds_its_key_and_its_value_once(seed, repeat, language):
+    (needle,) = draw_codes(language, seed=seed, repeat=repeat)
+
+    assert needle.text.count(needle.answer) == 1
+    assert needle.text.count(needle.key) == 1
+    assert needle.key in needle.question
+    assert needle.answer not in needle.question
+    assert draw_codes(language, seed=seed, repeat=repeat) == (needle,)
+
+
+@given(seed=st.integers(0, 10**9))
+def test_seed_and_repeat_both_change_the_needle(seed):
+    texts = {draw_codes("en", seed=s, repeat=r)[0].text for s in (seed, seed + 1) for r in range(3)}
+
+    assert len(texts) == 6
+
+
+def test_needles_of_one_draw_share_neither_key_nor_value():
+    needles = draw_codes("zh", seed=0, repeat=0, count=200)
+
+    assert len({needle.key for needle in needles}) == len({needle.answer for needle in needles}) == 200
+
+
+def test_the_drawn_needles_are_the_same_on_every_machine():
+    assert draw_codes("en", seed=0, repeat=0)[0].text == (
+        "The archive code for the distant paddle foundry of Thornaby Vale is 2582150."
+    )
+    assert draw_codes("zh", seed=0, repeat=0)[0].text == "明月皓鲤灯塔的取件代码是4273692。"
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "needles", "diff", "keyword"),
+    [
+        ("san_francisco", "en", 1, None, None),
+        ("san_francisco", "zh", 1, None, None),
+        ("cdme", "zh", 1, None, None),
+        ("pizza", "en", 3, None, ""),
+        ("italy", "zh", 3, 25, "Jack"),
+    ],
+)
+def test_built_in_sets(name, language, needles, diff, keyword):
+    found = load_needle_set(name, language)
+
+    assert len(found.needles) == needles
+    assert (found.joint and found.joint.diff, found.joint and found.joint.keyword) == (diff, keyword)
+    for needle in found.needles:
+        assert needle.answer.casefold() in needle.text.casefold()
+
+
+def test_a_users_toml_file(tmp_path):
+    file = tmp_path / "My needles.toml"
+    file.write_text(
+        '[[needle]]\nneedle = "Ada keeps owls."\nquestion = "Who keeps owls?"\nanswer = "Ada"\nkeyword = "Ada"\n'
+        'distractors = ["Bob keeps hens."]\ndistractor_answers = ["Bob"]\n'
+    )
+    (needle,) = load_needle_set(str(file), "en").needles
+
+    assert (needle.name, needle.answer, needle.distractors) == ("my_needles", "Ada", ("Bob keeps hens.",))
+
+
+def test_a_users_jsonl_file_also_with_opencompass_field_names(tmp_path):
+    file = tmp_path / "needles.jsonl"
+    rows = [
+        {"needle": "A is 1.", "question": "What is A?", "answer": "1"},
+        {"needle": "B is 2.", "retrieval_question": "What is B?", "arg1": "B", "arg2": "2", "language": "English"},
+    ]
+    file.write_text("\n".join(json.dumps(row) for row in rows) + "\n\n")
+
+    assert needle_names(str(file), "en") == ("needles1", "needles2")
+    assert load_needle_set(str(file), "en").needles[1].question == "What is B?"
+
+
+def test_a_set_of_files_is_the_same_for_every_seed():
+    assert draw_set("pizza", "en", seed=1, repeat=2) == draw_set("pizza", "en", seed=3, repeat=4)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.toml", "", "has no needles"),
+        ("a.toml", "x = [", "not valid TOML"),
+        ("a.toml", "[[needle]]\nneedle='x'\nquestion='y'\n", "'answer'"),
+        ("a.toml", "[[needle]]\nneedle='x'\nquestion='y'\nanswer='z'\nhaystack='?'\n", "unknown field 'haystack'"),
+        ("a.toml", "[[needle]]\nneedle='x'\nquestion='y'\nanswer='z'\ndistractors='one'\n", "list of texts"),
+        ("a.toml", "needle = [1]\n", "a needle is a table"),
+        ("a.toml", "[joint]\nquestion='q'\n[[needle]]\nneedle='x'\nquestion='y'\nanswer='z'\n", "[joint] needs"),
+        ("a.jsonl", "{bad\n", "a.jsonl:1"),
+        ("a.jsonl", "[1]\n", "one object"),
+        ("a.jsonl", "", "has no needles"),
+    ],
+)
+def test_a_wrong_file_is_one_line_that_names_it(tmp_path, name, text, said):
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(InputError) as caught:
+        load_needle_set(str(file), "en")
+
+    assert said in str(caught.value)
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_names_and_languages():
+    with pytest.raises(InputError, match="use codes, cdme"):
+        load_needle_set("nowhere", "en")
+    with pytest.raises(InputError, match="it has zh"):
+        load_needle_set("italy", "en")
+    with pytest.raises(InputError, match="cannot be read"):
+        load_needle_set("missing.toml", "en")

@@ -1,0 +1,145 @@
+"""How command line, TOML, ini and presets come together."""
+
+import pytest
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.settings import recipe_fields, resolve_settings
+
+
+def settings(tmp_path, ini=None, **command_line):
+    return resolve_settings(command_line, ini or {}, tmp_path)
+
+
+def test_nothing_given_is_the_quick_preset_on_the_embedded_model(tmp_path):
+    found = settings(tmp_path)
+
+    assert found.preset == "quick"
+    assert found.model == ("smollm2",)
+    assert found.suites[0].lengths == (512, 1000, 2000, 3000, 4000)
+    assert found.results_dir == tmp_path / "results" / "runs"
+
+
+def test_the_command_line_narrows_a_preset(tmp_path):
+    found = settings(tmp_path, preset="evalscope", depths="50")
+
+    assert [suite.depths for suite in found.suites] == [(50,), (50,)]
+    assert len(found.suites[0].lengths) == 10
+
+
+def test_command_line_over_toml_over_ini(tmp_path):
+    config = tmp_path / "run.toml"
+    config.write_text('lengths = [1000, "2k"]\nanswer-budget = 16\nmodel = ["mock:perfect", "mock:wrong"]\n')
+    found = settings(
+        tmp_path, ini={"lengths": "9k", "answer_budget": "99", "repeats": "3"}, config=str(config), answer_budget="8"
+    )
+
+    suite = found.suites[0]
+    assert (suite.lengths, suite.answer_budget, suite.repeats) == ((1000, 2000), 8, 3)
+    assert found.model == ("mock:perfect", "mock:wrong")
+
+
+def test_a_preset_counts_where_it_is_named(tmp_path):
+    ini = {"lengths": "9k"}
+
+    assert settings(tmp_path, ini=ini).suites[0].lengths == (9000,)
+    assert settings(tmp_path, ini=ini, preset="quick").suites[0].lengths == (512, 1000, 2000, 3000, 4000)
+
+
+def test_languages_multiply_open_suites_and_select_among_fixed_ones(tmp_path):
+    assert [suite.language for suite in settings(tmp_path, language="en,zh").suites] == ["en", "zh"]
+    assert [suite.language for suite in settings(tmp_path, preset="evalscope", language="zh").suites] == ["zh"]
+    with pytest.raises(InputError, match="llmtest has no suite in"):
+        settings(tmp_path, preset="llmtest", language="zh")
+
+
+def test_tasks_select_among_the_presets_suites(tmp_path):
+    assert {s.task for s in settings(tmp_path, preset="standard", task="multi_needle").suites} == {"multi_needle"}
+    with pytest.raises(InputError, match="preset quick has niah"):
+        settings(tmp_path, task="multi_needle")
+
+
+def test_opencompass_names_work_in_a_users_preset(tmp_path):
+    preset = tmp_path / "mine.toml"
+    preset.write_text(
+        "[mine]\n[[mine.suite]]\ntask='niah'\nlengths='2k'\ndepths='0'\nlength_buffer=200\nnum_repeats_per_file=3\n"
+        "guide=true\ntokenizer_model='gpt-4'\nfile_list=['zh_finance.jsonl']\nlanguage='zh'\ndiff=25\nkeyword='K'\n"
+    )
+    suite = settings(tmp_path, preset=str(preset)).suites[0]
+
+    assert (suite.length_buffer, suite.repeats, suite.guide, suite.tokenizer_model) == (200, 3, True, "gpt-4")
+    assert (suite.file_list, suite.language, suite.diff, suite.keyword) == (("zh_finance.jsonl",), "zh", 25, "K")
+
+
+def test_an_empty_system_prompt_is_not_the_same_as_none(tmp_path):
+    assert settings(tmp_path).suites[0].system_prompt is None
+    assert settings(tmp_path, system_prompt="").suites[0].system_prompt == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"preset": "evalscop"}, "did you mean evalscope"),
+        ({"preset": "missing.toml"}, "cannot be read"),
+        ({"lengths": "4x"}, "--lengths"),
+        ({"depths": "200"}, "--depths"),
+        ({"repeats": "0"}, "--repeats"),
+        ({"repeats": "two"}, "--repeats"),
+        ({"seed": "-1"}, "--seed"),
+        ({"language": "fr"}, "--language"),
+        ({"template": "xml"}, "use one of chat, raw"),
+        ({"length_spacing": "cubic"}, "linear, log, doubling"),
+        ({"timeout": "0"}, "--timeout"),
+        ({"timeout": "inf"}, "--timeout"),
+        ({"timeout": "nan"}, "--timeout"),
+        ({"max_errors": "101"}, "--max-errors"),
+        ({"model": [""]}, "--model"),
+        ({"config": "nowhere.toml"}, "cannot be read"),
+    ],
+)
+def test_a_wrong_value_is_one_line_with_option_and_remedy(tmp_path, given, said):
+    with pytest.raises(InputError) as caught:
+        resolve_settings(given, {}, tmp_path)
+
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lengthz = '1k'", "did you mean lengths"),
+        ("= 3", "not valid TOML"),
+        ("lengths = {a = 1}", "give a string"),
+        ("repeats = 'x'", "--repeats"),
+    ],
+)
+def test_a_wrong_config_file_is_one_line(tmp_path, text, said):
+    config = tmp_path / "run.toml"
+    config.write_text(text)
+    with pytest.raises(InputError, match=said):
+        settings(tmp_path, config=str(config))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[mine]\n", "one or more"),
+        ("[mine]\n[[mine.suite]]\nlengths='1k'\n", "names its task"),
+        ("[mine]\n[[mine.suite]]\ntask='niah'\nlenghts='1k'\n", "did you mean lengths"),
+        ("[mine]\n[[mine.suite]]\ntask='niah'\n", "--lengths"),
+        ("[a]\n[[a.suite]]\ntask='niah'\n[b]\n[[b.suite]]\ntask='niah'\n", "2 presets"),
+    ],
+)
+def test_a_wrong_preset_file_is_one_line(tmp_path, text, said):
+    preset = tmp_path / "mine.toml"
+    preset.write_text(text)
+    with pytest.raises(InputError, match=said):
+        settings(tmp_path, preset=str(preset))
+
+
+def test_the_recipe_leaves_the_grid_out(tmp_path):
+    one = settings(tmp_path, depths="0", lengths="1k").suites[0]
+    other = settings(tmp_path, depths="100", lengths="2k", repeats="5").suites[0]
+    changed = settings(tmp_path, answer_budget="5").suites[0]
+
+    assert recipe_fields(one) == recipe_fields(other) != recipe_fields(changed)

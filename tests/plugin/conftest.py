@@ -1,0 +1,49 @@
+"""A project of a user's, with one benchmark file and the harness as its plugins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+GRID = ("--lengths=400,600", "--depths=0,50,100", "--corpus=pydoc")
+
+
+class Project:
+    """Runs `pytest` in the user's project and reads what it wrote."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.runs = Path(pytester.path) / "results" / "runs"
+
+    def run(self, *args: str, model: str = "mock:perfect", name: str = "r", process: bool = False) -> pytest.RunResult:
+        run = self.pytester.runpytest_subprocess if process else self.pytester.runpytest_inprocess
+        named = () if any(arg.startswith("--run-name") for arg in args) else (f"--run-name={name}",)
+        return run("-p", "no:cacheprovider", *GRID, f"--model={model}", *named, *args)
+
+    def records(self, name: str = "r") -> list[dict]:
+        return json.loads((self.runs / name / "results.json").read_text(encoding="utf-8"))["records"]
+
+    def journal(self, name: str = "r") -> list[dict]:
+        lines = (self.runs / name / "journal.jsonl").read_text(encoding="ascii").splitlines()
+        return [json.loads(line) for line in lines]
+
+    def file(self, name: str, run: str = "r") -> str:
+        return (self.runs / run / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> Project:
+    pytester.makeconftest('pytest_plugins = ("haystack_fixtures.plugin", "scoring.plugin", "results.plugin")')
+    pytester.makeini("[pytest]\naddopts = --import-mode=importlib\n")
+    pytester.makepyfile(
+        test_needles="""
+        import pytest
+
+        @pytest.mark.cells("niah")
+        def test_needle(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+        """
+    )
+    return Project(pytester)

@@ -1,0 +1,53 @@
+"""A run that is started again goes on; other options do not mix in."""
+
+
+def test_a_named_run_goes_on_where_it_stopped(project):
+    project.run("-k", "depth50")
+    assert len(project.journal()) == 2
+
+    project.run()
+    assert len(project.journal()) == 6, "the two answered cells are not asked again"
+    assert len(project.records()) == 6
+
+
+def test_errors_are_tried_again(project):
+    project.run(model="mock:perfect")
+    lines = project.journal()
+    path = project.runs / "r" / "journal.jsonl"
+    path.write_text(path.read_text().replace('"outcome":"found"', '"outcome":"error"', 2))
+    project.run(model="mock:perfect")
+
+    assert len(project.journal()) == len(lines) + 2
+
+
+def test_fresh_begins_anew(project):
+    project.run()
+    project.run("--fresh", "-k", "depth50")
+
+    assert len(project.journal()) == len(project.records()) == 2
+
+
+def test_another_seed_is_another_trial(project):
+    project.run()
+    project.run("--seed=7", "-k", "depth50")
+
+    assert len(project.journal()) == 8
+    assert {record["seed"] for record in project.records()} == {7}, "the files hold one recipe, the journal all"
+
+
+def test_a_new_scorer_scores_the_stored_answers(project):
+    project.run()
+    project.run("--scorer=exact_match")
+
+    assert len(project.journal()) == 6
+    assert {record["scorer"] for record in project.records()} == {"exact_match"}
+
+
+def test_the_same_run_twice_gives_the_same_results(project):
+    def content(name):
+        return [{key: value for key, value in record.items() if key != "timing"} for record in project.records(name)]
+
+    project.run("--run-name=a")
+    project.run("--run-name=b")
+
+    assert content("a") == content("b")

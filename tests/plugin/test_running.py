@@ -1,0 +1,179 @@
+"""Running cells: selection, plan, what is printed, what is written."""
+
+import csv
+import io
+import xml.etree.ElementTree as ET
+
+import pytest
+
+CELLS = 6
+
+
+def test_every_cell_is_recorded_and_none_fails(project):
+    result = project.run(model="mock:wrong")
+
+    assert result.ret == 0
+    assert [record["outcome"] for record in project.records()] == ["wrong"] * CELLS
+    result.stdout.fnmatch_lines(["*score 0.0 %*n = 6*", "*results/runs/r*"])
+
+
+def test_a_perfect_model_finds_everything_and_the_files_say_so(project):
+    result = project.run("-v")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*test_needle?niah-len400-depth0-code-r0? found 100%*"])
+    for name in ("manifest.json", "journal.jsonl", "results.json", "results.csv"):
+        assert (project.runs / "r" / name).stat().st_size > 100
+    assert (project.runs / "r" / "heatmap-niah-code-mock_perfect.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in project.file("heatmap-niah-code-mock_perfect.svg")
+    rows = list(csv.DictReader(io.StringIO(project.file("results.csv"))))
+    assert len(rows) == CELLS
+
+
+def test_records_prove_length_depth_and_needle(project):
+    project.run("--answer-budget=40", "--verify-prompts")
+
+    for record in project.records():
+        prompt = record["prompt"]
+        assert 0 <= record["length"] - 40 - prompt["tokens"] <= 2
+        assert record["response"]["prompt_tokens"] == prompt["tokens"]
+        (needle,) = prompt["needles"]
+        assert needle["requested"] == record["depth"]
+        if record["depth"] in (0, 100):
+            assert needle["depth"] == record["depth"]
+        assert record["expected"][0] in record["answer"]
+
+
+def test_k_selects_cells(project):
+    assert "2 scored" in project.run("-k", "depth50").stdout.str()
+    assert "1 scored" in project.run("-k", "len400 and depth50", "--run-name=b").stdout.str()
+    assert "6 scored" in project.run("-m", "niah", "--run-name=c").stdout.str()
+
+
+def test_collect_only_lists_cells_and_writes_nothing(project):
+    result = project.run("--collect-only", "-q")
+
+    result.stdout.fnmatch_lines(["test_needles.py::test_needle[[]niah-len400-depth0-code-r0]", "6 tests collected*"])
+    assert not project.runs.exists()
+
+
+def test_a_plan_tells_what_would_run_and_runs_nothing(project):
+    result = project.run("--plan", "--repeats=2", "-n2")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["*niah, needle code, mock:perfect: 12 cells", "*2 lengths (tokens): *400 600", "*3 depths (percent): 0 50 100",
+         "*in all: 12 cells = 12 requests*"]
+    )  # fmt: skip
+    assert not project.runs.exists()
+
+
+def test_tests_without_cells_write_nothing(project):
+    project.pytester.makepyfile(test_other="def test_x(): pass")
+    result = project.pytester.runpytest_inprocess("test_other.py", "-p", "no:cacheprovider")
+
+    result.assert_outcomes(passed=1)
+    assert not project.runs.exists()
+
+
+def test_presets_are_listed(project):
+    result = project.run("--preset=list")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["quick *", "evalscope *10 lengths x 10 depths*"])
+
+
+def test_several_models_in_one_run(project):
+    project.pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "--lengths=400", "--depths=0", "--corpus=pydoc", "--run-name=r",
+        "--model=mock:perfect", "--model=mock:wrong",
+    )  # fmt: skip
+
+    assert {(record["model"], record["outcome"]) for record in project.records()} == {
+        ("mock:perfect", "found"),
+        ("mock:wrong", "wrong"),
+    }
+
+
+def test_chinese_runs_end_to_end(project):
+    project.run("--language=zh", "--corpus=sanguo", "--depths=0,100")
+
+    assert {record["outcome"] for record in project.records()} == {"found"}
+    assert {record["needle"] for record in project.records()} == {"code_zh"}
+
+
+@pytest.mark.parametrize(
+    ("model", "outcomes"),
+    [
+        ("mock:refuse", {"refused"}),
+        ("mock:empty", {"empty"}),
+        ("mock:ramble", {"censored"}),
+        ("mock:middle", {"found", "wrong"}),
+    ],
+)
+def test_outcomes_are_told_apart(project, model, outcomes):
+    project.run(model=model)
+
+    assert {record["outcome"] for record in project.records()} == outcomes
+
+
+def test_an_error_is_no_score_and_looks_different(project):
+    result = project.run("-v", model="mock:error=timeout")
+
+    assert result.ret == 11
+    assert {(r["outcome"], r["score"], r["error"]["kind"]) for r in project.records()} == {("error", None, "timeout")}
+    result.stdout.fnmatch_lines(["*ERROR TIMEOUT*"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_cell_that_cannot_be_built_says_which_length_fits(project):
+    project.run("--lengths=60")
+
+    assert all("smallest" in record["error"]["message"] for record in project.records())
+
+
+def test_junit_carries_the_scores(project):
+    project.run("--junitxml=junit.xml", "--gate=score >= 0.5")
+    tree = ET.parse(project.pytester.path / "junit.xml")
+
+    scores = [node.get("value") for node in tree.iter("property") if node.get("name") == "score"]
+    assert scores == ["1.0000"] * CELLS
+    assert any("score >= 0.5" in (case.get("name") or "") for case in tree.iter("testcase"))
+
+
+@pytest.mark.parametrize(
+    ("gate", "status"),
+    [("score >= 0.9", 0), ("score >= 0.9 per depth", 0), ("score < 0.5", 1), ("score >= 0.9 [length=9k]", 1)],
+)
+def test_a_gate_decides_the_exit_code(project, gate, status):
+    assert project.run("--gate", gate).ret == status
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--lengths=4x"], "--lengths: '4x': give whole tokens"),
+        (["--preset=nope"], "--preset: 'nope'"),
+        (["--gate=score"], "--gate: 'score': write it like"),
+        (["--corpus=nowhere"], "nowhere"),
+        (["--needle-set=nowhere"], "--needle-set: 'nowhere'"),
+        (["--model=nowhere"], "--model: 'nowhere'"),
+        (["--model=mock:dance"], "dance"),
+        (["--scorer=nowhere"], "nowhere"),
+        (["--prompt=nowhere"], "--prompt: 'nowhere'"),
+        (["--run-name=a/b"], "--run-name: 'a/b'"),
+        (["--config=nowhere.toml"], "--config"),
+    ],
+)
+@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "worker"])
+def test_a_wrong_value_is_one_line_and_nothing_is_written(project, args, said, workers):
+    if workers and args[0].startswith(("--lengths", "--preset", "--gate", "--config", "--run-name")):
+        pytest.skip("found by the controller, before any worker starts")
+    result = project.run(*args, *workers, process=bool(workers))
+
+    assert result.ret in (1, 2, 4)
+    everything = result.stdout.str() + result.stderr.str()
+    assert said in everything
+    assert "Traceback" not in everything
+    assert "INTERNALERROR" not in everything
+    assert not list(project.runs.glob("*/results.json"))

@@ -1,0 +1,102 @@
+"""The journal keeps what was written, whatever happens to the process."""
+
+import json
+from io import FileIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from haystack_fixtures.errors import InputError
+from results.journal import Journal, read_journal
+
+
+def record(n, text=""):
+    return {"key": f"k{n}", "outcome": "found", "id": str(n), "response": {"text": text}}
+
+
+def written(path, records, fresh=False):
+    journal = Journal(path, fresh=fresh)
+    for each in records:
+        journal.append(each)
+    journal.close()
+
+
+def test_what_is_appended_is_read_back_in_order(tmp_path):
+    path = tmp_path / "run" / "journal.jsonl"
+    written(path, [record(1), record(2)])
+    written(path, [record(3)])
+
+    assert read_journal(path) == [record(1), record(2), record(3)]
+
+
+def test_fresh_begins_anew(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    written(path, [record(1)])
+    written(path, [record(2)], fresh=True)
+
+    assert read_journal(path) == [record(2)]
+
+
+@given(cut=st.integers(1, 60), text=st.text(max_size=30))
+def test_a_torn_last_line_costs_that_line_alone(tmp_path_factory, cut, text):
+    path = tmp_path_factory.mktemp("j") / "journal.jsonl"
+    written(path, [record(1, text), record(2, text)])
+    data = path.read_bytes()
+    path.write_bytes(data[: -min(cut, len(data.splitlines()[1]))])
+
+    assert read_journal(path) == [record(1, text)]
+    written(path, [record(3)])
+    assert read_journal(path) == [record(1, text), record(3)]
+
+
+def test_a_file_without_a_single_whole_line_is_emptied(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    path.write_text('{"key": "half')
+    written(path, [record(1)])
+
+    assert read_journal(path) == [record(1)]
+
+
+def test_any_text_survives(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    nasty = 'NUL \0, surrogate \ud800, newline \n, 中文, "quotes"'
+    written(path, [record(1, nasty)])
+
+    assert read_journal(path)[0]["response"]["text"] == nasty
+    assert path.read_bytes().count(b"\n") == 1
+
+
+def test_a_second_run_into_the_same_folder_is_refused(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    first = Journal(path, fresh=False)
+    with pytest.raises(InputError, match="another run is writing there"):
+        Journal(path, fresh=False)
+    first.close()
+    Journal(path, fresh=False).close()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="--results-dir"):
+        Journal(tmp_path / "file" / "run" / "journal.jsonl", fresh=False)
+
+
+def test_a_full_disk_is_one_line_and_leaves_whole_lines(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path, fresh=False)
+    journal.append(record(1))
+    # /dev/full takes the open and refuses the write, as a full disk does.
+    whole, journal._file = journal._file, FileIO("/dev/full", "r+")
+    with pytest.raises(InputError, match="free space"):
+        journal.append(record(2))
+    journal._file.close()
+    journal._file = whole
+    journal.append(record(3))
+    journal.close()
+
+    assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["k1", "k3"]
+
+
+def test_no_journal_is_no_records(tmp_path):
+    assert read_journal(tmp_path / "nothing.jsonl") == []

@@ -1,0 +1,88 @@
+"""Latencies in pytest-benchmark's output, with and without xdist."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from results.latency import latency_groups
+from results.records import Record
+
+CONFTEST = """
+import pytest
+from results.latency import publish_latencies
+
+RECORDS = [
+    {"id": f"niah-len{length}-r{i}", "model": "mock", "task": "niah", "length": length, "outcome": "found",
+     "timing": {"latency_s": length / 1000 + SLOW * i, "cached_tokens": 7}}
+    for length in (1000, 4000) for i in range(3)
+]
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session):
+    publish_latencies(session.config, RECORDS)
+    return (yield)
+"""
+
+
+def write_tests(pytester: pytest.Pytester, slow: float = 0.01) -> None:
+    pytester.makeconftest(CONFTEST.replace("SLOW", str(slow)))
+    pytester.makepyfile("import pytest\n@pytest.mark.parametrize('i', range(4))\ndef test_cell(i): pass")
+
+
+def test_benchmark_json_has_one_entry_for_each_group_with_and_without_xdist(pytester: pytest.Pytester) -> None:
+    """The second run, under xdist, is slower: it has its own JSON, and fails the comparison with the first."""
+    write_tests(pytester)
+    alone = pytester.runpytest_subprocess("--benchmark-json=alone.json", "--benchmark-save=base")
+    write_tests(pytester, slow=5.0)
+    compare = ("--benchmark-json=xdist.json", "--benchmark-compare", "--benchmark-compare-fail=mean:20%")
+    slower = pytester.runpytest_subprocess("-n", "2", *compare)
+
+    assert alone.ret == 0
+    alone.stdout.fnmatch_lines(["*latency?niah-len4000-mock?*"])
+    entries = entries_of(pytester, "alone.json")
+    assert [entry["name"] for entry in entries] == ["latency[niah-len1000-mock]", "latency[niah-len4000-mock]"]
+    assert entries[0]["stats"]["data"] == pytest.approx([1.0, 1.01, 1.02])
+    assert entries[1]["stats"]["mean"] == pytest.approx(4.01)
+    assert entries[0]["params"] == {"model": "mock", "task": "niah", "length": 1000}
+    assert entries[0]["extra_info"] == {"cached_prompt_tokens": 21}
+
+    assert slower.ret == 1
+    assert "Performance has regressed" in slower.stdout.str() + slower.stderr.str()
+    assert entries_of(pytester, "xdist.json")[0]["stats"]["data"] == pytest.approx([1.0, 6.0, 11.0])
+
+
+def entries_of(pytester: pytest.Pytester, name: str) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads((pytester.path / name).read_text())["benchmarks"]
+    return entries
+
+
+def test_nothing_is_added_unless_asked_for(pytester: pytest.Pytester) -> None:
+    write_tests(pytester)
+    result = pytester.runpytest_inprocess("-p", "no:xdist")
+
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*latency?niah*")
+
+
+def test_without_pytest_benchmark_nothing_happens(pytester: pytest.Pytester) -> None:
+    write_tests(pytester)
+
+    assert pytester.runpytest_inprocess("-p", "no:benchmark", "-p", "no:xdist").ret == 0
+
+
+def test_groups_leave_out_what_was_not_answered(make_record: Callable[..., Record]) -> None:
+    records = [
+        make_record(repeat=1, timing={"latency_s": 2.0}),
+        make_record(repeat=0, timing={"latency_s": 1.0}),
+        make_record(repeat=2, outcome="error", timing={"latency_s": 60.0}),
+        make_record(repeat=3, outcome="skipped", timing={}),
+        make_record(repeat=4, outcome="censored", timing={"latency_s": None}),
+        make_record(repeat=5, timing={"latency_s": float("nan")}),
+    ]
+    (group,) = latency_groups(records)
+
+    assert (group.name, group.seconds, group.cached_tokens) == ("niah-len1000-mock", (1.0, 2.0), 0)

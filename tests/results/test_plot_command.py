@@ -1,0 +1,150 @@
+"""`needlework plot`, good and bad paths, and the door `needlework`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import needlework
+from results.csv_report import write_csv
+from results.json_report import write_json
+from results.plot import main
+from results.records import Record
+
+Make = Callable[..., Record]
+
+
+@pytest.fixture
+def run(make_record: Make, tmp_path: Path) -> Path:
+    """A run folder with nothing but a results.json."""
+    folder = tmp_path / "run-1"
+    write_json(folder / "results.json", [make_record(length=length) for length in (500, 1000)])
+    return folder
+
+
+def test_redraws_a_run_and_prints_what_it_wrote(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "pictures"
+
+    assert main([str(run), "--out", str(out), "--numbers", "--colors", "field", "--title", "My title"]) == 0
+    assert capsys.readouterr().out.split() == [
+        str(out / f"heatmap-niah-code-mock.{ending}") for ending in ("png", "svg")
+    ]
+    assert ">My title<" in (out / "heatmap-niah-code-mock.svg").read_text()
+
+
+def test_draws_the_same_from_every_kind_of_file(make_record: Make, run: Path, tmp_path: Path) -> None:
+    records = [make_record(length=length) for length in (500, 1000)]
+    write_csv(tmp_path / "results.csv", records)
+    lines = [json.dumps(record) for record in (make_record(length=500, outcome="error"), *records)]
+    (tmp_path / "journal.jsonl").write_text("\n".join(lines) + '\n{"torn', encoding="utf-8")
+    pictures = set()
+    for path in (run, run / "results.json", tmp_path / "results.csv", tmp_path / "journal.jsonl"):
+        assert main([str(path), "--out", str(tmp_path / "out"), "--format", "svg"]) == 0
+        pictures.add((tmp_path / "out" / "heatmap-niah-code-mock.svg").read_bytes())
+
+    assert len(pictures) == 1
+
+
+def test_a_journal_is_read_by_its_last_recipe(make_record: Make, tmp_path: Path) -> None:
+    old = make_record(length=9000, details={"recipe": "old"})
+    lines = [json.dumps(record) for record in (old, make_record(model="a"), make_record(model="b"))]
+    (tmp_path / "journal.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    assert main([str(tmp_path), "--out", str(tmp_path), "--format", "svg"]) == 0
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == [
+        "heatmap-combined.svg",
+        "heatmap-niah-code-a.svg",
+        "heatmap-niah-code-b.svg",
+    ]
+
+
+def test_several_runs_get_a_combined_figure(make_record: Make, run: Path, tmp_path: Path) -> None:
+    write_json(tmp_path / "run-2" / "results.json", [make_record(outcome="wrong")])
+    argv = [str(run), str(tmp_path / "run-2"), "--out", str(tmp_path), "--format", "svg", "--dataset-length", "8k"]
+
+    assert main(argv) == 0
+    combined = (tmp_path / "heatmap-combined.svg").read_text(encoding="utf-8")
+    assert "mock · niah · code · 8k · run-1" in combined
+    assert "mock · niah · code · 8k · run-2" in combined
+    assert (tmp_path / "heatmap-niah-code-mock-2.svg").exists()
+
+
+def test_other_systems_files_are_drawn_and_named(tmp_path: Path) -> None:
+    rows = [{"token_limit": 1000, "depth_percent": depth, "score": 10} for depth in (0, 50)]
+    (tmp_path / "gpt.json").write_text(json.dumps(rows))
+
+    assert main([str(tmp_path / "gpt.json"), "--out", str(tmp_path), "--format", "svg"]) == 0
+    (svg,) = tmp_path.glob("*.svg")
+    assert "data: LLMTest_NeedleInAHaystack" in svg.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("missing.json", None, "does not exist"),
+        ("empty.json", "", "is empty"),
+        ("empty.csv", "", "is empty"),
+        ("broken.json", "{", "is not JSON"),
+        ("other.json", '{"a": 1}', "no list of records"),
+        ("none.json", '{"schema": 1, "records": []}', "nothing to draw"),
+        ("journal.jsonl", "hello\n", "nothing to draw"),
+        ("journal.jsonl", '{"key": "k", "outcome": "found"}\n', "record 1 has no 'model'"),
+        ("other.csv", "a,b\n1,2\n", "no column"),
+        ("binary.json", "\x80\x81", "is not JSON"),
+        ("folder", "", "holds no results"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str | None, message: str
+) -> None:
+    path = tmp_path / name
+    if name == "folder":
+        path.mkdir()
+    elif content is not None:
+        path.write_text(content, encoding="latin-1")
+
+    assert main([str(path), "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("needlework plot: ")
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_wrong_option_is_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ([str(run), "--format", "gif"], [str(run), "--colors", "pink"], [], [str(run), "--nonsense"]):
+        with pytest.raises(SystemExit) as caught:
+            main(words)
+        assert caught.value.code == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(run), "--out", str(run / "results.json")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_door_dispatches_and_helps(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert needlework.main(["plot", str(run), "--out", str(tmp_path), "--format", "png"]) == 0
+    assert needlework.main(["--help"]) == 0
+    assert "plot" in capsys.readouterr().out
+    assert needlework.main([]) == 2
+    assert needlework.main(["--version"]) == 0
+
+
+def test_an_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert needlework.main(["plto"]) == 2
+    assert capsys.readouterr().err == "needlework: there is no command 'plto'; did you mean 'plot'?\n"
+    assert needlework.main(["xyz"]) == 2
+    assert "--help" in capsys.readouterr().err
+
+
+def test_help_imports_neither_matplotlib_nor_numpy() -> None:
+    code = "import sys, needlework; needlework.main(['--help']); assert not {'numpy', 'matplotlib'} & set(sys.modules)"
+
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=Path(needlework.__file__).parent)

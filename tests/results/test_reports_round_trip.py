@@ -1,0 +1,184 @@
+"""results.json and results.csv: what is written can be read, by machines and by spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from haystack_fixtures.errors import InputError
+from results.csv_report import COLUMNS, LONGEST, read_csv, read_rows, write_csv
+from results.json_report import json_text, read_json, write_json
+from results.records import Record
+from results.summary import panels_of, summarise
+from results.text import clean
+
+Make = Callable[..., Record]
+
+
+def test_json_round_trip_keeps_every_field(make_record: Make, tmp_path: Path) -> None:
+    records = [make_record(depth=None, repeat=1), make_record(length=500), make_record(answer="四七一一", depth=12.5)]
+    write_json(tmp_path / "new" / "results.json", records)
+    again = read_json(tmp_path / "new" / "results.json")
+
+    assert [record["length"] for record in again] == [500, 1000, 1000]
+    assert [record["depth"] for record in again] == [50.0, 12.5, None]
+    assert sorted(again, key=str) == sorted(records, key=str)
+    assert "四七一一" in (tmp_path / "new" / "results.json").read_text(encoding="utf-8")
+    assert list((tmp_path / "new").iterdir()) == [tmp_path / "new" / "results.json"]
+
+
+def test_equal_runs_differ_only_in_timing(make_record: Make) -> None:
+    first = [make_record(repeat=i, timing={"latency_s": i}) for i in range(3)]
+    second = [make_record(repeat=i, timing={"latency_s": 9}, details={"recipe": "r"}) for i in (2, 0, 1)]
+    texts = [json.loads(json_text(records)) for records in (first, second)]
+
+    assert texts[0] != texts[1]
+    for text in texts:
+        for record in text["records"]:
+            del record["timing"]
+    assert json.dumps(texts[0]) == json.dumps(texts[1])
+
+
+def test_json_never_has_nan(make_record: Make, tmp_path: Path) -> None:
+    odd = {"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": float("-inf")}}
+    write_json(tmp_path / "r.json", [make_record(details=odd, outcome="error", score=float("nan"))])
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    content = json.loads((tmp_path / "r.json").read_text(), parse_constant=refuse)
+    assert content["records"][0]["details"] == {"a": None, "b": [None, 1.5], "c": {"d": None}}
+
+
+def test_json_keys_have_a_fixed_order(make_record: Make) -> None:
+    one = make_record(details={"b": 1, "a": 2})
+    other: Record = dict(reversed(make_record(details={"a": 2, "b": 1}).items()))  # type: ignore[assignment]
+
+    assert json_text([one]) == json_text([other])
+
+
+def test_json_summary_has_the_denominators(make_record: Make) -> None:
+    names = ("found", "censored", "invalid", "error", "error")
+    (panel,) = json.loads(json_text([make_record(repeat=i, outcome=n) for i, n in enumerate(names)]))["summary"]
+
+    overall = panel["overall"]
+    assert (overall["n"], overall["mean"], overall["interval"]) == (1, 1.0, "wilson")
+    assert (overall["censored"], overall["invalid"], overall["skipped"], overall["error"]) == (1, 1, 0, 2)
+    assert (overall["mean_if_censored_missed"], overall["mean_if_censored_hit"]) == (0.5, 1.0)
+    assert panel["cells"][0]["outcomes"] == {"found": 1, "censored": 1, "invalid": 1, "error": 2}
+
+
+def test_half_a_surrogate_pair_survives(make_record: Make, tmp_path: Path) -> None:
+    write_json(tmp_path / "r.json", [make_record(answer="a\ud800b")])
+    write_csv(tmp_path / "r.csv", [make_record(answer="a\ud800b")])
+
+    assert read_json(tmp_path / "r.json")[0]["answer"] == "a\ud800b"
+    assert read_rows(tmp_path / "r.csv")[0]["answer"] == "a\ufffdb"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is not JSON"),
+        ("[1, 2]", "no list of records"),
+        ('{"records": 3}', "no list of records"),
+        ('{"schema": 99, "records": []}', "update Needlework"),
+        ('{"schema": 1, "records": [3]}', "record 1 is not an object"),
+        ('{"schema": 1, "records": [{"model": "m"}]}', "record 1 has no 'task'"),
+    ],
+)
+def test_a_wrong_json_is_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(content)
+
+    with pytest.raises(InputError, match=message) as caught:
+        read_json(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_csv_has_one_row_for_each_trial(make_record: Make, tmp_path: Path) -> None:
+    failed = make_record(
+        depth=None,
+        outcome="error",
+        answer="",
+        prompt={},
+        response={},
+        timing={},
+        error={"kind": "timeout", "message": "60 s"},
+    )
+    write_csv(tmp_path / "r.csv", [failed, make_record()])
+    first, second = read_rows(tmp_path / "r.csv")
+
+    assert first["depth"] == "50"
+    assert (first["achieved_depth"], first["score"], first["prompt_tokens"]) == ("49.9", "1.0", "980")
+    assert (first["latency_s"], first["ttft_s"], first["tokens_per_s"]) == ("0.25", "0.05", "20.0")
+    assert (second["depth"], second["score"], second["error_kind"]) == ("all", "", "timeout")
+    assert list(first) == list(COLUMNS)
+
+
+def test_csv_gives_the_same_panels_as_the_records(make_record: Make, tmp_path: Path) -> None:
+    records = [
+        make_record(depth=100 / 3, repeat=0, outcome="partial", score=1 / 3),
+        make_record(depth=100 / 3, repeat=1, outcome="invalid"),
+        make_record(depth=None, model="=x", needle="代码"),
+    ]
+    write_csv(tmp_path / "r.csv", records)
+    panels, again = summarise(records), panels_of(read_csv(tmp_path / "r.csv"))
+
+    assert [panel.name for panel in again] == [panel.name for panel in panels]
+    assert [panel.overall for panel in again] == [panel.overall for panel in panels]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "'=1", "''=1"])
+def test_no_cell_is_a_formula(make_record: Make, tmp_path: Path, text: str) -> None:
+    write_csv(tmp_path / "r.csv", [make_record(answer=text, needle="n")])
+    with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as file:
+        raw = next(csv.DictReader(file))["answer"]
+
+    assert raw.startswith("'")
+    assert read_rows(tmp_path / "r.csv")[0]["answer"] == text.replace("\r", "\n")
+
+
+def test_controls_and_escapes_do_not_reach_the_csv(make_record: Make, tmp_path: Path) -> None:
+    write_csv(tmp_path / "r.csv", [make_record(answer="a\x00b\x1b[31mred\x1b[0m\x1b]0;title\x07c\x07\x9bd\u0085e")])
+
+    assert read_rows(tmp_path / "r.csv")[0]["answer"] == "abredcde"
+    assert b"\x00" not in (tmp_path / "r.csv").read_bytes()
+    assert b"\x1b" not in (tmp_path / "r.csv").read_bytes()
+
+
+def test_long_answers_are_cut_with_a_mark(make_record: Make, tmp_path: Path) -> None:
+    write_csv(tmp_path / "r.csv", [make_record(answer="x" * 100_000)])
+    answer = read_rows(tmp_path / "r.csv")[0]["answer"]
+
+    assert len(answer) < LONGEST + 40
+    assert answer.endswith("… [100000 characters]")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("a,b\n1,2\n", "no column 'model'"), ("\x80", "not a CSV file"), ("", "no column")],
+)
+def test_a_wrong_csv_is_refused(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "r.csv").write_text(content, encoding="latin-1")
+
+    with pytest.raises(InputError, match=message):
+        read_csv(tmp_path / "r.csv")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(max_size=60), model=st.text(min_size=1, max_size=10))
+def test_any_text_survives_both_reports(make_record: Make, tmp_path: Path, text: str, model: str) -> None:
+    record = make_record(answer=text, model=model, question=text, expected=[text], details={text: [text]})
+    write_json(tmp_path / "r.json", [record])
+    write_csv(tmp_path / "r.csv", [record])
+    row = read_rows(tmp_path / "r.csv")[0]
+
+    assert read_json(tmp_path / "r.json") == [record]
+    assert (row["answer"], row["model"], row["question"]) == (clean(text), clean(model), clean(text))

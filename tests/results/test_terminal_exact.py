@@ -1,0 +1,96 @@
+"""The terminal heatmap, line by line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from results.summary import Panel
+from results.terminal import can_encode, score_glyph, terminal_heatmaps
+from results.text import display_width, fit, length_labels, percent, percent1
+
+TAIL = [
+    "score 66.7 % (95 % interval 10.4–97.2), n = 3",
+    "1 censored (50.0 % if all missed, 75.0 % if all hit) · 1 invalid · 1 error",
+    "! invalid · E error · c censored · . not run",
+]
+
+
+def test_plain(small_panel: Panel) -> None:
+    assert terminal_heatmaps([small_panel], color=False) == [
+        "mock · niah · code",
+        "depth  500   4k  16k",
+        "    0   50▄   c    E",
+        "  100  100█   !    .",
+        " mean   67▅   !    E",
+        *TAIL,
+    ]
+
+
+def test_ascii_where_the_stream_has_no_blocks(small_panel: Panel) -> None:
+    lines = terminal_heatmaps([small_panel], color=False, encoding="ascii")
+
+    assert lines[:5] == [
+        "mock | niah | code",
+        "depth  500   4k  16k",
+        "    0   50    c    E",
+        "  100  100    !    .",
+        " mean   67    !    E",
+    ]
+    assert all(line.isascii() for line in lines)
+
+
+def test_color_256_and_truecolor(small_panel: Panel) -> None:
+    plain = terminal_heatmaps([small_panel], color=True)
+    true = terminal_heatmaps([small_panel], color=True, truecolor=True, colors="field")
+
+    assert plain[2] == "    0 \x1b[30;48;5;30m  50 \x1b[0m   c    E"
+    assert true[3] == "  100 \x1b[30;48;2;12;215;159m 100 \x1b[0m   !    ."
+    assert [re.sub(r"\x1b\[[\d;]*m", "", line).rstrip() for line in plain] == [
+        "mock · niah · code",
+        "depth  500   4k  16k",
+        "    0   50    c    E",
+        "  100  100    !    .",
+        " mean   67    !    E",
+        *TAIL,
+    ]
+
+
+@pytest.mark.parametrize("width", [12, 20, 40, 80])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "gbk", "no-such-encoding", None])
+def test_no_line_is_wider_than_the_terminal(small_panel: Panel, width: int, encoding: str | None) -> None:
+    wide = replace(small_panel, model="通义千问", needle="小明最喜欢的实习地点" * 5)
+    lines = terminal_heatmaps([wide, wide], color=False, encoding=encoding, width=width)
+
+    assert max(display_width(line) for line in lines) <= width
+    assert "n = 3" in " ".join(lines)
+
+
+def test_wide_grids_are_wrapped_and_lose_nothing(small_panel: Panel) -> None:
+    lines = terminal_heatmaps([small_panel], color=False, width=17)
+    heads = [line.split()[1:] for line in lines if line.startswith("depth")]
+
+    assert heads == [["500", "4k"], ["16k"]]
+
+
+def test_names_cannot_write_escapes(small_panel: Panel) -> None:
+    lines = terminal_heatmaps([replace(small_panel, model="a\x1b[2Jb\nc\x07")], color=False)
+
+    assert lines[0] == "ab c · niah · code"
+
+
+def test_glyphs_top_out_only_at_a_full_score() -> None:
+    assert "".join(score_glyph(i / 7) for i in range(8)) == "▁▂▃▄▅▆▇█"
+    assert score_glyph(0.999) == "▇"
+    assert [score_glyph(score, ascii_only=True) for score in (0, 0.5, 0.999, 1)] == ["0", "4", "8", "9"]
+    assert (can_encode("utf-8"), can_encode("latin-1"), can_encode(None), can_encode("bogus")) == (True, *[False] * 3)
+
+
+def test_labels() -> None:
+    assert length_labels([500, 1000, 4000, 1500, 1_000_000]) == ("500", "1k", "4k", "1.5k", "1M")
+    assert length_labels([4096, 4100]) == ("4.096k", "4.1k")
+    assert [percent(score) for score in (0, 0.001, 0.5, 0.999, 1)] == ["0", "1", "50", "99", "100"]
+    assert [percent1(score) for score in (0, 0.0001, 0.5, 0.9999, 1)] == ["0", "0.1", "50.0", "99.9", "100"]
+    assert fit("小明abc", 5) == "小明~"

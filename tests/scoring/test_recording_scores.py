@@ -1,0 +1,186 @@
+"""Outcomes, scores that compare with numbers, and the `assert_scored` fixture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from scoring.judge_scorers import judged
+from scoring.outcomes import outcome_of
+from scoring.plugin import SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY, store_score
+from scoring.recording import as_reference, score_exchange
+from scoring.scores import Reference, Score, Scorer
+
+pytest_plugins = ["pytester"]
+
+FOUND = Score(1.0, "found")
+PARTIAL = Score(0.5, "partial")
+WRONG = Score(0.0, "wrong")
+
+
+@dataclass(frozen=True)
+class Exchange:
+    answer: str = "The code is 48213."
+    reference: object = Reference(("48213",))
+    error_kind: str | None = None
+    finish_reason: str | None = "stop"
+    invalid: tuple[str, ...] = ()
+    scorer: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("error", "finish", "invalid", "score", "text", "expected"),
+    [
+        (None, "stop", (), FOUND, "x", ("found", 1.0)),
+        (None, "stop", (), PARTIAL, "x", ("partial", 0.5)),
+        (None, None, (), WRONG, "x", ("wrong", 0.0)),
+        ("timeout", "stop", ("server_truncated",), FOUND, "x", ("error", None)),
+        (None, "length", ("server_truncated",), FOUND, "x", ("invalid", None)),
+        (None, "length", (), FOUND, "x", ("found", 1.0)),
+        (None, "length", (), PARTIAL, "x", ("partial", 0.5)),
+        (None, "length", (), WRONG, "x", ("censored", None)),
+        (None, "length", (), Score(0.0, "empty"), "", ("censored", None)),
+        (None, "length", (), None, "", ("censored", None)),
+        (None, "content_filter", (), WRONG, "x", ("refused", 0.0)),
+        (None, "content_filter", (), None, "", ("refused", 0.0)),
+        (None, "content_filter", (), FOUND, "x", ("found", 1.0)),
+        (None, "stop", (), Score(0.0, "distractor"), "x", ("distractor", 0.0)),
+        (None, "stop", (), None, " ", ("empty", 0.0)),
+        (None, "stop", (), None, "x", ("error", None)),
+    ],
+)
+def test_outcome(
+    error: str | None, finish: str | None, invalid: Sequence[str], score: Score | None, text: str, expected: object
+) -> None:
+    assert (
+        outcome_of(error_kind=error, finish_reason=finish, invalid=invalid, score=score, answer_text=text) == expected
+    )
+
+
+def test_scores_compare_with_numbers() -> None:
+    assert FOUND >= 0.9
+    assert PARTIAL < 0.9
+    assert WRONG == 0
+    assert PARTIAL != 0.4
+    assert FOUND > PARTIAL
+    assert WRONG <= WRONG
+    assert Score(0.5, "partial") == PARTIAL
+    assert Score(0.5, "wrong") != PARTIAL
+    assert PARTIAL != "0.5"
+
+
+def test_the_scorer_is_the_tests_else_the_suites_else_match() -> None:
+    assert score_exchange(Exchange()).scorer == "match"
+    assert score_exchange(Exchange(scorer="cdme")).scorer == "cdme"
+    scored = score_exchange(Exchange(scorer="cdme"), "exact_match")
+    assert (scored.scorer, scored.version) == ("exact_match", 1)
+    mine = Scorer("mine", 7, lambda _answer, _reference: PARTIAL)
+    assert (score_exchange(Exchange(), mine).scorer, score_exchange(Exchange(), mine).version) == ("mine", 7)
+
+
+def test_any_callable_is_a_scorer() -> None:
+    def length_share(answer: str, _reference: Reference) -> float:
+        return min(1.0, len(answer) / 36)
+
+    scored = score_exchange(Exchange(), length_share)
+    assert scored.scorer == "length_share"
+    assert scored.score is not None
+    assert (scored.score.value, scored.score.verdict) == (0.5, "partial")
+    assert score_exchange(Exchange(), lambda _answer, _reference: FOUND).score == replace(FOUND, scorer="<lambda> v1")
+
+
+def test_an_exchange_with_an_error_has_no_score() -> None:
+    scored = score_exchange(Exchange(error_kind="timeout"))
+    assert (scored.score, scored.error_kind) == (None, "timeout")
+    assert math.isnan(scored.for_asserting.value)
+    assert not scored.for_asserting >= 0.0
+    assert "timeout" in scored.for_asserting.why
+
+
+def _broken(_answer: str, _reference: Reference) -> float:
+    raise RuntimeError("two\nlines")
+
+
+@pytest.mark.parametrize(
+    ("exchange", "scorer", "kind", "message"),
+    [
+        (Exchange(), judged(lambda _system, _user: "none"), "judge", "JSON"),
+        (Exchange(), _broken, "harness", "_broken: RuntimeError: two lines"),
+        (Exchange(), "no_such", "harness", "unknown scorer 'no_such'"),
+        (Exchange(), lambda _answer, _reference: 2, "harness", "0..1"),
+        (Exchange(), lambda _answer, _reference: math.nan, "harness", "0..1"),
+        (Exchange(), lambda _answer, _reference: None, "harness", "TypeError"),
+        (Exchange(), 7, "harness", "a scorer is"),
+        (Exchange(reference=None), "match", "harness", "a reference needs"),
+        (Exchange(reference={}), "match", "harness", "a reference needs"),
+        (Exchange(reference=Reference(())), "match", "harness", "no value"),
+    ],
+)
+def test_a_scorer_that_fails_is_an_error_of_one_line(exchange: Exchange, scorer: Any, kind: str, message: str) -> None:
+    scored = score_exchange(exchange, scorer)
+    assert (scored.score, scored.error_kind) == (None, kind)
+    assert message in scored.message
+    assert "\n" not in scored.message
+
+
+def test_references_of_other_kinds() -> None:
+    wanted = Reference(("48213",), question="What?", distractors=("1", "2"))
+    assert as_reference({"answers": "48213", "question": "What?", "distractors": ["1", "2"], "more": 1}) == wanted
+    assert as_reference(replace(wanted)) == wanted
+    assert as_reference("48213") == Reference(("48213",))
+
+    class Task:
+        answers = ("48213",)
+        question = "What?"
+        distractors = ("1", "2")
+
+    assert as_reference(Task()) == wanted
+
+
+def test_the_stash_holds_the_last_result_only() -> None:
+    stash = pytest.Stash()
+    store_score(stash, score_exchange(Exchange()))
+    assert stash[SCORE_KEY] == 1.0
+    assert stash[SCORER_KEY] == ("match", 1)
+    assert SCORE_ERROR_KEY not in stash
+    store_score(stash, score_exchange(Exchange(error_kind="oom")))
+    assert SCORE_KEY not in stash
+    assert stash[SCORE_ERROR_KEY] == ("oom", "no score: error oom")
+
+
+_SUITE = """
+from types import SimpleNamespace
+import pytest
+from scoring.plugin import SCORE_KEY, SCORER_KEY
+
+def exchange(answer, **more):
+    plain = dict(answer=answer, reference={"answers": ["48213"]}, error_kind=None, finish_reason="stop", invalid=())
+    return SimpleNamespace(**{**plain, **more})
+
+def test_records(assert_scored, request):
+    score = assert_scored(exchange("It is 48213."))
+    assert score == 1
+    assert request.node.stash[SCORE_KEY] is score
+    assert request.node.stash[SCORER_KEY] == ("match", 1)
+
+def test_never_raises(assert_scored):
+    assert_scored(exchange("x"), scorer="no_such")
+    assert_scored(exchange("x", error_kind="oom"), scorer="match")
+
+def test_explains(assert_scored):
+    assert assert_scored(exchange("It is 48214."), scorer="match") >= 0.9
+"""
+
+
+def test_the_fixture_records_and_explains(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest('pytest_plugins = ("scoring.plugin",)')
+    pytester.makepyfile(_SUITE)
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*score 0 (wrong) >= 0.9*", "*scorer: match v1*", "*why: no accepted value in the answer*"]
+    )

@@ -1,0 +1,57 @@
+"""Imports go one way, and asking for help or a plan loads no model library."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+OURS = {"haystack_fixtures", "scoring", "results", "benchmarks"}
+# results reads settings, cells and exchanges; it never builds prompts or asks models.
+ALLOWED = {
+    "scoring": {"scoring"},
+    "haystack_fixtures": {"haystack_fixtures"},
+    "results": {"results", "scoring", "haystack_fixtures"},
+    "benchmarks": {"haystack_fixtures", "scoring"},
+}
+NOT_FOR_RESULTS = ("haystack_fixtures.models", "haystack_fixtures.trials", "haystack_fixtures.haystacks")
+HEAVY = {"torch", "transformers", "openai", "tiktoken", "matplotlib", "datasets", "gguf", "tokenizers"}
+
+
+def imports(path, *, top_level):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = tree.body if top_level else ast.walk(tree)
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+
+
+@pytest.mark.parametrize("package", sorted(ALLOWED))
+def test_each_package_imports_only_what_lies_below_it(package):
+    for path in sorted((ROOT / package).rglob("*.py")):
+        for name in imports(path, top_level=False):
+            room = name.split(".")[0]
+            assert room not in OURS or room in ALLOWED[package], f"{path} imports {name}"
+            assert package != "results" or not name.startswith(NOT_FOR_RESULTS), f"{path} imports {name}"
+
+
+def test_no_module_loads_a_heavy_library_when_it_is_imported():
+    for package in ("haystack_fixtures", "scoring", "results"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            heavy = {name.split(".")[0] for name in imports(path, top_level=True)} & HEAVY
+            assert not heavy, f"{path} imports {heavy} at its top"
+
+
+def test_collecting_cells_loads_no_model_library(tmp_path):
+    code = (
+        "import sys, pytest\n"
+        "pytest.main(['benchmarks', '--collect-only', '-q', '-p', 'no:cacheprovider'])\n"
+        f"print('LOADED', sorted({HEAVY!r} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert "LOADED []" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
