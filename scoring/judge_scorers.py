@@ -12,6 +12,11 @@ from scoring.verdicts import expected_text, verdict_for
 
 Ask = Callable[[str, str], str]
 
+
+class JudgeUnreachableError(Exception):
+    """The judge gave no reply at all."""
+
+
 _FULL = 10.0
 _FOUND_FROM = 9.0
 _PARTIAL_FROM = 5.0
@@ -45,9 +50,16 @@ def judged(ask: Ask, style: JudgeStyle = "evalscope") -> Scorer:
 
 def _mark(ask: Ask, style: JudgeStyle, system: str, user: str) -> tuple[float, int]:
     try:
-        return _read(style, ask(system, user)), 1
+        return _read(style, _reply(ask, system, user)), 1
     except JudgeReplyError:
-        return _read(style, ask(system, user)), 2
+        return _read(style, _reply(ask, system, user)), 2
+
+
+def _reply(ask: Ask, system: str, user: str) -> str:
+    try:
+        return ask(system, user)
+    except Exception as error:  # whatever a client raises, the answer under test is not to blame
+        raise JudgeUnreachableError(str(error)) from error
 
 
 def _read(style: JudgeStyle, reply: str) -> float:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import isnan, nan
-from typing import Protocol
+from typing import Protocol, cast
 
+from scoring.judge_prompts import JudgeStyle
 from scoring.judge_replies import JudgeReplyError
+from scoring.judge_scorers import JudgeUnreachableError, judged
 from scoring.registry import scorer_named
 from scoring.scores import Reference, Score, Scorer
 from scoring.verdicts import verdict_for
 
 DEFAULT_SCORER = "match"
+JUDGE = "judge_"  # `judge_evalscope`, `judge_llmtest`: made of the exchange's `ask_judge(system, user) -> reply`
 
 ScorerLike = str | Scorer | Callable[[str, Reference], Score | float]
 
@@ -67,14 +70,21 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
     wanted = scorer if scorer is not None else getattr(exchange, "scorer", None) or DEFAULT_SCORER
     name, version = _label(wanted)
     try:
-        chosen = as_scorer(wanted)
+        chosen = _judge(exchange, name) if name.startswith(JUDGE) else as_scorer(wanted)
         name, version = chosen.name, chosen.version
         score = chosen.judge(exchange.answer, as_reference(exchange.reference))
         return Scored(replace(_checked(score), scorer=f"{name} v{version}"), name, version)
-    except JudgeReplyError as error:
+    except (JudgeReplyError, JudgeUnreachableError) as error:
         return Scored(None, name, version, "judge", _one_line("no score: judge", error))
     except Exception as error:  # noqa: BLE001 - a user's scorer may raise anything; a bad cell never ends the run
         return Scored(None, name, version, "harness", _one_line(f"no score: {name}", error))
+
+
+def _judge(exchange: Answered, name: str) -> Scorer:
+    ask = getattr(exchange, "ask_judge", None)
+    if ask is None:
+        raise ValueError(f"{name} needs a judge: give --judge SPEC")
+    return judged(ask, cast("JudgeStyle", name.removeprefix(JUDGE)))
 
 
 def as_scorer(scorer: ScorerLike) -> Scorer:
