@@ -44,8 +44,8 @@ class Engine:
         self._builders: dict[tuple[str, str | None], TrialBuilder] = {}
         self._model: tuple[str, Model] | None = None
         self._judge: Model | None = None
-        self._ahead: LookAhead[Cell, Exchange] | None = None
-        self._order: tuple[Cell, ...] = ()
+        self._ahead: tuple[str, LookAhead[Cell, Exchange]] | None = None
+        self._order: dict[str, list[Cell]] = {}
         self._building = threading.Lock()
 
     # -- what there is -------------------------------------------------------------------------------------------
@@ -111,8 +111,13 @@ class Engine:
                 self.model(next(cell for cell in cells if self.series_of(cell).model == spec))
 
     def start(self, order: Sequence[Cell]) -> None:
-        """Say which cells come, in which order, so that requests to a served model can overlap."""
-        self._order = tuple(order)
+        """Say which cells come, in which order, so that requests to a served model can overlap.
+
+        Under several workers no process knows all cells that it will get, but cells of one haystack come together.
+        """
+        self._order = {}
+        for cell in order:
+            self._order.setdefault(cell.haystack_id if self._workers > 1 else cell.model, []).append(cell)
 
     def facts(self, cell: Cell) -> dict[str, Any]:
         """What a manifest says about this cell's texts, tokenizer and model."""
@@ -142,13 +147,15 @@ class Engine:
 
     def exchange(self, cell: Cell) -> Exchange:
         """Ask one cell, or wait for its answer if it was asked ahead."""
-        if self._ahead is None and self._order and self._overlaps(cell):
+        if not self._overlaps(cell):
+            return self._ask(cell)
+        unit = cell.haystack_id if self._workers > 1 else cell.model
+        if self._ahead is None or self._ahead[0] != unit:
+            if self._ahead is not None:
+                self._ahead[1].close()
             width = -(-self.settings.concurrency // self._workers)
-            same_model = [each for each in self._order if each.model == cell.model]
-            self._ahead = LookAhead(same_model[same_model.index(cell) :], self._ask, width)
-        if self._ahead is not None and self._overlaps(cell):
-            return self._ahead.take(cell)
-        return self._ask(cell)
+            self._ahead = (unit, LookAhead(self._order.get(unit, ()), self._ask, width))
+        return self._ahead[1].take(cell)
 
     def trial(self, cell: Cell) -> Trial:
         """Build a cell's trial without asking it."""
@@ -244,7 +251,7 @@ class Engine:
     def close(self) -> None:
         """Let go of models, threads and connections."""
         if self._ahead is not None:
-            self._ahead.close()
+            self._ahead[1].close()
         for model in (self._model[1] if self._model else None, self._judge):
             if model is not None:
                 model.close()

@@ -134,8 +134,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         if distribution.is_worker(session.config):
             pytest.exit(str(error), returncode=4)
         raise pytest.UsageError(str(error)) from None
-    if not distribution.is_worker(session.config):
-        engine.start(cells)
+    engine.start(cells)
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:

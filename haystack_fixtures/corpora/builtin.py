@@ -6,6 +6,7 @@ import importlib.util
 import json
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from platform import python_version
 
 from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
 from haystack_fixtures.corpora.text import clean_text
@@ -58,10 +59,7 @@ def load_pydoc() -> Corpus:
     except ImportError:  # some distributions leave it out of their smallest Python package
         raise InputError("corpus", "pydoc", "this Python has no pydoc_data: use --corpus generated") from None
     documents = tuple(clean_text(topics[title], title) for title in sorted(topics))
-    # The text differs between Python versions, so the version is part of the source (and the hash differs by itself).
-    from platform import python_version
-
-    source = f"CPython {python_version()}, pydoc_data.topics"
+    source = f"CPython {python_version()}, pydoc_data.topics"  # the topics differ between versions
     return _corpus("pydoc", "en", "PSF License", source, documents)
 
 

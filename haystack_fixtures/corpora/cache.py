@@ -39,11 +39,12 @@ def _read(file: Path) -> tuple[str, ...] | None:
 def _write(file: Path, documents: tuple[str, ...]) -> None:
     body = json.dumps(documents, ensure_ascii=False).encode()
     file.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=file.name, suffix=".tmp")
+    handle, name = tempfile.mkstemp(dir=file.parent, suffix=".tmp")
+    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-        os.replace(temporary, file)
+        temporary.replace(file)
     except OSError:
-        os.unlink(temporary)
+        temporary.unlink()
         raise

@@ -16,7 +16,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 _ARTICLE = "\x01"  # stands where "a" or "an" will be; the next word decides
-_TOKEN = re.compile(r"\{\^?\w+\}|[\[\]|]|[^{}\[\]|]+")
+_PIECE = re.compile(r"\{\^?\w+\}|[\[\]|]|[^{}\[\]|]+")
 _ARTICLE_AND_NEXT = re.compile(_ARTICLE + r" (\w+)")
 _SENTENCE_START = re.compile(r"^(\W*)([a-z])")
 # "a uniform", "a one-way street": written with a vowel, spoken with a consonant. And the other way round.
@@ -60,36 +60,36 @@ def pick(rng: random.Random, items: Sequence[Item]) -> Item:
 
 def parse(text: str) -> Template:
     """Turn a pattern into its parts; a bracket without its partner raises ValueError."""
-    tokens = _TOKEN.findall(text)
-    if sum(map(len, tokens)) != len(text):
+    pieces = _PIECE.findall(text)
+    if sum(map(len, pieces)) != len(text):
         raise ValueError(f"unreadable pattern: {text!r}")
-    return _parse_run(tokens, 0, nested=False)[0]
+    return _parse_run(pieces, 0, nested=False)[0]
 
 
-def _parse_run(tokens: list[str], at: int, *, nested: bool) -> tuple[Template, int]:
+def _parse_run(pieces: list[str], at: int, *, nested: bool) -> tuple[Template, int]:
     parts: list[str | Slot | Choice] = []
-    while at < len(tokens):
-        token = tokens[at]
-        if token in ("]", "|") and nested:
+    while at < len(pieces):
+        piece = pieces[at]
+        if piece in ("]", "|") and nested:
             return tuple(parts), at
-        if token in ("]", "|"):
-            raise ValueError(f"{token!r} outside brackets: {''.join(tokens)!r}")
-        if token == "[":
+        if piece in ("]", "|"):
+            raise ValueError(f"{piece!r} outside brackets: {''.join(pieces)!r}")
+        if piece == "[":
             options: list[Template] = []
-            while token != "]":
-                option, at = _parse_run(tokens, at + 1, nested=True)
+            while piece != "]":
+                option, at = _parse_run(pieces, at + 1, nested=True)
                 options.append(option)
-                if at == len(tokens):
-                    raise ValueError(f"'[' is never closed: {''.join(tokens)!r}")
-                token = tokens[at]
+                if at == len(pieces):
+                    raise ValueError(f"'[' is never closed: {''.join(pieces)!r}")
+                piece = pieces[at]
             parts.append(Choice(tuple(options)))
-        elif token == "{a}":
+        elif piece == "{a}":
             parts.append(_ARTICLE)
-        elif token.startswith("{"):
-            name = token[1:-1]
+        elif piece.startswith("{"):
+            name = piece[1:-1]
             parts.append(Slot(name.lstrip("^"), name.startswith("^")))
         else:
-            parts.append(token)
+            parts.append(piece)
         at += 1
     return tuple(parts), at
 

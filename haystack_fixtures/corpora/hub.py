@@ -53,7 +53,8 @@ def _load(name: str, split: str) -> Any:
         raise InputError("corpus hf:", name, "needs the datasets library: pip install 'needlework[hub]'") from None
     try:
         return datasets.load_dataset(name, split=split)
-    except Exception as error:  # dozens of kinds: network, hub, Arrow, pandas, file system; each is the user's to read
+    # Dozens of kinds: network, hub, Arrow, pandas, file system. Whichever it is, the user reads one line of it.
+    except Exception as error:  # noqa: BLE001
         problem = " ".join(str(error).split())[:300]
         remedy = f"cannot be loaded ({type(error).__name__}: {problem}): check the id, the split and the network"
         raise InputError("corpus hf:", f"{name}:{split}", remedy) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.cells import Cell, depth_label
+from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.needles.load import draw_set
 from haystack_fixtures.settings import Suite
@@ -30,7 +30,6 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
             "statement": drawn.joint.answer,
             "question": drawn.joint.question,
             "language": suite.language,
-            "part_labels": tuple(f"depth{depth_label(depth)}" for depth in suite.depths),
         },
         joint=True,
     )

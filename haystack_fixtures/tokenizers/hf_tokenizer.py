@@ -73,7 +73,7 @@ def folder_tokenizer(folder: Path) -> FolderTokenizer:
         inner = Tokenizer.from_str(vocabulary.decode("utf-8"))
     except OSError:
         raise InputError("tokenizer", folder, "has no readable tokenizer.json") from None
-    except Exception as error:  # the library raises bare Exception for a bad file
+    except Exception as error:  # noqa: BLE001 (the library raises bare Exception for a bad file)
         raise InputError("tokenizer", path, f"is not a tokenizer file: {error}") from None
     # Files may ask for truncation or padding, which would change what is counted.
     inner.no_truncation()
@@ -91,11 +91,10 @@ def folder_tokenizer(folder: Path) -> FolderTokenizer:
 
 def _leading_ids(inner: tokenizers.Tokenizer, config: Mapping[str, Any]) -> tuple[int, ...]:
     """What stands before a raw prompt. Specials after it (EOS) would end the prompt and are no part of it."""
-    bos_token = _content(config.get("bos_token"))
-    if config.get("add_bos_token") is True and bos_token and inner.token_to_id(bos_token) is not None:
-        return (inner.token_to_id(bos_token),)
-    if config.get("add_bos_token") is False and "LlamaTokenizer" in str(config.get("tokenizer_class")):
-        return ()
+    if any(isinstance(config.get(key), bool) for key in ("add_bos_token", "add_eos_token")):
+        # transformers then replaces the post-processor, and so do we.
+        bos = inner.token_to_id(_content(config.get("bos_token")) or "")
+        return (bos,) if config.get("add_bos_token") is True and bos is not None else ()
     probe = inner.encode("a", add_special_tokens=True)
     leading = []
     for token, special in zip(probe.ids, probe.special_tokens_mask, strict=True):

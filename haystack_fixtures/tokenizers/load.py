@@ -11,7 +11,10 @@ from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 
 def load_tokenizer(spec: str) -> Tokenizer:
-    """`tiktoken:NAME`, a bare OpenAI encoding or model name, or a folder with a `tokenizer.json`. Raises `InputError`."""
+    """Load `tiktoken:NAME`, a bare OpenAI encoding or model name, or a folder with a `tokenizer.json`.
+
+    Raises `InputError` for anything else.
+    """
     if spec.startswith("tiktoken:"):
         return tiktoken_tokenizer(spec.removeprefix("tiktoken:"))
     folder = Path(spec).expanduser()

@@ -70,7 +70,10 @@ class TiktokenTokenizer:
 
 
 def tiktoken_tokenizer(name: str) -> TiktokenTokenizer:
-    """The tokenizer of an encoding (`cl100k_base`, `o200k_base`) or OpenAI model (`gpt-4o`); `InputError` for others."""
+    """The tokenizer of an encoding (`cl100k_base`, `o200k_base`) or OpenAI model (`gpt-4o`).
+
+    Raises `InputError` for other names.
+    """
     encoding_name = name if name in ENCODINGS else _encoding_of_model(name)
     import tiktoken
     from tiktoken_ext import openai_public
@@ -108,5 +111,5 @@ def _pattern(openai_public: object, encoding_name: str) -> str:
     from unittest import mock
 
     # tiktoken keeps the pattern inside the function that also loads the ranks.
-    with mock.patch.object(openai_public, "load_tiktoken_bpe", lambda *_, **__: {b"": 0}):
+    with mock.patch.object(openai_public, "load_tiktoken_bpe", return_value={b"": 0}):
         return str(getattr(openai_public, encoding_name)()["pat_str"])

@@ -1,0 +1,71 @@
+"""Generated corpora: how long they are, and the cache behind them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from haystack_fixtures.corpora import load
+from haystack_fixtures.corpora.cache import cached_documents
+from haystack_fixtures.corpora.corpus import Corpus
+from haystack_fixtures.corpora.generated import recipe_sha256
+from haystack_fixtures.errors import InputError
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty thousand characters are enough to see how sizes and the cache work."""
+    monkeypatch.setattr(load, "GENERATED_CHARS", {"en": 20_000, "zh": 20_000})
+
+
+def generated(cache: Path, language: str = "en", seed: int = 1, min_chars: int = 0) -> Corpus:
+    return load.load_corpus("generated", language=language, seed=seed, min_chars=min_chars, cache_dir=cache)
+
+
+@pytest.mark.parametrize(("wanted", "size"), [(0, 20_000), (20_000, 20_000), (20_001, 40_000), (70_000, 80_000)])
+def test_the_size_doubles_until_it_is_enough(wanted: int, size: int, tmp_path: Path) -> None:
+    corpus = generated(tmp_path, min_chars=wanted)
+    assert size <= corpus.chars < size + 5_000
+    assert f"at least {size} characters" in corpus.source
+
+
+def test_the_hash_is_the_recipe_whatever_the_size(tmp_path: Path) -> None:
+    short, long = generated(tmp_path), generated(tmp_path, min_chars=30_000)
+    assert short.sha256 == long.sha256 == recipe_sha256("en", 1)
+    assert long.documents[: len(short.documents)] == short.documents
+    assert generated(tmp_path, seed=2).sha256 != short.sha256
+    assert generated(tmp_path, language="zh").sha256 != short.sha256
+
+
+def test_the_second_load_reads_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = generated(tmp_path)
+    monkeypatch.setattr(load, "generate_documents", lambda *_: pytest.fail("generated again"))
+    assert generated(tmp_path) == first
+
+
+@pytest.mark.parametrize("damage", [b"", b"rubbish", b"\xff\n[]", b"half"])
+def test_a_damaged_cache_file_is_made_again(damage: bytes, tmp_path: Path) -> None:
+    first = generated(tmp_path)
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2] if damage == b"half" else damage)
+    assert generated(tmp_path) == first
+    assert file.read_bytes() == whole
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_cache_that_cannot_be_written_does_not_cost_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert generated(tmp_path / "file" / "cache").chars >= 20_000
+
+
+def test_a_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()  # a folder cannot be replaced by a file
+    assert cached_documents(tmp_path / "target", lambda: ("a",)) == ("a",)
+    assert [path.name for path in tmp_path.iterdir()] == ["target"]
+
+
+def test_a_language_without_a_generator_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"language: 'fr': choose one of en, zh"):
+        generated(tmp_path, language="fr")

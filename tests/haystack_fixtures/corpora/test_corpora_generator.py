@@ -1,0 +1,107 @@
+"""The generated corpus: the same everywhere, never short, never twice the same sentence."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from haystack_fixtures.corpora.generated import generate_documents, recipe_sha256
+from haystack_fixtures.corpora.tables import count_patterns, load_kit
+from haystack_fixtures.errors import InputError
+
+LANGUAGES = ("en", "zh")
+
+
+def sentences(text: str) -> list[str]:
+    """Split as bluntly as possible: whatever stands between two sentence ends, quotation marks aside."""
+    pieces = (piece.strip(" \"“”'") for piece in re.split(r"[.!?。！？…\n]+", text))
+    return [piece for piece in pieces if piece]
+
+
+@pytest.mark.parametrize(
+    ("language", "sha256"),
+    [
+        ("en", "EN_PIN"),
+        ("zh", "ZH_PIN"),
+    ],
+)
+def test_the_first_document_of_seed_7_is_pinned(language: str, sha256: str) -> None:
+    """If this changes on purpose, raise generated.VERSION: published haystacks change with it."""
+    first = generate_documents(language, 7, 1)[0]
+    assert hashlib.sha256(first.encode()).hexdigest() == sha256
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    language=st.sampled_from(LANGUAGES),
+    seed=st.integers(-(2**70), 2**70),
+    fewer=st.integers(0, 20_000),
+    more=st.integers(0, 20_000),
+)
+def test_asking_for_more_only_appends_documents(language: str, seed: int, fewer: int, more: int) -> None:
+    short = generate_documents(language, seed, fewer)
+    long = generate_documents(language, seed, fewer + more)
+    assert long[: len(short)] == short
+    assert sum(map(len, short)) >= fewer
+    assert sum(map(len, long)) >= fewer + more
+
+
+@pytest.mark.parametrize(("language", "chars"), [("en", 300_000), ("zh", 100_000)])
+def test_no_sentence_occurs_twice(language: str, chars: int) -> None:
+    told = sentences("\n".join(generate_documents(language, 3, chars)))
+    assert len(told) > 2_500
+    assert len(set(told)) == len(told)
+
+
+def test_seeds_and_languages_give_different_text() -> None:
+    texts = {generate_documents(language, seed, 1)[0] for language in LANGUAGES for seed in range(20)}
+    assert len(texts) == 40
+
+
+def test_english_is_english_and_chinese_is_chinese() -> None:
+    english, chinese = ("\n".join(generate_documents(language, 0, 50_000)) for language in LANGUAGES)
+    assert english.isascii()
+    assert len(re.findall(r"[\u4e00-\u9fff]", chinese)) > 0.8 * len(chinese)
+    assert not re.search(r"[A-Za-z,.?!;:\"]", chinese)
+
+
+@pytest.mark.parametrize(("language", "shortest", "longest"), [("en", 200, 700), ("zh", 400, 1_200)])
+def test_documents_are_short_stories_in_several_paragraphs(language: str, shortest: int, longest: int) -> None:
+    for document in generate_documents(language, 1, 100_000):
+        size = len(document.split()) if language == "en" else len(document)
+        assert shortest <= size <= longest
+        assert document.count("\n\n") >= 5
+
+
+def test_articles_and_capitals_are_right() -> None:
+    text = "\n\n".join(generate_documents("en", 2, 300_000))
+    assert not re.findall(r"\b[Aa] (?!one|once|uni|use|eu)[aeiou]\w*", text)
+    assert not re.findall(r"\b[Aa]n (?!hour|honest|heir|honour)[^aeiouAEIOU]\w*", text)
+    assert not re.findall(r"(?:^|\n\n|[.!?] )\"?[a-z]", text.replace('!" ', '" ').replace('?" ', '" '))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_nothing_looks_like_a_needle_or_a_broken_pattern(language: str) -> None:
+    text = "\n".join(generate_documents(language, 4, 300_000))
+    assert not re.findall(r"\d|[{}\[\]|¶\x00-\x09]|  |password|\bcodes?\b|magic|密码|代码|数字", text)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_there_are_hundreds_of_sentence_patterns(language: str) -> None:
+    assert count_patterns(language) > 400
+    assert len(load_kit(language).plots) == 11 - 1
+
+
+def test_the_recipe_names_language_and_seed() -> None:
+    recipes = {recipe_sha256(language, seed) for language in LANGUAGES for seed in (0, 1)}
+    assert len(recipes) == 4
+    assert recipe_sha256("en", 0) == recipe_sha256("en", 0)
+
+
+def test_a_language_without_tables_is_refused_in_one_line() -> None:
+    with pytest.raises(InputError, match=r"generated corpus, language: 'fr': choose one of en, zh"):
+        generate_documents("fr", 0, 1)

@@ -1,0 +1,147 @@
+"""Corpora from the user's own files and folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from haystack_fixtures.corpora.corpus import Corpus
+from haystack_fixtures.corpora.files import CDME_FILES
+from haystack_fixtures.corpora.load import load_corpus
+from haystack_fixtures.corpora.text import clean_text
+from haystack_fixtures.errors import InputError
+
+
+def load(path: Path | str, field: str = "text", files: tuple[str, ...] = (), language: str = "en") -> Corpus:
+    return load_corpus(
+        str(path), language=language, seed=0, min_chars=10**9, text_field=field, file_list=files, cache_dir=Path()
+    )
+
+
+def complaint(path: Path | str, field: str = "text", files: tuple[str, ...] = ()) -> str:
+    with pytest.raises(InputError) as caught:
+        load(path, field, files)
+    line = str(caught.value)
+    assert "\n" not in line
+    return line
+
+
+def rows(*texts: str) -> str:
+    return "\n".join(json.dumps({"text": text}) for text in texts)
+
+
+def test_a_folder_is_read_recursively_in_order_of_relative_paths(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "one.TXT").write_text("two")
+    (tmp_path / "a.md").write_text("one")
+    (tmp_path / "c.jsonl").write_text(rows("three", "four") + "\n\n")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\0")
+    (tmp_path / ".hidden.txt").write_text("not this")
+    corpus = load(tmp_path, language="de")
+    assert corpus.documents == ("one", "two", "three", "four")
+    assert (corpus.name, corpus.language, corpus.chars) == (tmp_path.name, "de", 15)
+
+
+def test_a_single_file_is_a_corpus_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("hello")
+    assert load(tmp_path / "notes.md").name == "notes.md"
+
+
+def test_the_hash_follows_the_text(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one")
+    before = load(tmp_path).sha256
+    (tmp_path / "a.txt").write_text("two")
+    assert load(tmp_path).sha256 != before
+
+
+def test_byte_order_marks_and_line_ends_are_normalised(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfone\r\ntwo\rthree\n")
+    assert load(tmp_path).documents == ("one\ntwo\nthree\n",)
+
+
+def test_empty_files_are_skipped_and_an_empty_corpus_is_refused(tmp_path: Path) -> None:
+    assert "holds no text: it needs txt, md or jsonl files" in complaint(tmp_path)
+    (tmp_path / "a.txt").write_text(" \n")
+    assert "holds no text" in complaint(tmp_path)
+    (tmp_path / "b.txt").write_text("text")
+    assert load(tmp_path).documents == ("text",)
+
+
+def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "old.txt").write_bytes("三国".encode("gb18030"))
+    line = complaint(tmp_path)
+    assert "old.txt" in line
+    assert "byte 0 is not UTF-8" in line
+    assert "iconv" in line
+
+
+def test_a_file_with_nul_characters_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"a\0b")
+    assert "NUL" in complaint(tmp_path)
+
+
+def test_other_kinds_of_files_are_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_text("x")
+    assert "not a txt, md or jsonl file" in complaint(tmp_path / "a.pdf")
+
+
+def test_jsonl_reads_the_named_field(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"body": "a line\u2028separator", "text": 1}, ensure_ascii=False))
+    assert load(tmp_path, "body").documents == ("a line\u2028separator",)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ('["text"]', "not a JSON object but list"),
+        ('{"title": "x", "body": "y"}', "no field 'text': name one of its fields (body, title)"),
+        ("{}", "no field 'text': name one of its fields (none)"),
+        ('{"text": null}', "field 'text' is NoneType, not text"),
+        ('{"text": "\\ud800"}', "half of a surrogate pair"),
+        ('{"text": "\\u0000"}', "NUL"),
+    ],
+)
+def test_a_bad_line_is_named_with_file_and_number(line: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(rows("fine") + "\n\n" + line)
+    message = complaint(tmp_path)
+    assert "a.jsonl:3" in message
+    assert problem in message
+
+
+def test_a_file_list_takes_files_in_its_own_order(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.txt").write_text(name)
+    assert load(tmp_path, files=("c.txt", "a.txt", "c.txt")).documents == ("c", "a")
+
+
+def test_every_absent_file_of_a_file_list_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    assert complaint(tmp_path, files=("x.txt", "a.txt", "y.txt")).endswith("these files are absent: x.txt, y.txt")
+    assert "needs a folder" in complaint(tmp_path / "a.txt", files=("a.txt",))
+
+
+def test_cdme_wants_every_domain_file_and_names_the_absent_ones(tmp_path: Path) -> None:
+    for name in CDME_FILES[:4]:
+        (tmp_path / name).write_text(rows(name))
+    assert complaint(f"cdme:{tmp_path}").endswith("these files are absent: zh_movie.jsonl, zh_tech.jsonl")
+    for name in CDME_FILES:
+        (tmp_path / name).write_text(rows(name))
+    (tmp_path / "zh_all.jsonl").write_text(rows("not a domain"))
+    corpus = load(f"cdme:{tmp_path}", language="zh")
+    assert corpus.documents == CDME_FILES
+    assert load(f"cdme:{tmp_path}", files=("zh_game.jsonl",)).documents == ("zh_game.jsonl",)
+    assert "no such folder" in complaint(f"cdme:{tmp_path}/absent")
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_clean_text_keeps_everything_but_line_ends(text: str) -> None:
+    cleaned = clean_text(text, "here")
+    assert "\r" not in cleaned
+    assert cleaned.split("\n") == text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    assert clean_text(text.replace("\ufeff", ""), "here") == clean_text(cleaned.replace("\ufeff", ""), "here")

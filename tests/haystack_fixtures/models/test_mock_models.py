@@ -1,0 +1,122 @@
+"""Mock models do what their names say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from haystack_fixtures.cells import Cell
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.models.mock import MockModel
+from haystack_fixtures.models.mock_text import wrong_answer
+from haystack_fixtures.models.model import Request, Response
+from haystack_fixtures.needles.needle import Needle
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+Ask = Callable[..., Request]
+CODE = Needle("code", "The code of the red house is 48151.", "What is the code of the red house?", "48151")
+RIVAL = Needle("code", CODE.text, CODE.question, "48151", distractor_answers=("48152",))
+CHINESE = Needle("code_zh", "红房子的密码是48151。", "红房子的密码是多少？", "48151")
+
+
+def cell(depth: float | None = 0.0, repeat: int = 0) -> Cell:
+    return Cell("niah", 1000, depth, "code", repeat)
+
+
+@pytest.fixture
+def say(mock_tokenizer: Tokenizer, raw: Ask) -> Callable[..., Response]:
+    def ask(behaviour: str, *needles: Needle, at: Cell | None = None, answer: str | None = None, budget: int = 32) -> Response:
+        known = needles or (CODE,)
+        reference = known[0].answer if answer is None else answer
+        request = raw(
+            mock_tokenizer, f"filler\n{known[0].question}", budget, cell=at or cell(), needles=known, answer=reference
+        )
+        return MockModel(behaviour, {}, mock_tokenizer).respond(request)
+
+    return ask
+
+
+def test_perfect_answers_in_the_language_of_the_question(say: Callable[..., Response]) -> None:
+    assert say("perfect").text == "The answer is 48151."
+    assert say("perfect", CHINESE).text == "答案是48151。"
+    whole = Needle("sf", "x", "What is best?", "Eat a sandwich.")
+    assert say("perfect", whole).text == "Eat a sandwich."
+    others = (CODE, Needle("b", "x", "And the blue one?", "777"), Needle("c", "x", "And the green one?", "999"))
+    assert say("perfect", *others).text == "The answers are 48151, 777 and 999."
+    assert say("perfect", *others, answer="48151, 777, 999").text == "The answer is 48151, 777, 999."
+
+
+def test_counts_and_times_are_reported(say: Callable[..., Response]) -> None:
+    response = say("perfect")
+    assert response.prompt_tokens is not None and response.prompt_tokens > 5
+    assert response.completion_tokens and response.finish_reason == "stop" and response.error is None
+    assert response.latency_s is not None
+
+
+def test_middle_forgets_only_the_middle(say: Callable[..., Response]) -> None:
+    right = {depth: "48151" in say("middle", at=cell(depth)).text for depth in (0, 30, 30.1, 50, 69.9, 70, 100)}
+    assert right == {0: True, 30: True, 30.1: False, 50: False, 69.9: False, 70: True, 100: True}
+    assert "48151" in say("middle", at=cell(None)).text
+
+
+def test_wrong_answers_are_plausible_and_wrong(say: Callable[..., Response]) -> None:
+    text = say("wrong").text
+    assert "48151" not in text and sum(char.isdigit() for char in text) == 5
+    assert wrong_answer("48151", {"59262"}, "en") not in ("48151", "59262")
+    assert wrong_answer("Lisbon", (), "en") != "Lisbon"
+    assert "里斯本" not in wrong_answer("里斯本", (), "zh")
+
+
+def test_the_other_behaviours(say: Callable[..., Response]) -> None:
+    assert "sorry" in say("refuse").text and "抱歉" in say("refuse", CHINESE).text
+    assert say("empty").text == "" and say("empty").finish_reason == "stop"
+    assert say("echo").text == CODE.question
+    assert say("distractor", RIVAL).text == "The answer is 48152."
+    assert "48151" not in say("distractor", CODE).text
+
+
+def test_ramble_fills_the_budget_without_an_answer(say: Callable[..., Response]) -> None:
+    for needle in (CODE, CHINESE):
+        response = say("ramble", needle, budget=50)
+        assert response.finish_reason == "length" and "48151" not in response.text
+        assert response.completion_tokens is not None and 45 <= response.completion_tokens <= 51
+
+
+def test_shares(say: Callable[..., Response]) -> None:
+    assert ["48151" in say("half", at=cell(repeat=each)).text for each in range(4)] == [True, False, True, False]
+    hits = ["48151" in say("rate=0.7", at=cell(repeat=each)).text for each in range(200)]
+    assert 120 <= sum(hits) <= 160
+    assert hits == ["48151" in say("rate=0.7", at=cell(repeat=each)).text for each in range(200)]
+    assert "48151" not in say("rate=0").text and "48151" in say("rate=1").text
+
+
+def test_errors_and_sleep(say: Callable[..., Response]) -> None:
+    for kind in ("timeout", "rate_limit", "server", "client", "oom", "protocol"):
+        error = say(f"error={kind}").error
+        assert error is not None and error.kind == kind and not error.fatal
+    begun = time.perf_counter()
+    assert say("sleep=0.05").text == "The answer is 48151."
+    assert time.perf_counter() - begun >= 0.05
+
+
+def test_die_kills_the_process_at_its_depth_only(say: Callable[..., Response]) -> None:
+    assert say("die", at=cell(0)).text and say("die=20", at=cell(50)).text
+    code = (
+        "from haystack_fixtures.cells import Cell\n"
+        "from haystack_fixtures.models.mock import MockModel\n"
+        "from types import SimpleNamespace\n"
+        "MockModel('die', {}, None).respond(SimpleNamespace(cell=Cell('t', 10, 50.0, 'n')))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 1
+    assert not subprocess.run([sys.executable, "-c", code], capture_output=True).stderr
+
+
+def test_windows_and_unknown_arguments(mock_tokenizer: Tokenizer) -> None:
+    assert MockModel("perfect", {"window": "4096"}, mock_tokenizer).window == 4096
+    assert MockModel("perfect", {}, mock_tokenizer).window is None
+    with pytest.raises(InputError, match="dtype"):
+        MockModel("perfect", {"dtype": "float32"}, mock_tokenizer)

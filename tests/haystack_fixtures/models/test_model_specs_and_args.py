@@ -1,0 +1,186 @@
+"""Specs, `--model-arg` and windows: what is accepted, what is refused, and how the refusal reads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from haystack_fixtures.cache import default_cache_dir
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.models import load
+from haystack_fixtures.models.connection import Connection, is_loopback
+from haystack_fixtures.models.load import ModelSpec, load_model, parse_spec, resolve_tokenizer
+from haystack_fixtures.models.local_args import local_options, rope_parameters, window_of
+from haystack_fixtures.models.memory import Dimensions, dimensions, require, working_bytes
+from haystack_fixtures.models.served_args import served_options
+
+
+@pytest.mark.parametrize(
+    ("spec", "parsed"),
+    [
+        ("smollm2", ModelSpec("smollm2")),
+        ("hf:org/name", ModelSpec("hf", "org/name")),
+        ("gguf:C:\\models\\a.gguf", ModelSpec("gguf", "C:\\models\\a.gguf")),
+        ("openai:gpt-4o:extended", ModelSpec("openai", "gpt-4o:extended")),
+        ("mock:sleep=0.2", ModelSpec("mock", "sleep=0.2")),
+    ],
+)
+def test_specs(spec: str, parsed: ModelSpec) -> None:
+    assert parse_spec(spec) == parsed
+
+
+@pytest.mark.parametrize("spec", ["gpt-4o", "", "hf:", "openai:", "smollm2:x", "mock:", "mock:clever", "mock:error=x"])
+def test_a_wrong_spec_names_the_right_ones(spec: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_spec(spec)
+    assert "\n" not in str(caught.value)
+    assert "use one of" in str(caught.value) or "write " in str(caught.value)
+
+
+def test_a_plug_in_brings_a_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    class Plugin:
+        def load(self, name: str, **given: Any) -> str:
+            calls.append(name)
+            return "the model"
+
+        def resolve_tokenizer(self, name: str, model_args: object, cache_dir: Path) -> str:
+            return f"the tokenizer of {name}"
+
+    monkeypatch.setattr(EntryPoint, "load", lambda self: Plugin())
+    found = (EntryPoint("cloud", "some.module:plugin", load.GROUP),)
+    monkeypatch.setattr(load, "entry_points", lambda group: found if group == load.GROUP else ())
+    assert parse_spec("cloud:big") == ModelSpec("cloud", "big")
+    tokenizer = resolve_tokenizer("cloud:big", {}, None, tmp_path)
+    assert tokenizer == "the tokenizer of big"  # type: ignore[comparison-overlap]
+    given: Any = {"tokenizer": tokenizer, "connection": Connection(), "cache_dir": tmp_path, "threads": None}
+    assert load_model("cloud:big", model_args={}, **given) == "the model"  # type: ignore[comparison-overlap]
+    assert calls == ["big"]
+
+
+def test_a_served_model_of_unknown_tokenizer_asks_for_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--tokenizer"):
+        resolve_tokenizer("openai:my-own-finetune", {}, None, tmp_path)
+    assert resolve_tokenizer("openai:gpt-4", {}, None, tmp_path).encode("hello").ids.size == 1
+    chosen = resolve_tokenizer("openai:my-own-finetune", {}, "tiktoken:cl100k_base", tmp_path)
+    assert chosen.encode("hello").ids.size == 1
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"dtipe": "float32"},
+        {"dtype": "int3"},
+        {"prefill_chunk": "0"},
+        {"prefill_chunk": "many"},
+        {"rope_scaling": "[1]"},
+        {"rope_scaling": "{"},
+        {"trust_remote_code": "maybe"},
+        {"window": "-5"},
+        {"repetition_penalty": "nan"},
+    ],
+)
+def test_wrong_local_arguments(args: dict[str, str]) -> None:
+    with pytest.raises(InputError, match=next(iter(args))):
+        local_options(args)
+
+
+def test_local_arguments_have_types() -> None:
+    options = local_options({"dtype": "bfloat16", "prefill_chunk": "2_048", "rope_scaling": '{"factor": 2}'})
+    assert (options.dtype, options.prefill_chunk, options.rope_scaling) == ("bfloat16", 2048, {"factor": 2})
+    assert not options.trust_remote_code
+    assert options.answer_changing() == {"rope_scaling": '{"factor": 2}'}
+
+
+def test_served_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEAM", "blue")
+    monkeypatch.setenv("MORE", '{"X-More": "1"}')
+    args = {"header.X-Team": "ENV:TEAM", "header.X-Plain": "p", "temperature": "none", "seed": "3"}
+    options = served_options(args, Connection(headers_env="MORE"))
+    assert options.headers == {"X-More": "1", "X-Team": "blue", "X-Plain": "p"}
+    assert (options.temperature, options.seed) == (None, 3)
+    assert served_options({}, Connection()).temperature == 0.0
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"header.X": "ENV:NOT_SET_ANYWHERE"},
+        {"azure_deployment": "d"},
+        {"proxy": "somewhere"},
+        {"extra_body": "1"},
+        {"max_tokens_field": "tokens"},
+        {"temperatur": "0"},
+        {"temperature": "-1"},
+    ],
+)
+def test_wrong_served_arguments(args: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="--model-arg"):
+        served_options(args, Connection())
+
+
+@pytest.mark.parametrize(
+    ("config", "window"),
+    [
+        ({"max_position_embeddings": 8192, "rope_parameters": {"rope_type": "default"}}, 8192),
+        ({"max_position_embeddings": 32768, "rope_scaling": {"factor": 4.0, "original_max_position_embeddings": 32768}}, 131072),
+        ({"max_position_embeddings": 131072, "rope_scaling": {"factor": 8.0, "original_max_position_embeddings": 8192}}, 131072),
+        ({"max_position_embeddings": 131072, "rope_parameters": {"rope_type": "linear", "factor": 8.0}}, 131072),
+        ({"max_position_embeddings": 4096, "rope_parameters": {"full_attention": {"factor": 8.0}}}, 4096),
+        ({"n_positions": 1024}, 1024),
+        ({}, None),
+    ],
+)
+def test_windows(config: dict[str, Any], window: int | None) -> None:
+    assert window_of(config) == window
+
+
+def test_rope_scaling_asked_for_widens_the_window() -> None:
+    given = {"type": "yarn", "factor": 2.0}
+    assert window_of({"max_position_embeddings": 8192}, given) == 16384
+    own = {"rope_type": "default", "rope_theta": 10000.0}
+    assert rope_parameters(own, given, 8192) == {
+        "rope_type": "yarn",
+        "rope_theta": 10000.0,
+        "factor": 2.0,
+        "original_max_position_embeddings": 8192,
+    }
+
+
+def test_memory_grows_with_length_and_eager_attention() -> None:
+    sizes = dimensions({"hidden_size": 576, "num_attention_heads": 9, "num_key_value_heads": 3, "num_hidden_layers": 30})
+    assert sizes == Dimensions(layers=30, heads=9, kv_heads=3, head_dim=64, hidden=576, intermediate=2304)
+    cache = 2 * 30 * 3 * 64 * 4
+    grown = working_bytes(sizes, 4, 8000, 512, "sdpa") - working_bytes(sizes, 4, 4000, 512, "sdpa")
+    assert grown > 4000 * cache
+    assert working_bytes(sizes, 4, 8000, 512, "eager") > working_bytes(sizes, 4, 8000, 512, "sdpa") + 9 * 512 * 8000 * 4
+    with pytest.raises(InputError, match=r"needs about 2\.00 GiB and cuda has 1\.00 GiB"):
+        require("hf:x", 2 * 2**30, 2**30, "cuda")
+
+
+def test_loopback_addresses() -> None:
+    assert all(map(is_loopback, ["http://localhost:1/v1", "http://127.0.0.5/v1", "http://[::1]:8/v1"]))
+    assert not any(map(is_loopback, ["https://api.openai.com/v1", "http://localhost.evil.com", "http://10.0.0.1"]))
+
+
+def test_the_cache_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NEEDLEWORK_CACHE", str(tmp_path))
+    assert default_cache_dir() == tmp_path
+    monkeypatch.delenv("NEEDLEWORK_CACHE")
+    assert default_cache_dir().name == "needlework"
+
+
+def test_heavy_libraries_are_imported_only_when_needed() -> None:
+    code = (
+        "import importlib, pkgutil, sys, haystack_fixtures.models as m\n"
+        "[importlib.import_module(f'{m.__name__}.{each.name}') for each in pkgutil.iter_modules(m.__path__)]\n"
+        "sys.exit(' '.join({'torch', 'transformers', 'openai', 'httpx2'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

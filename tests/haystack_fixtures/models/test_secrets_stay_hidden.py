@@ -1,0 +1,69 @@
+"""Keys, headers and passwords reach the server and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from conftest import Answer, PlantedServer, good
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.models.connection import Connection, without_credentials
+from haystack_fixtures.models.model import Request
+from haystack_fixtures.models.redact import redactor, url_secrets
+from haystack_fixtures.models.served import ServedModel
+from haystack_fixtures.models.served_args import address, served_options
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+KEY = "sk-live-0123456789abcdef"
+
+
+def test_a_key_is_sent_and_never_shown(
+    planted: PlantedServer,
+    mock_tokenizer: Tokenizer,
+    chat: Callable[..., Request],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    monkeypatch.setenv("MY_HEADER", "top-secret-header")
+    echo = f"Incorrect API key provided: {KEY}, header top-secret-header, also sk-live-****cdef, Bearer {KEY}"
+    planted.plant(Answer(401, {"error": {"message": echo}}), Answer(400, f"<p>{echo}</p>", kind="text/html"), Answer(body=f"hi {echo}"))
+    base = planted.url.replace("://", "://user:passw0rd@")
+    connection = Connection(base, "MY_KEY", retries=0)
+    options = served_options({"header.X-Auth": "ENV:MY_HEADER"}, connection)
+    model = ServedModel("m", options, mock_tokenizer, connection)
+    responses = [model.respond(chat(mock_tokenizer, "Hello?")) for _ in range(3)]
+    assert planted.headers[0]["x-auth"] == "top-secret-header"
+    assert KEY in planted.headers[0]["authorization"]
+    assert responses[0].error is not None and responses[0].error.fatal
+    where = address(connection, azure=False)
+    shown = " ".join(map(repr, (responses, model, model.identity, connection, options, where, redactor([KEY])))) + caplog.text
+    for secret in (KEY, "top-secret", "passw0rd", "cdef", "0123456789"):
+        assert secret not in shown
+
+
+def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MY_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    assert address(Connection("http://127.0.0.1:8000/v1", "MY_KEY"), azure=False).key
+    for url in (None, "https://example.org/v1"):
+        with pytest.raises(InputError, match="MY_KEY"):
+            address(Connection(url, "MY_KEY"), azure=False)
+    with pytest.raises(InputError, match="--base-url") as caught:
+        address(Connection("user:passw0rd@host:80", "MY_KEY"), azure=False)
+    assert "passw0rd" not in str(caught.value)
+
+
+def test_dummy_keys_do_not_eat_words() -> None:
+    assert redactor(["", "a", None]).clean("a banana") == "a banana"
+    assert redactor(["abcd-efgh"]).clean("x abcd-efgh y") == "x *** y"
+    assert url_secrets("http://u:p%40ss@h/v1?key=k") == ("p%40ss", "key=k", "p@ss")
+    assert without_credentials("http://u:p@h:8/v1?key=k") == "http://h:8/v1"
+
+
+def test_answers_are_not_touched(planted: PlantedServer, mock_tokenizer: Tokenizer, chat: Callable[..., Request]) -> None:
+    planted.plant(good("The code is sk-abcdef123."))
+    connection = Connection(planted.url)
+    model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection)
+    assert model.respond(chat(mock_tokenizer, "Hello?")).text == "The code is sk-abcdef123."

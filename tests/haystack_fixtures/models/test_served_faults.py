@@ -1,0 +1,256 @@
+"""Served models against a real server with planted faults: what is retried, and what each fault is called."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from conftest import Answer, PlantedServer, events, good
+
+from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.model import Request
+from haystack_fixtures.models.served import ServedModel
+from haystack_fixtures.models.served_args import served_options
+from haystack_fixtures.models.served_errors import Fault, delay_s, retry_after
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+Ask = Callable[..., Request]
+
+
+def error(status: int, message: str, headers: dict[str, str] | None = None, **more: Any) -> Answer:
+    return Answer(status, {"error": {"message": message, **more}}, headers or {})
+
+
+@pytest.fixture
+def slept() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def model(planted: PlantedServer, mock_tokenizer: Tokenizer, slept: list[float]) -> Callable[..., ServedModel]:
+    def make(timeout_s: float = 5.0, retries: int = 3, **args: str) -> ServedModel:
+        connection = Connection(planted.url, "NO_SUCH_KEY", timeout_s, retries)
+        return ServedModel("m", served_options(args, connection), mock_tokenizer, connection, slept.append)
+
+    return make
+
+
+@pytest.fixture
+def question(chat: Ask, mock_tokenizer: Tokenizer) -> Request:
+    return chat(mock_tokenizer, "What is the capital of France?", 16)
+
+
+def test_what_is_sent(planted: PlantedServer, model: Callable[..., ServedModel], raw: Ask, mock_tokenizer: Tokenizer) -> None:
+    planted.plant(good())
+    request = Request(raw(mock_tokenizer, "The capital is").prompt, "raw", 10, thinking_budget=5)
+    model(extra_body='{"top_k": 1}', seed="4").respond(request)
+    assert planted.paths == ["/v1/completions"]
+    sent = planted.requests[0]
+    assert (sent["prompt"], sent["max_tokens"], sent["temperature"]) == ("The capital is", 15, 0)
+    assert (sent["seed"], sent["top_k"], sent["stream"]) == (4, 1, True)
+    assert "stop" not in sent
+
+
+def test_a_whole_answer_to_a_stream_request(planted: PlantedServer, model: Callable[..., ServedModel], question: Request) -> None:
+    planted.plant(good())
+    response = model().respond(question)
+    assert (response.text, response.finish_reason, response.error) == ("Paris", "stop", None)
+    assert (response.prompt_tokens, response.completion_tokens, response.cached_tokens) == (7, 2, 3)
+    assert planted.requests[0]["messages"] == [{"role": "user", "content": "What is the capital of France?"}]
+
+
+def test_a_stream(planted: PlantedServer, model: Callable[..., ServedModel], question: Request) -> None:
+    planted.plant(
+        events(
+            {"choices": [{"index": 0, "delta": {"role": "assistant", "content": None}}]},
+            {"choices": [{"index": 0, "delta": {"reasoning_content": "France... "}}]},
+            {"choices": [{"index": 0, "delta": {"content": "Pa"}}]},
+            {"choices": [{"index": 0, "delta": {"content": "ris \u2028 ok"}, "finish_reason": "length"}]},
+            {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 3}, "timings": {"cache_n": 8}},
+        )
+    )
+    response = model().respond(question)
+    assert (response.text, response.reasoning, response.finish_reason) == ("Paris \u2028 ok", "France... ", "length")
+    assert (response.prompt_tokens, response.completion_tokens, response.cached_tokens) == (9, 3, 8)
+    assert response.ttft_s is not None and response.latency_s is not None and 0 < response.ttft_s <= response.latency_s
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "reasoning"),
+    [
+        ({"content": None, "reasoning_content": "so 42"}, "", "so 42"),
+        ({"content": "Paris", "reasoning": "so 42"}, "Paris", "so 42"),
+        ({"content": "<think>so 42</think>Paris"}, "Paris", "so 42"),
+        ({"content": "<think>so 42"}, "", "so 42"),
+        ({"content": [{"type": "thinking", "thinking": "so 42"}, {"type": "text", "text": "Paris"}]}, "Paris", "so 42"),
+    ],
+)
+def test_reasoning_is_not_the_answer(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request, message: Any, text: str, reasoning: str
+) -> None:
+    planted.plant({"choices": [{"finish_reason": "stop", "message": message}]})
+    response = model().respond(question)
+    assert (response.text, response.reasoning) == (text, reasoning)
+    assert response.prompt_tokens is None and response.completion_tokens is None  # no usage: no guess
+
+
+DROPPED = Answer(body=good(), cut=20)
+TORN = events({"choices": [{"index": 0, "delta": {"content": "Pa"}}]}, done=False)
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        [error(500, "boom")],
+        [error(503, "Loading model"), error(502, "bad gateway")],
+        [error(429, "slow down")],
+        [DROPPED],
+        [TORN],
+        [events({"error": {"message": "overloaded", "code": 503}})],
+    ],
+)
+def test_passing_faults_are_tried_again(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request, faults: list[Answer], slept: list[float]
+) -> None:
+    planted.plant(*faults, good())
+    response = model().respond(question)
+    assert (response.text, response.error, response.attempts) == ("Paris", None, len(faults) + 1)
+    assert len(slept) == len(faults)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (error(500, "boom"), "server"),
+        (error(429, "slow down"), "rate_limit"),
+        (DROPPED, "server"),
+        (TORN, "server"),
+        (Answer(body=good(), wait_s=1.0), "timeout"),
+    ],
+)
+def test_faults_that_stay_get_their_kind(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request, fault: Answer, kind: str
+) -> None:
+    planted.plant(fault)
+    response = model(timeout_s=0.2, retries=1).respond(question)
+    assert response.error is not None and (response.error.kind, response.error.fatal) == (kind, False)
+    assert response.attempts == 2 and response.finish_reason is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "fatal", "words"),
+    [
+        (error(401, "Incorrect API key"), "client", True, "refuses the key"),
+        (error(429, "no credit", code="insufficient_quota"), "client", True, "key"),
+        (error(404, "The model m does not exist"), "client", True, "no such model"),
+        (error(400, "This model's maximum context length is 4096"), "client", False, "context too long"),
+        (error(400, "too big", type="exceed_context_size_error"), "client", False, "context too long"),
+        (error(400, "bad parameter"), "client", False, "bad parameter"),
+        (error(429, "come back tomorrow", {"Retry-After": "86400"}), "rate_limit", False, "tomorrow"),
+        (Answer(body="<html>Gateway</html>", kind="text/html"), "protocol", False, "Gateway"),
+        (Answer(body='{"choices": [{"mess'), "protocol", False, "not JSON"),
+        (Answer(body="[]"), "protocol", False, "no JSON object"),
+        (Answer(body={"choices": []}), "protocol", False, "no choices"),
+        (events("{broken"), "protocol", False, "not JSON"),
+        (events(done=False), "protocol", False, "empty stream"),
+    ],
+)
+def test_what_no_retry_can_mend(
+    planted: PlantedServer,
+    model: Callable[..., ServedModel],
+    question: Request,
+    fault: Answer,
+    kind: str,
+    fatal: bool,
+    words: str,
+) -> None:
+    planted.plant(fault)
+    response = model().respond(question)
+    assert response.error is not None
+    assert (response.error.kind, response.error.fatal, response.attempts) == (kind, fatal, 1)
+    assert words in response.error.message
+
+
+def test_a_content_filter_is_no_error(planted: PlantedServer, model: Callable[..., ServedModel], question: Request) -> None:
+    planted.plant(error(400, "filtered", code="content_filter"))
+    assert model().respond(question).finish_reason == "content_filter"
+    planted.plant({"choices": [{"finish_reason": "content_filter", "message": {"content": ""}}]})
+    response = model().respond(question)
+    assert (response.finish_reason, response.error, response.attempts) == ("content_filter", None, 1)
+
+
+def test_retry_after_is_honoured(planted: PlantedServer, model: Callable[..., ServedModel], question: Request, slept: list[float]) -> None:
+    planted.plant(error(429, "slow down", {"Retry-After": "7"}), good())
+    assert model().respond(question).text == "Paris"
+    assert 7 <= slept[0] <= 8
+
+
+def test_pauses_grow_and_scatter() -> None:
+    jitter = random.Random(0)
+    fault = Fault("server", "x", retry=True)
+    pauses = [delay_s(fault, failures, jitter) for failures in range(1, 12)]
+    assert all(0.25 * 2**n <= pause <= 0.75 * 2**n for n, pause in enumerate(pauses[:6]))
+    assert max(pauses) <= 90
+    assert len(set(pauses)) == len(pauses)
+
+
+def test_retry_after_as_seconds_or_date() -> None:
+    now = datetime(2026, 11, 22, 12, tzinfo=UTC)
+    later = (now + timedelta(seconds=30)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    assert retry_after({"Retry-After": "2.5"}) == 2.5
+    assert retry_after({"retry-after-ms": "250"}) == 0.25
+    assert retry_after({"RETRY-AFTER": later}, now) == 30
+    assert retry_after({"Retry-After": "soon"}) is None and retry_after({}) is None
+
+
+def test_a_server_that_cannot_stream_is_asked_without_from_then_on(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request, slept: list[float]
+) -> None:
+    planted.plant(error(400, "stream_options is not supported"), good())
+    one = model()
+    assert one.respond(question).text == "Paris" and one.respond(question).text == "Paris"
+    assert ["stream" in sent for sent in planted.requests] == [True, False, False]
+    assert not slept
+
+
+def test_a_server_that_wants_max_completion_tokens_gets_it(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request
+) -> None:
+    planted.plant(error(400, "'max_tokens' is not supported, use 'max_completion_tokens' instead."), good())
+    assert model().respond(question).text == "Paris"
+    assert planted.requests[1]["max_completion_tokens"] == 16 and "max_tokens" not in planted.requests[1]
+    planted.plant(good())
+    model(max_tokens_field="max_completion_tokens").respond(question)
+    assert "max_tokens" not in planted.requests[2]
+
+
+def test_azure_addresses(planted: PlantedServer, mock_tokenizer: Tokenizer, question: Request) -> None:
+    planted.plant(good())
+    connection = Connection(planted.url.removesuffix("/v1"), "NO_SUCH_KEY")
+    options = served_options({"azure_api_version": "2024-10-21", "azure_deployment": "dep"}, connection)
+    model = ServedModel("m", options, mock_tokenizer, connection)
+    assert model.respond(question).text == "Paris"
+    assert planted.paths == ["/openai/deployments/dep/chat/completions?api-version=2024-10-21"]
+    assert model.identity["azure_deployment"] == "dep"
+
+
+def test_a_connection_refused_is_the_servers_fault(mock_tokenizer: Tokenizer, question: Request) -> None:
+    connection = Connection("http://127.0.0.1:9/v1", retries=1)
+    model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, lambda _: None)
+    response = model.respond(question)
+    assert response.error is not None and response.error.kind == "server" and response.attempts == 2
+
+
+def test_many_threads_at_once(planted: PlantedServer, model: Callable[..., ServedModel], question: Request) -> None:
+    planted.plant(*[error(500, "boom")] * 5, good())
+    shared, texts = model(retries=9), []
+    threads = [threading.Thread(target=lambda: texts.append(shared.respond(question).text)) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert texts == ["Paris"] * 16 and len(planted.requests) == 21
