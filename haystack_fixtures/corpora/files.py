@@ -37,9 +37,17 @@ def load_path(path: Path, *, language: str, text_field: str, file_list: tuple[st
 
 def load_cdme(folder: Path, *, language: str, text_field: str, file_list: tuple[str, ...]) -> Corpus:
     """A folder with CDME's domain files, all of which must be there unless `file_list` asks for some of them."""
-    if not folder.is_dir():
-        raise InputError("corpus cdme:", folder, f"no such folder: it should hold {', '.join(CDME_FILES)}")
+    if not path_exists(folder) or not folder.is_dir():
+        raise InputError("corpus cdme", folder, f"no such folder: it should hold {', '.join(CDME_FILES)}")
     return load_path(folder, language=language, text_field=text_field, file_list=file_list or CDME_FILES)
+
+
+def path_exists(path: Path) -> bool:
+    """Whether there is such a path; a name that no file can have (too long, with a NUL) is just absent."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _kinds() -> str:

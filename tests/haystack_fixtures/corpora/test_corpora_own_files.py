@@ -137,6 +137,8 @@ def test_cdme_wants_every_domain_file_and_names_the_absent_ones(tmp_path: Path) 
     assert corpus.documents == CDME_FILES
     assert load(f"cdme:{tmp_path}", files=("zh_game.jsonl",)).documents == ("zh_game.jsonl",)
     assert "no such folder" in complaint(f"cdme:{tmp_path}/absent")
+    assert "no such folder" in complaint(f"cdme:{'x' * 5000}")
+    assert "name the folder" in complaint("cdme:")
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
