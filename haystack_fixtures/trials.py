@@ -150,7 +150,8 @@ class TrialBuilder:
             "needles": [[needle.text, *needle.distractors] for needle in asked.needles],
             "depths": asked.depths,
             "question": asked.question,
-            "corpus": self.corpus(suite).sha256,
+            # A generated corpus has one hash whatever its size, and the size decides the order of its documents.
+            "corpus": [self.corpus(suite).sha256, len(self.corpus(suite).documents)],
             "shape": self.shape(suite).sha256,
             "tokenizer": self._tokenizer.fingerprint,
             "cache_policy": self._settings.cache_policy,

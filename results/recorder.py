@@ -63,6 +63,7 @@ def make_record(
         why=_why(exchange, score, error, outcome),
         question=exchange.question,
         expected=list(reference.get("answers") or ()) or list(reference.get("parts") or ()),
+        reference={name: list(value) if isinstance(value, tuple) else value for name, value in reference.items()},
         answer=score.answer if score is not None and outcome in SCORED else "",
         prompt=dict(facts),
         response={
@@ -92,7 +93,7 @@ def lost_record(cell: Cell, *, model: str, nodeid: str, recipe: str, message: st
     return Record(
         schema=SCHEMA, key="", id=cell.id, nodeid=nodeid, model=model, task=cell.task, needle=cell.needle,
         language=language, length=cell.length, depth=cell.depth, repeat=cell.repeat, seed=seed, outcome="error",
-        score=None, scorer="", scorer_version=0, why=message, question="", expected=[], answer="", prompt={},
+        score=None, scorer="", scorer_version=0, why=message, question="", expected=[], reference={}, answer="", prompt={},
         response={}, details={"flags": [], "recipe": recipe}, error={"kind": "harness", "message": message}, timing={},
     )  # fmt: skip
 

@@ -39,6 +39,7 @@ class Record(TypedDict):
     why: str
     question: str
     expected: list[str]
+    reference: dict[str, Any]
     answer: str
     prompt: dict[str, Any]
     response: dict[str, Any]

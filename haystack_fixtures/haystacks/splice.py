@@ -1,24 +1,23 @@
 """The canonical tokens of a text put together from pieces, without encoding all of it.
 
-Tokens depend on their neighbourhood only. So tokens of an already encoded source are right again wherever the text
-around them is the same, and only a window around every seam has to be encoded. A window is trusted where its tokens
-and the source's have run in step; until they do, it grows, in the end to the whole text.
+A token depends on its neighbourhood only. So the tokens of an already encoded source are right again wherever the
+text around them is the same, and only a window around every seam has to be encoded. A window is trusted from where
+its tokens and the source's run in step; while they do not, it grows, in the end to the whole text.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 
 import numpy as np
 
 from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 
-_WINDOW = 32
+_REACH = 32
 _IN_STEP = 8
-# A longer text is encoded once by itself and then a source too, so that searches do not encode it again and again.
+# A longer text is encoded once by itself and is a source then, so that a search does not encode it at every step.
 _LONG = 1000
 
 
@@ -35,37 +34,27 @@ Piece = str | Range
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """Tokens low..high of an encoded text, whose character 0 is character `shift` of the whole."""
-
-    encoded: Encoded
-    low: int
-    high: int
-    shift: int
-
-
-@dataclass(frozen=True, slots=True)
 class Spliced:
-    """The tokens of a whole text as runs of tokens from its parts."""
+    """The tokens of a whole text: runs low..high out of encoded texts whose character 0 stands at `shift`."""
 
-    segments: tuple[Segment, ...]
+    segments: tuple[tuple[Encoded, int, int, int], ...]
 
     @property
     def count(self) -> int:
         """Tokens in all."""
-        return sum(segment.high - segment.low for segment in self.segments)
+        return sum(high - low for _, low, high, _ in self.segments)
 
     def encoded(self, text: str) -> Encoded:
         """Ids and starts in one piece; `text` is the whole text."""
         if not self.segments:
             return Encoded(text, np.empty(0, np.int32), np.empty(0, np.int64))
-        ids = np.concatenate([part.encoded.ids[part.low : part.high] for part in self.segments])
-        starts = np.concatenate([part.encoded.starts[part.low : part.high] + part.shift for part in self.segments])
+        ids = np.concatenate([part.ids[low:high] for part, low, high, _ in self.segments])
+        starts = np.concatenate([part.starts[low:high] + shift for part, low, high, shift in self.segments])
         return Encoded(text, ids, starts)
 
 
 class WindowMemo:
-    """Remembers the encodings of short texts, least recently used out first. Belongs to one caller and thread."""
+    """Remembers encodings of short texts, the least recently used go first. Belongs to one caller and one thread."""
 
     def __init__(self, tokenizer: Tokenizer, capacity: int = 4096) -> None:
         self._tokenizer = tokenizer
@@ -86,55 +75,53 @@ class WindowMemo:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
-    """A source range and the place of its source's character 0 in the whole text."""
+class _Part:
+    """Places start..end of the whole text, which are characters start-shift..end-shift of a backing text."""
 
-    source: Encoded
     start: int
     end: int
     shift: int
-
-    def text(self, start: int, end: int) -> str:
-        return self.source.text[start - self.shift : end - self.shift]
-
-    def index(self, place: int) -> int:
-        """The first token that begins at or after a place of the whole text."""
-        return int(self.source.starts.searchsorted(place - self.shift))
-
-    def before(self, place: int, tokens: int) -> int:
-        """A token start that many tokens before a place; this range's start when there are too few."""
-        index = self.index(place) - tokens
-        return max(self.start, int(self.source.starts[index]) + self.shift) if index > 0 else self.start
-
-    def after(self, place: int, tokens: int) -> int:
-        """A token start that many tokens after a place; this range's end when there are too few."""
-        index = self.index(place) + tokens
-        starts = self.source.starts
-        return min(self.end, int(starts[index]) + self.shift) if index < len(starts) else self.end
+    text: str
+    source: Encoded | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Zone:
-    """Text start..end that no source vouches for (a seam, a short text), with the window's reach in tokens."""
+class _Core:
+    """Tokens low..high of a source that no window covers. `number`: which of the source parts it belongs to."""
 
+    number: int
     start: int
     end: int
-    reach: int = _WINDOW
+    shift: int
+    source: Encoded
+    low: int
+    high: int
+
+    def place(self, token: int) -> int:
+        """Where a token of the source begins in the whole text."""
+        starts = self.source.starts
+        return (int(starts[token]) if token < len(starts) else len(self.source.text)) + self.shift
 
 
 def splice(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced:
-    """The canonical tokens of the pieces' concatenation: equal to encoding that text at once."""
-    ranges, texts, zones, length = _lay_out(pieces, memo)
+    """The canonical tokens of the pieces' concatenation: those of encoding it at once."""
+    parts = _lay_out(pieces, memo)
+    length = parts[-1].end if parts else 0
+    sources = [part for part in parts if part.source is not None]
+    reach = [_REACH] * (len(sources) + 1)
+    # Where the whole text begins or ends as its source does, there is no seam.
+    if sources and sources[0].start == sources[0].shift == 0:
+        reach[0] = 0
+    if sources and sources[-1].end == length == sources[-1].shift + len(sources[-1].text):
+        reach[-1] = 0
     while True:
-        windows = _windows(zones, ranges, length)
-        segments = _join(windows, ranges, texts, length, memo)
-        if isinstance(segments, tuple):
-            return Spliced(segments)
-        # One window never came into step: it has to see more.
-        zones = [
-            replace(zone, reach=2 * zone.reach) if segments.start <= zone.start and zone.end <= segments.end else zone
-            for zone in zones
-        ]
+        cores = _cores(sources, reach)
+        found = _join(cores, parts, length, memo)
+        if isinstance(found, Spliced):
+            return found
+        # The window between two cores did not come into step: everything between them has to see more.
+        first, last = found
+        reach[first:last] = [2 * each for each in reach[first:last]]
 
 
 def text_of(pieces: Sequence[Piece]) -> str:
@@ -142,60 +129,97 @@ def text_of(pieces: Sequence[Piece]) -> str:
     return "".join(piece if isinstance(piece, str) else piece.source.text[piece.start : piece.end] for piece in pieces)
 
 
-def _lay_out(
-    pieces: Sequence[Piece], memo: WindowMemo
-) -> tuple[list[_Placed], list[tuple[int, str]], list[_Zone], int]:
-    """Source ranges, short texts with their places, and the zones between the ranges, in order."""
-    ranges: list[_Placed] = []
-    texts: list[tuple[int, str]] = []
+def _lay_out(pieces: Sequence[Piece], memo: WindowMemo) -> list[_Part]:
+    parts: list[_Part] = []
     place = 0
     for piece in pieces:
         if isinstance(piece, str) and len(piece) > _LONG:
             piece = Range(memo.encode(piece), 0, len(piece))
         if isinstance(piece, str):
-            if piece:
-                texts.append((place, piece))
-            place += len(piece)
-        elif piece.end > piece.start:
-            ranges.append(_Placed(piece.source, place, place + piece.end - piece.start, place - piece.start))
-            place += piece.end - piece.start
-    edges = [0, *(edge for part in ranges for edge in (part.start, part.end)), place]
-    zones = [_Zone(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True)]
-    # Nothing changes where the whole text begins or ends as its source does.
-    if ranges and zones[0].end == 0 and ranges[0].shift == 0:
-        zones = zones[1:]
-    if ranges and zones and zones[-1].start == place and ranges[-1].shift + len(ranges[-1].source.text) == place:
-        zones = zones[:-1]
-    return ranges, texts, zones, place
-
-
-def _windows(zones: Sequence[_Zone], ranges: Sequence[_Placed], length: int) -> list[_Zone]:
-    """What to encode: zones with their neighbourhood, merged where they meet. `reach` is not used any more."""
-    wide: list[_Zone] = []
-    ends_at = {part.end: part for part in ranges}
-    starts_at = {part.start: part for part in ranges}
-    for zone in zones:
-        left, right = ends_at.get(zone.start), starts_at.get(zone.end)
-        start = left.before(zone.start, zone.reach) if left else zone.start
-        end = right.after(zone.end, zone.reach) if right else zone.end
-        # A window that takes the whole of a range also takes what lies beyond it.
-        if wide and (start <= wide[-1].end or (left is not None and start <= left.start)):
-            start = wide.pop().start
-        elif left is not None and start <= left.start:
-            start = 0
-        wide.append(_Zone(start, end))
-    if wide and wide[-1].end >= length - 1:
-        wide[-1] = replace(wide[-1], end=length)
-    return _settled(wide, ranges)
-
-
-def _settled(windows: list[_Zone], ranges: Sequence[_Placed]) -> list[_Zone]:
-    """Merge windows that touch after all: one that ends with a range reaches into the next one."""
-    del ranges
-    merged: list[_Zone] = []
-    for window in windows:
-        if merged and window.start <= merged[-1].end:
-            merged[-1] = replace(merged[-1], end=max(window.end, merged[-1].end))
+            part = _Part(place, place + len(piece), place, piece, None)
         else:
-            merged.append(window)
-    return merged
+            part = _Part(place, place + piece.end - piece.start, place - piece.start, piece.source.text, piece.source)
+        if part.end > part.start:
+            parts.append(part)
+            place = part.end
+    return parts
+
+
+def _cores(sources: Sequence[_Part], reach: Sequence[int]) -> list[_Core]:
+    """What is left of each source when `reach` tokens beside every seam are taken off; short ones vanish."""
+    cores = []
+    for number, part in enumerate(sources):
+        assert part.source is not None
+        starts = part.source.starts
+        low = int(starts.searchsorted(part.start - part.shift)) + reach[number]
+        high = int(starts.searchsorted(part.end - part.shift)) - reach[number + 1]
+        if low >= high:
+            continue
+        # A window begins and ends between characters: at the first of the tokens that share one.
+        low = int(starts.searchsorted(starts[low]))
+        high = int(starts.searchsorted(starts[high])) if high < len(starts) else high
+        if low < high:
+            cores.append(_Core(number, part.start, part.end, part.shift, part.source, low, high))
+    return cores
+
+
+def _join(cores: Sequence[_Core], parts: Sequence[_Part], length: int, memo: WindowMemo) -> Spliced | tuple[int, int]:
+    """Cores and windows in turn; or the seams first..last of the window that is out of step."""
+    segments: list[tuple[Encoded, int, int, int]] = []
+    left: _Core | None = None
+    begin = 0  # the first token of the left core's source that is still to be taken
+    for right in (*cores, None):
+        start = left.place(left.high) if left else 0
+        end = right.place(right.low) if right else length
+        window = memo.encode(_slice(parts, start, end))
+        low, high = 0, len(window.ids)
+        if left:
+            # With nothing to encode, the source ends with the text.
+            met = _in_step(window, start, left, before=left.end) if end > start else (0, left.high)
+            if met is None:
+                return left.number + 1, right.number + 1 if right else len(parts) + 1
+            low, joined = met
+            segments.append((left.source, begin, joined, left.shift))
+        if right:
+            met = _in_step(window, start, right, after=right.start) if end > start else (0, right.low)
+            if met is None:
+                return left.number + 1 if left else 0, right.number + 1
+            high, begin = met
+        segments.append((window, low, high, start))
+        left = right
+    return Spliced(tuple(segments))
+
+
+def _slice(parts: Sequence[_Part], start: int, end: int) -> str:
+    return "".join(
+        part.text[max(start, part.start) - part.shift : min(end, part.end) - part.shift]
+        for part in parts
+        if part.start < end and start < part.end
+    )
+
+
+def _in_step(
+    window: Encoded, place: int, core: _Core, *, before: int | None = None, after: int | None = None
+) -> tuple[int, int] | None:
+    """A token of the window and the token of the core's source from which some have the same starts and ids.
+
+    Looks at tokens that begin before or after a place, and takes the last run: that is furthest from where the window
+    was cut off, or from what the seam changed. `None` when no run is long enough.
+    """
+    starts = window.starts
+    first = 0 if after is None else int(starts.searchsorted(after - place))
+    last = len(starts) if before is None else int(starts.searchsorted(before - place))
+    seen = starts[first:last]
+    # Tokens that share a character have one start: count from the first of them.
+    index = core.source.starts.searchsorted(seen + (place - core.shift))
+    index += np.arange(first, last) - starts.searchsorted(seen)
+    there = np.minimum(index, len(core.source.ids) - 1)
+    same = (there == index) & (core.source.ids[there] == window.ids[first:last])
+    same &= core.source.starts[there] == seen + (place - core.shift)
+    places, run = there.tolist(), 0
+    for number in range(len(places) - 1, -1, -1):
+        follows = run and places[number] + 1 == places[number + 1]
+        run = (run + 1 if follows else 1) if same[number] else 0
+        if run == _IN_STEP:
+            return first + number, places[number]
+    return None

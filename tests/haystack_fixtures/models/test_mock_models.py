@@ -29,7 +29,9 @@ def cell(depth: float | None = 0.0, repeat: int = 0) -> Cell:
 
 @pytest.fixture
 def say(mock_tokenizer: Tokenizer, raw: Ask) -> Callable[..., Response]:
-    def ask(behaviour: str, *needles: Needle, at: Cell | None = None, answer: str | None = None, budget: int = 32) -> Response:
+    def ask(
+        behaviour: str, *needles: Needle, at: Cell | None = None, answer: str | None = None, budget: int = 32
+    ) -> Response:
         known = needles or (CODE,)
         reference = known[0].answer if answer is None else answer
         request = raw(

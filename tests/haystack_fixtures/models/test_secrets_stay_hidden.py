@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from conftest import Answer, PlantedServer, good
+from planted_http import Answer, PlantedServer, good
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models.connection import Connection, without_credentials
@@ -28,9 +28,12 @@ def test_a_key_is_sent_and_never_shown(
     monkeypatch.setenv("MY_KEY", KEY)
     monkeypatch.setenv("MY_HEADER", "top-secret-header")
     echo = f"Incorrect API key provided: {KEY}, header top-secret-header, also sk-live-****cdef, Bearer {KEY}"
-    planted.plant(Answer(401, {"error": {"message": echo}}), Answer(400, f"<p>{echo}</p>", kind="text/html"), Answer(body=f"hi {echo}"))
-    base = planted.url.replace("://", "://user:passw0rd@")
-    connection = Connection(base, "MY_KEY", retries=0)
+    planted.plant(
+        Answer(401, {"error": {"message": echo}}),
+        Answer(400, f"<p>{echo}</p>", kind="text/html"),
+        Answer(body=f"hi {echo}"),
+    )
+    connection = Connection(planted.url, "MY_KEY", retries=0)
     options = served_options({"header.X-Auth": "ENV:MY_HEADER"}, connection)
     model = ServedModel("m", options, mock_tokenizer, connection)
     responses = [model.respond(chat(mock_tokenizer, "Hello?")) for _ in range(3)]
@@ -38,9 +41,24 @@ def test_a_key_is_sent_and_never_shown(
     assert KEY in planted.headers[0]["authorization"]
     assert responses[0].error is not None and responses[0].error.fatal
     where = address(connection, azure=False)
-    shown = " ".join(map(repr, (responses, model, model.identity, connection, options, where, redactor([KEY])))) + caplog.text
-    for secret in (KEY, "top-secret", "passw0rd", "cdef", "0123456789"):
+    shown = (
+        " ".join(map(repr, (responses, model, model.identity, connection, options, where, redactor([KEY]))))
+        + caplog.text
+    )
+    for secret in (KEY, "top-secret", "cdef", "0123456789"):
         assert secret not in shown
+
+
+def test_a_password_in_the_address_is_used_and_never_shown(
+    planted: PlantedServer, mock_tokenizer: Tokenizer, chat: Callable[..., Request]
+) -> None:
+    planted.plant(Answer(403, {"error": {"message": "user and passw0rd are wrong"}}))
+    connection = Connection(planted.url.replace("://", "://user:passw0rd@"), "NO_SUCH_KEY")
+    model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection)
+    response = model.respond(chat(mock_tokenizer, "Hello?"))
+    assert planted.headers[0]["authorization"].startswith("Basic ")
+    assert model.identity["server"] == planted.url
+    assert "passw0rd" not in repr((response, connection, model.identity))
 
 
 def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +80,9 @@ def test_dummy_keys_do_not_eat_words() -> None:
     assert without_credentials("http://u:p@h:8/v1?key=k") == "http://h:8/v1"
 
 
-def test_answers_are_not_touched(planted: PlantedServer, mock_tokenizer: Tokenizer, chat: Callable[..., Request]) -> None:
+def test_answers_are_not_touched(
+    planted: PlantedServer, mock_tokenizer: Tokenizer, chat: Callable[..., Request]
+) -> None:
     planted.plant(good("The code is sk-abcdef123."))
     connection = Connection(planted.url)
     model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection)

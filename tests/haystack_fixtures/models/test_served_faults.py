@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from conftest import Answer, PlantedServer, events, good
+from planted_http import Answer, PlantedServer, events, good
 
 from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.model import Request
@@ -44,7 +44,9 @@ def question(chat: Ask, mock_tokenizer: Tokenizer) -> Request:
     return chat(mock_tokenizer, "What is the capital of France?", 16)
 
 
-def test_what_is_sent(planted: PlantedServer, model: Callable[..., ServedModel], raw: Ask, mock_tokenizer: Tokenizer) -> None:
+def test_what_is_sent(
+    planted: PlantedServer, model: Callable[..., ServedModel], raw: Ask, mock_tokenizer: Tokenizer
+) -> None:
     planted.plant(good())
     request = Request(raw(mock_tokenizer, "The capital is").prompt, "raw", 10, thinking_budget=5)
     model(extra_body='{"top_k": 1}', seed="4").respond(request)
@@ -55,7 +57,9 @@ def test_what_is_sent(planted: PlantedServer, model: Callable[..., ServedModel],
     assert "stop" not in sent
 
 
-def test_a_whole_answer_to_a_stream_request(planted: PlantedServer, model: Callable[..., ServedModel], question: Request) -> None:
+def test_a_whole_answer_to_a_stream_request(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request
+) -> None:
     planted.plant(good())
     response = model().respond(question)
     assert (response.text, response.finish_reason, response.error) == ("Paris", "stop", None)
@@ -90,7 +94,12 @@ def test_a_stream(planted: PlantedServer, model: Callable[..., ServedModel], que
     ],
 )
 def test_reasoning_is_not_the_answer(
-    planted: PlantedServer, model: Callable[..., ServedModel], question: Request, message: Any, text: str, reasoning: str
+    planted: PlantedServer,
+    model: Callable[..., ServedModel],
+    question: Request,
+    message: Any,
+    text: str,
+    reasoning: str,
 ) -> None:
     planted.plant({"choices": [{"finish_reason": "stop", "message": message}]})
     response = model().respond(question)
@@ -114,7 +123,11 @@ TORN = events({"choices": [{"index": 0, "delta": {"content": "Pa"}}]}, done=Fals
     ],
 )
 def test_passing_faults_are_tried_again(
-    planted: PlantedServer, model: Callable[..., ServedModel], question: Request, faults: list[Answer], slept: list[float]
+    planted: PlantedServer,
+    model: Callable[..., ServedModel],
+    question: Request,
+    faults: list[Answer],
+    slept: list[float],
 ) -> None:
     planted.plant(*faults, good())
     response = model().respond(question)
@@ -175,7 +188,9 @@ def test_what_no_retry_can_mend(
     assert words in response.error.message
 
 
-def test_a_content_filter_is_no_error(planted: PlantedServer, model: Callable[..., ServedModel], question: Request) -> None:
+def test_a_content_filter_is_no_error(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request
+) -> None:
     planted.plant(error(400, "filtered", code="content_filter"))
     assert model().respond(question).finish_reason == "content_filter"
     planted.plant({"choices": [{"finish_reason": "content_filter", "message": {"content": ""}}]})
@@ -183,7 +198,9 @@ def test_a_content_filter_is_no_error(planted: PlantedServer, model: Callable[..
     assert (response.finish_reason, response.error, response.attempts) == ("content_filter", None, 1)
 
 
-def test_retry_after_is_honoured(planted: PlantedServer, model: Callable[..., ServedModel], question: Request, slept: list[float]) -> None:
+def test_retry_after_is_honoured(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request, slept: list[float]
+) -> None:
     planted.plant(error(429, "slow down", {"Retry-After": "7"}), good())
     assert model().respond(question).text == "Paris"
     assert 7 <= slept[0] <= 8

@@ -1,0 +1,137 @@
+"""Haystack sources: a corpus in a seeded order, encoded, with its sentence ends."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from haystack_fixtures.corpora.corpus import Corpus
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.document_cache import EncodedDocument, encode_document
+from haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
+from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+
+JOINER = "\n\n"
+# What a search for the exact length may look at beyond it.
+_MARGIN = 512
+# So few documents have few orders; there the seed also chooses where the first one begins.
+_FEW = 8
+
+
+@dataclass(frozen=True)
+class HaystackSource:
+    """Text that haystacks are cut from, always from its start.
+
+    `ends`: int64 [sentences], character offsets of sentence ends; `ends_tokens`: int64 [sentences], tokens before each.
+    `corpus_chars`: length of one pass over the whole corpus; text repeats after it.
+    """
+
+    text: str = field(repr=False)
+    encoded: Encoded = field(repr=False)
+    ends: NDArray[np.int64] = field(repr=False)
+    ends_tokens: NDArray[np.int64] = field(repr=False)
+    corpus_chars: int
+
+    def passes(self, char_end: int) -> float:
+        """How often the corpus is used by the first char_end characters: 1.0 is all of it once."""
+        return char_end / self.corpus_chars
+
+
+def open_source(
+    corpus: Corpus, tokenizer: Tokenizer, *, seed: int, repeat: int, min_tokens: int, cache_dir: Path
+) -> HaystackSource:
+    """The corpus as one text of at least min_tokens tokens, in the order that seed and repeat choose.
+
+    Documents are joined by blank lines and none comes twice before all have come once; then the same order begins
+    again. The text for fewer tokens is a prefix of that for more. Raises `InputError` for a corpus without text.
+    """
+    documents = [stripped for document in corpus.documents if (stripped := document.strip())]
+    if not documents:
+        raise InputError("--corpus", corpus.name, "has no text")
+    draw = random.Random(int.from_bytes(sha256(f"haystack {seed} {repeat}".encode()).digest(), "big"))
+    _shuffle(documents, draw)
+    encoded = _EncodedOnce(documents, tokenizer, cache_dir)
+    spans = [(number, 0, len(document)) for number, document in enumerate(documents)]
+    if len(documents) < _FEW:
+        spans = _begun_inside(spans, encoded[0], draw)
+    pieces, ends = _collect(spans, encoded, min_tokens + _MARGIN)
+    if not pieces:
+        raise InputError("--corpus", corpus.name, "has no text that the tokenizer can encode")
+    text = text_of(pieces)
+    joined = splice(pieces, WindowMemo(tokenizer)).encoded(text)
+    return HaystackSource(
+        text=text,
+        encoded=joined,
+        ends=ends,
+        ends_tokens=joined.starts.searchsorted(ends).astype(np.int64),
+        corpus_chars=sum(stop - start + len(JOINER) for _, start, stop in spans),
+    )
+
+
+class _EncodedOnce:
+    """Documents by number, encoded when first asked for."""
+
+    def __init__(self, documents: Sequence[str], tokenizer: Tokenizer, cache_dir: Path) -> None:
+        self._documents = documents
+        self._tokenizer = tokenizer
+        self._cache_dir = cache_dir
+        self._done: dict[int, EncodedDocument] = {}
+
+    def __getitem__(self, number: int) -> EncodedDocument:
+        if number not in self._done:
+            self._done[number] = encode_document(self._documents[number], self._tokenizer, self._cache_dir)
+        return self._done[number]
+
+
+def _shuffle(documents: list[str], draw: random.Random) -> None:
+    """Fisher-Yates on `random()` alone: the one method whose results Python promises to keep."""
+    for last in range(len(documents) - 1, 0, -1):
+        other = int(draw.random() * (last + 1))
+        documents[last], documents[other] = documents[other], documents[last]
+
+
+def _begun_inside(
+    spans: list[tuple[int, int, int]], first: EncodedDocument, draw: random.Random
+) -> list[tuple[int, int, int]]:
+    """Begin the pass at a drawn paragraph (or sentence) of the first document; what stood before it comes last."""
+    text = first.encoded.text
+    inner = [int(end) for end in first.ends[:-1]]
+    paragraphs = [end for end in inner if text[end] in "\r\n"]
+    choices = [0, *(paragraphs if len(paragraphs) >= _FEW else inner)]
+    end = choices[int(draw.random() * len(choices))]
+    if end == 0:
+        return spans
+    start = end + len(text[end:]) - len(text[end:].lstrip())
+    return [(0, start, len(text)), *spans[1:], (0, 0, end)]
+
+
+def _collect(
+    spans: Sequence[tuple[int, int, int]], encoded: _EncodedOnce, enough: int
+) -> tuple[list[Piece], NDArray[np.int64]]:
+    """Pieces with enough tokens, passing over the spans as often as it takes, and the sentence ends in them."""
+    pieces: list[Piece] = []
+    ends: list[NDArray[np.int64]] = []
+    place = tokens = 0
+    while tokens < enough:
+        before = tokens
+        for number, start, stop in spans:
+            document = encoded[number]
+            if pieces:
+                pieces.append(JOINER)
+                place += len(JOINER)
+            pieces.append(Range(document.encoded, start, stop))
+            ends.append(document.ends[(document.ends > start) & (document.ends <= stop)] - start + place)
+            place += stop - start
+            low, high = document.encoded.starts.searchsorted([start, stop]).tolist()
+            tokens += high - low
+            if tokens >= enough:
+                break
+        if tokens == before:
+            return [], np.empty(0, np.int64)
+    return pieces, np.concatenate(ends)

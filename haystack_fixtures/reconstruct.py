@@ -1,0 +1,93 @@
+"""`needlework prompt RUN CELL`: make the prompt of a recorded trial again, byte for byte, from the run's manifest."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from haystack_fixtures.cache import default_cache_dir
+from haystack_fixtures.cells import parse_id
+from haystack_fixtures.engine import Engine
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.settings import Settings, Suite
+from haystack_fixtures.trials import Trial
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print the prompt to standard output. Exit code 1 when it is not the recorded one, 2 when it cannot be made."""
+    parser = argparse.ArgumentParser(prog="needlework prompt", description=__doc__)
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run")
+    parser.add_argument("cell", metavar="CELL", help="its id, such as niah-len4000-depth50-code-r0")
+    options = parser.parse_args(argv)
+    try:
+        record = _record(options.run, options.cell)
+        trial = rebuild(_json(options.run / "manifest.json"), record["id"])
+    except InputError as error:
+        print(f"needlework prompt: {error}", file=sys.stderr)
+        return 2
+    sys.stdout.buffer.write(trial.prompt.text.encode("utf-8", "surrogatepass"))
+    sys.stdout.flush()
+    recorded = record["prompt"].get("sha256")
+    if recorded != trial.prompt.text_sha256:
+        print(
+            f"needlework prompt: this is not the prompt that was sent: sha256 {trial.prompt.text_sha256[:16]}, recorded "
+            f"{str(recorded)[:16]}; the corpus, tokenizer or version differs (see manifest.json)",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+def rebuild(manifest: Mapping[str, Any], cell_id: str) -> Trial:
+    """Build the trial of a cell of the run that a manifest describes. Raises `InputError`."""
+    cell = parse_id(cell_id)
+    if cell is None:
+        raise InputError("CELL", cell_id, "write it like niah-len4000-depth50-code-r0")
+    engine = Engine(settings_of(manifest), default_cache_dir())
+    try:
+        return engine.trial(cell)
+    except KeyError:
+        raise InputError("CELL", cell_id, "is not a cell of this run") from None
+    finally:
+        engine.close()
+
+
+def settings_of(manifest: Mapping[str, Any]) -> Settings:
+    """The settings that a manifest tells."""
+    try:
+        suites = tuple(Suite(**_typed(Suite, suite)) for suite in manifest["suites"])
+        return Settings(suites=suites, **_typed(Settings, manifest["options"]))
+    except (KeyError, TypeError) as error:
+        raise InputError("manifest.json", error, "is not a manifest of this version") from None
+
+
+def _typed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    known = {field.name for field in fields(kind)}
+    typed = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in known}
+    return {name: Path(value) if hints[name] is Path else value for name, value in typed.items()}
+
+
+def _record(run: Path, cell_id: str) -> dict[str, Any]:
+    wanted = cell_id.partition("[")[2].rstrip("]") or cell_id
+    found = [record for record in _json(run / "results.json").get("records", []) if record.get("id") == wanted]
+    if not found:
+        raise InputError("CELL", cell_id, f"{run / 'results.json'} has no such cell")
+    return dict(found[-1])
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError("RUN", path, f"cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise InputError("RUN", path, f"is not JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise InputError("RUN", path, "is not a file of a run")
+    return content

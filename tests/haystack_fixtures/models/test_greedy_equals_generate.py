@@ -1,0 +1,212 @@
+"""Local models: the answers of transformers' own generate, token for token, with and without a reused prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.greedy import GreedyRunner, common_prefix
+from haystack_fixtures.models.load import load_model
+from haystack_fixtures.models.local import LocalModel
+from haystack_fixtures.models.local_args import local_options
+from haystack_fixtures.models.local_load import place
+from haystack_fixtures.models.model import Request
+from haystack_fixtures.models.smollm2 import prepare
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 6
+QUESTIONS = (
+    "What is the capital of France?",
+    f"{STORY}\nWhat is the code of the red house?",
+    f"{STORY}\nWho watched the boats?",
+    "Count from one to five.",
+)
+
+
+@pytest.fixture(scope="module")
+def library_model(cache_dir: Path) -> Any:
+    """The same checkpoint, loaded and run by transformers alone."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    torch.set_num_threads(1)
+    loader: Any = AutoModelForCausalLM
+    return loader.from_pretrained(prepare(cache_dir), dtype=torch.float32).eval()
+
+
+@pytest.fixture(scope="module")
+def expected(library_model: Any, smol_tokenizer: Tokenizer, chat: Callable[..., Request]) -> list[tuple[int, ...]]:
+    import torch
+
+    answers = []
+    for question in QUESTIONS:
+        ids = torch.from_numpy(chat(smol_tokenizer, question).prompt.ids.astype(np.int64))[None]
+        given = {"attention_mask": torch.ones_like(ids), "do_sample": False, "max_new_tokens": 12}
+        answers.append(tuple(library_model.generate(ids, **given)[0, ids.shape[1] :].tolist()))
+    return answers
+
+
+@pytest.mark.parametrize("chunk", [16, 1024])
+def test_greedy_equals_generate(
+    library_model: Any,
+    smol_tokenizer: Tokenizer,
+    chat: Callable[..., Request],
+    expected: list[tuple[int, ...]],
+    chunk: int,
+) -> None:
+    for question, ids in zip(QUESTIONS, expected, strict=True):
+        runner = GreedyRunner(library_model, [2])
+        found = runner.run(chat(smol_tokenizer, question).prompt.ids, 12, chunk)
+        assert (found.ids, found.cached) == (ids, 0)
+        assert found.stopped == (ids[-1] == 2)
+
+
+def test_a_reused_prefix_changes_no_answer(
+    library_model: Any, smol_tokenizer: Tokenizer, chat: Callable[..., Request], expected: list[tuple[int, ...]]
+) -> None:
+    runner = GreedyRunner(library_model, [2])
+    prompts = [chat(smol_tokenizer, question).prompt.ids for question in QUESTIONS]
+    for number in (1, 2, 1, 0, 3, 3, 2):
+        kept = runner._ids
+        found = runner.run(prompts[number], 12, 64)
+        assert found.ids == expected[number]
+        assert found.cached == min(common_prefix(kept, prompts[number]), len(prompts[number]) - 1)
+    assert common_prefix(prompts[1], prompts[2]) > 150
+
+
+def test_a_cache_that_cannot_be_cut_is_left(
+    library_model: Any, smol_tokenizer: Tokenizer, chat: Callable[..., Request], expected: list[tuple[int, ...]]
+) -> None:
+    runner = GreedyRunner(library_model, [2])
+    ids = chat(smol_tokenizer, QUESTIONS[0]).prompt.ids
+    runner.run(ids, 12, 64)
+
+    def refuse(tokens: int) -> None:
+        raise RuntimeError("the sliding window has slid")
+
+    runner._cache.crop = refuse
+    found = runner.run(ids, 12, 64)
+    assert (found.ids, found.cached) == (expected[0], 0)
+
+
+def test_a_response_is_complete(smol: LocalModel, smol_tokenizer: Tokenizer, chat: Callable[..., Request]) -> None:
+    request = chat(smol_tokenizer, QUESTIONS[0], 24)
+    response = smol.respond(request)
+    assert response.text == "The capital of France is Paris." and response.error is None
+    assert (response.finish_reason, response.prompt_tokens) == ("stop", request.prompt.tokens)
+    assert response.ttft_s is not None and response.latency_s is not None and response.ttft_s <= response.latency_s
+    again = smol.respond(request)
+    assert (again.text, again.cached_tokens) == (response.text, request.prompt.tokens - 1)
+    cut = smol.respond(chat(smol_tokenizer, QUESTIONS[0], 2))
+    assert (cut.finish_reason, cut.completion_tokens) == ("length", 2)
+
+
+def test_what_does_not_fit_is_the_callers_fault(
+    smol: LocalModel, smol_tokenizer: Tokenizer, raw: Callable[..., Request]
+) -> None:
+    assert smol.window == 8192
+    for request in (raw(smol_tokenizer, ""), raw(smol_tokenizer, "word " * 9000), raw(smol_tokenizer, "word", 8192)):
+        error = smol.respond(request).error
+        assert error is not None and error.kind == "client" and not error.fatal
+
+
+def test_another_models_tokenizer_is_refused(
+    smol: LocalModel, mock_tokenizer: Tokenizer, raw: Callable[..., Request]
+) -> None:
+    error = smol.respond(raw(mock_tokenizer, "pneumonoultramicroscopic 😀 Straßenbahn 红房子")).error
+    assert error is not None and error.kind == "client" and "--tokenizer" in error.message
+
+
+class _Failing:
+    """A runner that fails as often as it is told, then would work."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self.errors = list(errors)
+        self.chunks: list[int] = []
+
+    def run(self, ids: Any, budget: int, chunk: int) -> Any:
+        from haystack_fixtures.models.greedy import Generated
+
+        self.chunks.append(chunk)
+        if self.errors:
+            raise self.errors.pop(0)
+        return Generated((9531,), False, 0, 0.1)
+
+    def forget(self) -> None: ...
+
+
+def _model(runner: Any, tokenizer: Tokenizer) -> LocalModel:
+    return LocalModel(runner, tokenizer=tokenizer, window=None, vocabulary=49152, chunk=1024, identity={})
+
+
+def test_out_of_memory_is_tried_once_more_in_smaller_pieces(
+    smol_tokenizer: Tokenizer, chat: Callable[..., Request]
+) -> None:
+    full = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+    request = chat(smol_tokenizer, "Hello?")
+    runner = _Failing(full)
+    response = _model(runner, smol_tokenizer).respond(request)
+    assert (response.error, response.attempts, runner.chunks) == (None, 2, [1024, 128])
+    response = _model(_Failing(full, MemoryError()), smol_tokenizer).respond(request)
+    assert response.error is not None and (response.error.kind, response.attempts) == ("oom", 2)
+    response = _model(_Failing(RuntimeError("shapes\ndo not match")), smol_tokenizer).respond(request)
+    assert response.error is not None and (response.error.kind, response.attempts) == ("server", 1)
+    assert "\n" not in response.error.message
+
+
+def test_memory_is_checked_before_loading(
+    cache_dir: Path, smol_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("haystack_fixtures.models.memory.available_bytes", lambda *_, **__: (2**28, "this machine"))
+    monkeypatch.setattr("haystack_fixtures.models.local_load._load", lambda *_: pytest.fail("loaded"))
+    with pytest.raises(InputError, match=r"needs about \d\.\d\d GiB and this machine has 0\.25 GiB free"):
+        load_model(
+            "smollm2",
+            model_args={},
+            tokenizer=smol_tokenizer,
+            connection=Connection(),
+            cache_dir=cache_dir,
+            threads=1,
+        )
+
+
+def test_devices_that_are_not_there() -> None:
+    with pytest.raises(InputError, match="not on this machine"):
+        place(local_options({"device": "tpu"}))
+    assert place(local_options({"device": "cpu"})).dtype == "float32"
+    assert place(local_options({"device": "cpu", "dtype": "bfloat16"})).dtype == "bfloat16"
+
+
+def test_rope_scaling_reaches_the_model(cache_dir: Path, smol_tokenizer: Tokenizer) -> None:
+    model = load_model(
+        "smollm2",
+        model_args={"rope_scaling": '{"rope_type": "linear", "factor": 2.0}', "dtype": "bfloat16"},
+        tokenizer=smol_tokenizer,
+        connection=Connection(),
+        cache_dir=cache_dir,
+        threads=1,
+    )
+    assert isinstance(model, LocalModel) and model._runner is not None
+    assert model._runner._model.config.rope_parameters["factor"] == 2.0
+    assert model._runner._model.model.rotary_emb.rope_type == "linear"
+    assert (model.window, model.identity["dtype"]) == (16384, "bfloat16")
+    assert model.identity["rope_scaling"] == '{"factor": 2.0, "rope_type": "linear"}'
+
+
+def test_a_folder_that_is_no_model(tmp_path: Path, smol_tokenizer: Tokenizer) -> None:
+    for name in (str(tmp_path), str(tmp_path / "absent")):
+        with pytest.raises(InputError, match="--model"):
+            load_model(
+                f"hf:{name}",
+                model_args={},
+                tokenizer=smol_tokenizer,
+                connection=Connection(),
+                cache_dir=tmp_path,
+                threads=None,
+            )
