@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -68,12 +68,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "cells(task): run once for each cell of this task's grid")
     for task in TASKS.values():
         config.addinivalue_line("markers", f"{task.name}: {task.about}")
-    try:
-        config.stash[SETTINGS] = resolve_settings(_command_line(config), _ini(config), config.rootpath)
-    except InputError as error:
-        raise pytest.UsageError(str(error)) from None
+    settings_of(config)
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(distribution, "needlework-distribution")
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """The run's settings, resolved on first use: other plugins' hooks may come before ours."""
+    if SETTINGS not in config.stash:
+        try:
+            config.stash[SETTINGS] = resolve_settings(_command_line(config), _ini(config), config.rootpath)
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
+    return config.stash[SETTINGS]
 
 
 def _command_line(config: pytest.Config) -> dict[str, str | list[str]]:
@@ -106,14 +113,21 @@ _GRID = pytest.StashKey[tuple[Any, ...]]()
 
 def _grid(config: pytest.Config) -> tuple[Any, ...]:
     if _GRID not in config.stash:
-        config.stash[_GRID] = grid(config.stash[SETTINGS])
+        config.stash[_GRID] = grid(settings_of(config))
     return config.stash[_GRID]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # A task that the preset does not run has no cells; pytest would show its test as skipped.
-    items[:] = [item for item in items if item.get_closest_marker("cells") is None or cell_of(item) is not None]
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
+    """Leave out the tests of tasks that the preset does not run; pytest would show each as skipped."""
+    made = yield
+    if not isinstance(made, list):
+        return made
+    return [
+        item
+        for item in made
+        if not isinstance(item, pytest.Item) or item.get_closest_marker("cells") is None or cell_of(item) is not None
+    ]
 
 
 def cell_of(item: pytest.Item) -> Cell | None:
@@ -138,7 +152,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    if not session.config.stash[SETTINGS].plan or session.testsfailed:
+    if not settings_of(session.config).plan or session.testsfailed:
         return None
     cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
@@ -153,7 +167,7 @@ def engine_of(config: pytest.Config) -> Engine:
     """This process's engine, made on first use."""
     if ENGINE not in config.stash:
         config.stash[ENGINE] = Engine(
-            config.stash[SETTINGS],
+            settings_of(config),
             default_cache_dir(),
             workers=distribution.worker_count(config),
             stored=lambda key: config.hook.pytest_cell_stored(config=config, key=key),
@@ -170,7 +184,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def settings(pytestconfig: pytest.Config) -> Settings:
     """The run's settings, from the command line, `--config`, the ini file and the preset."""
-    return pytestconfig.stash[SETTINGS]
+    return settings_of(pytestconfig)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from haystack_fixtures.corpora.load import load_corpus
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.build import build_prompt, verify_prompt
 from haystack_fixtures.haystacks.source import HaystackSource, open_source
+from haystack_fixtures.haystacks.unique import occurs
 from haystack_fixtures.prompts.prompt import Message, Prompt
 from haystack_fixtures.prompts.shape import CONTEXT, Shape, guided, lay_out, load_shape, raw_text
 from haystack_fixtures.settings import Settings, Suite, recipe_fields
@@ -133,8 +134,10 @@ class TrialBuilder:
             reserved=reserved(suite),
             messages=lambda context: tuple(_put(message, context) for message in messages),
             bos=bos,
-            unique=tuple(text for needle in asked.needles for text in (needle.key, needle.answer) if text),
+            unique=tuple(text for needle in asked.needles if needle.key for text in (needle.key, needle.answer)),
         )
+        if any(occurs(needle.answer, _filler(prompt)) for needle in asked.needles if not needle.key):
+            prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
         if self._settings.verify_prompts:
             verify_prompt(self._tokenizer, prompt)
         return Trial(cell, suite, asked, prompt)
@@ -160,6 +163,14 @@ class TrialBuilder:
         return sha256(
             json.dumps(recipe, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
         ).hexdigest()
+
+
+def _filler(prompt: Prompt) -> str:
+    start, end = prompt.context
+    text = prompt.text[start:end]
+    for placed in sorted(prompt.placed, key=lambda placed: -placed.start):
+        text = text[: placed.start - start] + text[placed.end - start :]
+    return text
 
 
 def reserved(suite: Suite) -> int:

@@ -17,7 +17,7 @@ from _pytest.terminal import TerminalReporter
 from haystack_fixtures.cells import parse_id
 from haystack_fixtures.distribution import is_worker, worker_name
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.plugin import EXCHANGE, SETTINGS, cell_of, engine_of
+from haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, settings_of
 from haystack_fixtures.settings import Settings
 from haystack_fixtures.tasks.load import Series, grid
 from results.gates import Gate, Verdict, judge_gate, parse_gate
@@ -43,7 +43,7 @@ GATE_FAILED, VOID = 1, 11
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings = config.stash[SETTINGS]
+    settings = settings_of(config)
     config.stash[_RECIPE] = recipe_of(settings)
     config.stash[_TOLD] = set()
     if is_worker(config):
@@ -65,7 +65,7 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_cell_stored(config: pytest.Config, key: str) -> Mapping[str, Any] | None:
     if _STORED not in config.stash:
         config.stash[_STORED] = (
-            {} if config.stash[SETTINGS].fresh else answered(read_journal(_folder(config) / JOURNAL))
+            {} if settings_of(config).fresh else answered(read_journal(_folder(config) / JOURNAL))
         )
     return cast("Mapping[str, Any] | None", config.stash[_STORED].get(key))
 
@@ -106,7 +106,7 @@ def pytest_runtest_makereport(
     carried = cast("Any", report)
     carried.needlework_record = json.dumps(record, allow_nan=False)
     carried.needlework_facts = _new_facts(item)
-    if item.config.stash[SETTINGS].save_prompts and exchange.trial is not None:
+    if settings_of(item.config).save_prompts and exchange.trial is not None:
         _save_prompt(_folder(item.config), exchange.key, exchange.trial.prompt.text)
     if record["outcome"] == "error" and report.passed:
         report.outcome = "failed"

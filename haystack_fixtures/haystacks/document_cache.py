@@ -60,13 +60,14 @@ def _read(path: Path, text: str) -> EncodedDocument | None:
 def _write(path: Path, document: EncodedDocument) -> None:
     """Write to a name of its own, then move: readers and other writers never see half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:8]}-", suffix=".npz")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:8]}-", suffix=".npz")
+    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             steps = np.diff(document.encoded.starts, prepend=0).astype(np.int32)
             np.savez(file, ids=document.encoded.ids, steps=steps, ends=document.ends)
-        os.replace(temporary, path)
+        temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            temporary.unlink()
         raise

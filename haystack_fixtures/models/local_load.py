@@ -135,9 +135,10 @@ def _check_memory(
 def _load(spec: str, folder: Path, options: LocalOptions, placement: Placement, config: Any) -> Any:
     import torch
     from transformers import AutoModelForCausalLM
-    from transformers.utils import logging as hf_logging
+    from transformers.utils import logging
 
-    hf_logging.disable_progress_bar()  # a bar for a second's work, in the middle of pytest's output
+    said: Any = logging
+    said.disable_progress_bar()  # a bar for a second's work, in the middle of pytest's output
     given: dict[str, Any] = {
         "config": config,
         "dtype": "auto" if placement.dtype == "auto" else getattr(torch, placement.dtype),

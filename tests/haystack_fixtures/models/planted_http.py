@@ -84,7 +84,7 @@ def planted_server() -> Iterator[PlantedServer]:
             if answer.cut is not None:
                 self.close_connection = True
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, *args: Any) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

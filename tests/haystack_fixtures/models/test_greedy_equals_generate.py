@@ -98,9 +98,12 @@ def test_a_cache_that_cannot_be_cut_is_left(
 def test_a_response_is_complete(smol: LocalModel, smol_tokenizer: Tokenizer, chat: Callable[..., Request]) -> None:
     request = chat(smol_tokenizer, QUESTIONS[0], 24)
     response = smol.respond(request)
-    assert response.text == "The capital of France is Paris." and response.error is None
+    assert response.text == "The capital of France is Paris."
+    assert response.error is None
     assert (response.finish_reason, response.prompt_tokens) == ("stop", request.prompt.tokens)
-    assert response.ttft_s is not None and response.latency_s is not None and response.ttft_s <= response.latency_s
+    assert response.ttft_s is not None
+    assert response.latency_s is not None
+    assert response.ttft_s <= response.latency_s
     again = smol.respond(request)
     assert (again.text, again.cached_tokens) == (response.text, request.prompt.tokens - 1)
     cut = smol.respond(chat(smol_tokenizer, QUESTIONS[0], 2))
@@ -113,14 +116,18 @@ def test_what_does_not_fit_is_the_callers_fault(
     assert smol.window == 8192
     for request in (raw(smol_tokenizer, ""), raw(smol_tokenizer, "word " * 9000), raw(smol_tokenizer, "word", 8192)):
         error = smol.respond(request).error
-        assert error is not None and error.kind == "client" and not error.fatal
+        assert error is not None
+        assert error.kind == "client"
+        assert not error.fatal
 
 
 def test_another_models_tokenizer_is_refused(
     smol: LocalModel, mock_tokenizer: Tokenizer, raw: Callable[..., Request]
 ) -> None:
     error = smol.respond(raw(mock_tokenizer, "pneumonoultramicroscopic 😀 Straßenbahn 红房子")).error
-    assert error is not None and error.kind == "client" and "--tokenizer" in error.message
+    assert error is not None
+    assert error.kind == "client"
+    assert "--tokenizer" in error.message
 
 
 class _Failing:
@@ -154,9 +161,11 @@ def test_out_of_memory_is_tried_once_more_in_smaller_pieces(
     response = _model(runner, smol_tokenizer).respond(request)
     assert (response.error, response.attempts, runner.chunks) == (None, 2, [1024, 128])
     response = _model(_Failing(full, MemoryError()), smol_tokenizer).respond(request)
-    assert response.error is not None and (response.error.kind, response.attempts) == ("oom", 2)
+    assert response.error is not None
+    assert (response.error.kind, response.attempts) == ("oom", 2)
     response = _model(_Failing(RuntimeError("shapes\ndo not match")), smol_tokenizer).respond(request)
-    assert response.error is not None and (response.error.kind, response.attempts) == ("server", 1)
+    assert response.error is not None
+    assert (response.error.kind, response.attempts) == ("server", 1)
     assert "\n" not in response.error.message
 
 
@@ -192,7 +201,8 @@ def test_rope_scaling_reaches_the_model(cache_dir: Path, smol_tokenizer: Tokeniz
         cache_dir=cache_dir,
         threads=1,
     )
-    assert isinstance(model, LocalModel) and model._runner is not None
+    assert isinstance(model, LocalModel)
+    assert model._runner is not None
     assert model._runner._model.config.rope_parameters["factor"] == 2.0
     assert model._runner._model.model.rotary_emb.rope_type == "linear"
     assert (model.window, model.identity["dtype"]) == (16384, "bfloat16")

@@ -39,7 +39,8 @@ def test_a_key_is_sent_and_never_shown(
     responses = [model.respond(chat(mock_tokenizer, "Hello?")) for _ in range(3)]
     assert planted.headers[0]["x-auth"] == "top-secret-header"
     assert KEY in planted.headers[0]["authorization"]
-    assert responses[0].error is not None and responses[0].error.fatal
+    assert responses[0].error is not None
+    assert responses[0].error.fatal
     where = address(connection, azure=False)
     shown = (
         " ".join(map(repr, (responses, model, model.identity, connection, options, where, redactor([KEY]))))

@@ -80,7 +80,9 @@ def test_a_stream(planted: PlantedServer, model: Callable[..., ServedModel], que
     response = model().respond(question)
     assert (response.text, response.reasoning, response.finish_reason) == ("Paris \u2028 ok", "France... ", "length")
     assert (response.prompt_tokens, response.completion_tokens, response.cached_tokens) == (9, 3, 8)
-    assert response.ttft_s is not None and response.latency_s is not None and 0 < response.ttft_s <= response.latency_s
+    assert response.ttft_s is not None
+    assert response.latency_s is not None
+    assert 0 < response.ttft_s <= response.latency_s
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,8 @@ def test_reasoning_is_not_the_answer(
     planted.plant({"choices": [{"finish_reason": "stop", "message": message}]})
     response = model().respond(question)
     assert (response.text, response.reasoning) == (text, reasoning)
-    assert response.prompt_tokens is None and response.completion_tokens is None  # no usage: no guess
+    assert response.prompt_tokens is None
+    assert response.completion_tokens is None
 
 
 DROPPED = Answer(body=good(), cut=20)
@@ -150,8 +153,10 @@ def test_faults_that_stay_get_their_kind(
 ) -> None:
     planted.plant(fault)
     response = model(timeout_s=0.2, retries=1).respond(question)
-    assert response.error is not None and (response.error.kind, response.error.fatal) == (kind, False)
-    assert response.attempts == 2 and response.finish_reason is None
+    assert response.error is not None
+    assert (response.error.kind, response.error.fatal) == (kind, False)
+    assert response.attempts == 2
+    assert response.finish_reason is None
 
 
 @pytest.mark.parametrize(
@@ -221,7 +226,8 @@ def test_retry_after_as_seconds_or_date() -> None:
     assert retry_after({"Retry-After": "2.5"}) == 2.5
     assert retry_after({"retry-after-ms": "250"}) == 0.25
     assert retry_after({"RETRY-AFTER": later}, now) == 30
-    assert retry_after({"Retry-After": "soon"}) is None and retry_after({}) is None
+    assert retry_after({"Retry-After": "soon"}) is None
+    assert retry_after({}) is None
 
 
 def test_a_server_that_cannot_stream_is_asked_without_from_then_on(
@@ -229,7 +235,8 @@ def test_a_server_that_cannot_stream_is_asked_without_from_then_on(
 ) -> None:
     planted.plant(error(400, "stream_options is not supported"), good())
     one = model()
-    assert one.respond(question).text == "Paris" and one.respond(question).text == "Paris"
+    assert one.respond(question).text == "Paris"
+    assert one.respond(question).text == "Paris"
     assert ["stream" in sent for sent in planted.requests] == [True, False, False]
     assert not slept
 
@@ -239,7 +246,8 @@ def test_a_server_that_wants_max_completion_tokens_gets_it(
 ) -> None:
     planted.plant(error(400, "'max_tokens' is not supported, use 'max_completion_tokens' instead."), good())
     assert model().respond(question).text == "Paris"
-    assert planted.requests[1]["max_completion_tokens"] == 16 and "max_tokens" not in planted.requests[1]
+    assert planted.requests[1]["max_completion_tokens"] == 16
+    assert "max_tokens" not in planted.requests[1]
     planted.plant(good())
     model(max_tokens_field="max_completion_tokens").respond(question)
     assert "max_tokens" not in planted.requests[2]
@@ -259,7 +267,9 @@ def test_a_connection_refused_is_the_servers_fault(mock_tokenizer: Tokenizer, qu
     connection = Connection("http://127.0.0.1:9/v1", retries=1)
     model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, lambda _: None)
     response = model.respond(question)
-    assert response.error is not None and response.error.kind == "server" and response.attempts == 2
+    assert response.error is not None
+    assert response.error.kind == "server"
+    assert response.attempts == 2
 
 
 def test_many_threads_at_once(planted: PlantedServer, model: Callable[..., ServedModel], question: Request) -> None:
@@ -270,4 +280,5 @@ def test_many_threads_at_once(planted: PlantedServer, model: Callable[..., Serve
         thread.start()
     for thread in threads:
         thread.join()
-    assert texts == ["Paris"] * 16 and len(planted.requests) == 21
+    assert texts == ["Paris"] * 16
+    assert len(planted.requests) == 21

@@ -10,7 +10,8 @@ import numpy as np
 
 _HIDDEN, _HEADS, _KV_HEADS, _LAYERS, _INNER = 32, 4, 2, 2, 64
 TEMPLATE = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{{ '<|im_start|>assistant\n' }}"
 )
 
 

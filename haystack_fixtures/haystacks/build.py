@@ -1,0 +1,261 @@
+"""The builder: a prompt with its exact number of tokens and its needles at their true depths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.cuts import Cut, cuts_near, first_cut, patched_cuts
+from haystack_fixtures.haystacks.placement import Place, gap, place_for
+from haystack_fixtures.haystacks.source import HaystackSource
+from haystack_fixtures.haystacks.splice import Piece, Range, Spliced, WindowMemo, splice, text_of
+from haystack_fixtures.haystacks.unique import check_unique
+from haystack_fixtures.prompts.prompt import Message, PlacedNeedle, Prompt
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+# How many cuts of a kind to try, and how far (in tokens) around where the exact one is expected.
+_TRIES = 6
+_TRIES_PATCHED = 40
+_AROUND = 24
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Everything but the cut."""
+
+    before: str
+    after: str
+    source: HaystackSource
+    needles: Sequence[tuple[str, str]]
+    depths: Sequence[float]
+    bos: int
+    memo: WindowMemo
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A whole prompt for one cut, as pieces. `spans`: each needle's characters, `counted`: with the gaps beside it."""
+
+    cut: Cut
+    places: tuple[Place, ...]
+    pieces: tuple[Piece, ...]
+    spans: tuple[tuple[int, int], ...]
+    counted: tuple[tuple[int, int], ...]
+    context: tuple[int, int]
+    spliced: Spliced
+    count: int
+
+
+def build_prompt(
+    tokenizer: Tokenizer,
+    *,
+    before: str,
+    after: str,
+    source: HaystackSource,
+    needles: Sequence[tuple[str, str]],
+    depths: Sequence[float],
+    token_budget: int,
+    messages: Callable[[str], tuple[Message, ...]],
+    bos: tuple[int, ...],
+    reserved: int = 0,
+    unique: Sequence[str] = (),
+    memo: WindowMemo | None = None,
+) -> Prompt:
+    """Build the prompt `bos + before + context + after` of token_budget tokens.
+
+    The context is the source's text from its start, cut to fit, with each needle (name, text) verbatim at the sentence
+    end nearest to its depth (percent of the haystack's tokens). At most max(2, 0.05 %) tokens of the budget stay free,
+    almost always none. `messages` makes the messages of a context. `reserved` (answer budget) is added to lengths in
+    errors. `unique` texts must not occur in the haystack. A `memo` may be shared by calls with the same tokenizer.
+
+    Raises `InputError` when the budget cannot hold template, needles and one sentence (naming the smallest length), or
+    when the haystack holds a needle's text already.
+    """
+    if len(depths) != len(needles):
+        raise ValueError(f"{len(needles)} needles but {len(depths)} depths")
+    for (name, text), depth in zip(needles, depths, strict=True):
+        if not text.strip():
+            raise InputError("needle", name, "has no text")
+        if not 0 <= depth <= 100:
+            raise InputError("--depths", depth, "a depth is a percentage from 0 to 100")
+    frame = _Frame(before, after, source, needles, depths, len(bos), memo or WindowMemo(tokenizer))
+    draft = _search(frame, token_budget, reserved)
+    text = text_of(draft.pieces)
+    context = text[draft.context[0] : draft.context[1]]
+    filler = draft.cut.text(source)
+    check_unique(text, filler, needles, unique)
+    encoded = draft.spliced.encoded(text)
+    placed, context_tokens = _placed(frame, draft, encoded.starts)
+    off = any(
+        abs(needle.requested - needle.depth) / 100 * context_tokens > max(1, place.sentence)
+        for needle, place in zip(placed, draft.places, strict=True)
+    )
+    return Prompt(
+        messages=messages(context),
+        text=text,
+        ids=np.concatenate((np.asarray(bos, np.int32), encoded.ids)),
+        context=draft.context,
+        context_tokens=context_tokens,
+        placed=placed,
+        slack=token_budget - draft.count,
+        corpus_passes=source.passes(draft.cut.used),
+        text_sha256=_sha256(text),
+        filler_sha256=_sha256(filler),
+        flags=("depth_off",) if off else (),
+    )
+
+
+def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[str, str]] = ()) -> None:
+    """Prove a prompt: its ids are those of encoding its whole text, and its needles stand whole where they should.
+
+    `needles`, when given, are the (name, text) pairs that it was built with. Raises `InputError`.
+    """
+    full = tokenizer.encode(prompt.text).ids
+    bos = np.asarray(tokenizer.bos, np.int32)
+    if not (np.array_equal(prompt.ids, full) or np.array_equal(prompt.ids, np.concatenate((bos, full)))):
+        raise InputError("prompt", prompt.text_sha256, f"{prompt.tokens} tokens are not its {len(full)} canonical ones")
+    if _sha256(prompt.text) != prompt.text_sha256:
+        raise InputError("prompt", prompt.text_sha256, "its text is not the one that was hashed")
+    wanted = dict(needles)
+    for needle in prompt.placed:
+        found = prompt.text[needle.start : needle.end]
+        inside = prompt.context[0] <= needle.start < needle.end <= prompt.context[1]
+        if not inside or found != wanted.get(needle.name, found) or prompt.text.count(found) != 1:
+            raise InputError("needle", needle.name, "does not stand in the context verbatim and once")
+    for message in prompt.messages:
+        if message.content.strip() not in prompt.text:
+            raise InputError("prompt", message.role, "the text is not that of its messages")
+
+
+def _search(frame: _Frame, budget: int, reserved: int) -> _Draft:
+    """The draft with the most tokens within the budget, exact where one of the cuts tried is."""
+    shortest = _draft(frame, first_cut(frame.source))
+    if shortest.count > budget:
+        remedy = f"template, question, needles and one sentence need more: use at least {shortest.count + reserved}"
+        raise InputError("--lengths", budget + reserved, remedy)
+    best = shortest
+    # What the template, needles and seams add; nearly the same for neighbouring cuts.
+    extra = float(shortest.count - shortest.cut.tokens)
+    available = len(frame.source.encoded.ids)
+    if budget - extra > available:
+        raise InputError("haystack", budget + reserved, f"the source that was opened holds {available} tokens only")
+    for tries, cuts_of in (
+        (_TRIES, partial(cuts_near, around=_AROUND, any_grapheme=False)),
+        (_TRIES_PATCHED, patched_cuts),
+        (_TRIES, partial(cuts_near, around=4 * _AROUND, any_grapheme=True)),
+    ):
+        if best.count == budget or (cuts_of is not patched_cuts and _near_enough(best.count, budget)):
+            break
+        cuts = cuts_of(frame.source, round(budget - extra))
+        for _ in range(min(tries, len(cuts))):
+            number = min(range(len(cuts)), key=lambda i: abs(cuts[i].tokens + extra - budget))
+            draft = _draft(frame, cuts.pop(number))
+            extra += (draft.count - draft.cut.tokens - extra) / 2
+            if best.count < draft.count <= budget:
+                best = draft
+            if best.count == budget:
+                return best
+    if not _near_enough(best.count, budget):
+        remedy = f"no cut of the haystack comes near enough: try {best.count + reserved}"
+        raise InputError("--lengths", budget + reserved, remedy)
+    return best
+
+
+def _near_enough(count: int, budget: int) -> bool:
+    return budget - count <= max(2, budget // 2000)
+
+
+def _draft(frame: _Frame, cut: Cut) -> _Draft:
+    """Put template, haystack and needles together and count them."""
+    places = tuple(place_for(frame.source, depth, cut) for depth in frame.depths)
+    order = sorted(range(len(places)), key=lambda number: places[number].char)
+    pieces: list[Piece] = [frame.before]
+    begin = here = len(frame.before)
+    spans, counted = [(0, 0)] * len(order), [(0, 0)] * len(order)
+    char, last = 0, ""  # how much of the haystack stands already, and what the context ends with
+    for number, following in zip(order, [*order[1:], None], strict=True):
+        place, needle = places[number].char, frame.needles[number][1]
+        if place > char:
+            pieces += _stretch(frame.source, cut, char, place)
+            last = _char(frame.source, cut, place - 1)
+            here += place - char
+            char = place
+        ahead = gap(last, needle)
+        goes_on = place < cut.chars and (following is None or places[following].char > place)
+        behind = gap(needle, _char(frame.source, cut, place)) if goes_on else ""
+        pieces += [ahead, needle, behind]
+        start = here + len(ahead)
+        spans[number] = (start, start + len(needle))
+        counted[number] = (here, start + len(needle) + len(behind))
+        here, last = counted[number][1], behind or needle
+    pieces += _stretch(frame.source, cut, char, cut.chars)
+    here += cut.chars - char
+    pieces.append(frame.after)
+    spliced = splice(pieces, frame.memo)
+    count = spliced.count + frame.bos
+    return _Draft(cut, places, tuple(pieces), tuple(spans), tuple(counted), (begin, here), spliced, count)
+
+
+def _stretch(source: HaystackSource, cut: Cut, start: int, end: int) -> list[Piece]:
+    """The haystack between two places; a place lies in the source's text, or at the very end."""
+    pieces: list[Piece] = [Range(source.encoded, start, min(end, cut.end))] if start < cut.end else []
+    if start < end == cut.chars:
+        pieces += [Range(source.encoded, *cut.tail), cut.closer]
+    return pieces
+
+
+def _char(source: HaystackSource, cut: Cut, offset: int) -> str:
+    """One character of the haystack."""
+    if offset < cut.end:
+        return source.text[offset]
+    offset += cut.tail[0] - cut.end
+    return source.text[offset] if offset < cut.tail[1] else cut.closer
+
+
+def _placed(frame: _Frame, draft: _Draft, starts: NDArray[np.int64]) -> tuple[tuple[PlacedNeedle, ...], int]:
+    """The needles with the tokens before them, and the tokens of the whole context; counted on the prompt's tokens.
+
+    A token that spans the edge of a needle is the needle's.
+    """
+    first, last = _covering(starts, draft.context[0]), int(starts.searchsorted(draft.context[1]))
+    own: dict[int, tuple[int, int]] = {}
+    done = first
+    for number in sorted(range(len(frame.needles)), key=lambda number: draft.spans[number]):
+        start, end = draft.counted[number]
+        low = max(done, _covering(starts, start))
+        done = max(low, int(starts.searchsorted(end)))
+        own[number] = (low, done)
+    sizes = {number: high - low for number, (low, high) in own.items()}
+    haystack = last - first - sum(sizes.values())
+    placed = []
+    for number, (name, _) in enumerate(frame.needles):
+        low = own[number][0]
+        tokens_before = low - first - sum(sizes[other] for other in own if own[other][0] < low)
+        placed.append(
+            PlacedNeedle(
+                name=name,
+                start=draft.spans[number][0],
+                end=draft.spans[number][1],
+                tokens_before=tokens_before,
+                tokens=sizes[number],
+                requested=float(frame.depths[number]),
+                depth=100 * tokens_before / haystack,
+            )
+        )
+    return tuple(placed), last - first
+
+
+def _covering(starts: NDArray[np.int64], place: int) -> int:
+    """The first token with text at or after a place."""
+    index = int(starts.searchsorted(place))
+    return index if index < len(starts) and starts[index] == place else max(0, index - 1)
+
+
+def _sha256(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

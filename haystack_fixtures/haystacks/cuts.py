@@ -1,0 +1,130 @@
+"""Where a haystack can end: at a sentence end, or inside a sentence that is then closed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import regex  # type: ignore[import-untyped]
+
+from haystack_fixtures.haystacks.sentences import splits_grapheme
+from haystack_fixtures.haystacks.source import HaystackSource
+
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
+_WORD = regex.compile(rf"[{_UNSPACED}]\p{{M}}*+|[^\s{_UNSPACED}]++")
+_GRAPHEME = regex.compile(r"\X")
+_TERMINATOR = regex.compile(r"[\p{STerm}…｡．]")
+_CLOSED = regex.compile(r"""[\p{STerm}…｡．]["'\p{Pe}\p{Pf}*_＂＇]*+\Z""")
+# What must not stand before a full stop: commas, dashes, opening brackets, other terminators.
+_DANGLING = regex.compile(r"[\s,;:、，；：·…/\\|&+*~#=<>\p{Pd}\p{Ps}\p{Pi}\p{STerm}｡．]++\Z")
+_HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
+_NO_STOP = regex.compile(r"[\p{Thai}\p{Lao}\p{Khmer}\p{Tibetan}]")
+_FULL_STOPS = dict.fromkeys("!?…؟", ".") | dict.fromkeys("！？", "。") | {"॥": "।", "፧": "።", "፨": "።"}
+
+
+# How many sentences a patched cut may drop, and at how many places.
+_DROPPED = 12
+_ENDS_TRIED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A haystack: the source's first `end` characters, then its characters in `tail` (mostly none), then `closer`.
+
+    `tokens`: about how many these are.
+    """
+
+    end: int
+    tail: tuple[int, int]
+    closer: str
+    tokens: int
+
+    @property
+    def chars(self) -> int:
+        """Length of the haystack."""
+        return self.end + self.tail[1] - self.tail[0] + len(self.closer)
+
+    @property
+    def used(self) -> int:
+        """How far into the source the haystack reaches."""
+        return max(self.end, self.tail[1])
+
+    def text(self, source: HaystackSource) -> str:
+        """The haystack."""
+        return source.text[: self.end] + source.text[self.tail[0] : self.tail[1]] + self.closer
+
+
+def first_cut(source: HaystackSource) -> Cut:
+    """The shortest haystack: one sentence."""
+    return _cut(source, int(source.ends[0]))
+
+
+def cuts_near(source: HaystackSource, tokens: int, *, around: int, any_grapheme: bool) -> list[Cut]:
+    """Cuts with about so many tokens, one sentence at least, ascending.
+
+    At sentence ends and after words; after any grapheme where words are not spaced, or everywhere when asked for.
+    """
+    starts, text = source.encoded.starts, source.text
+    begin = int(starts[min(max(tokens - around, 0), len(starts) - 1)])
+    stop = int(starts[tokens + around]) if tokens + around < len(starts) else len(text)
+    shortest = int(source.ends[0])
+    found = {int(end) for end in source.ends[(source.ends >= begin) & (source.ends <= stop)]}
+    found.update(_word_ends(text, begin, stop, _GRAPHEME if any_grapheme else _WORD))
+    return [_cut(source, end) for end in sorted(found) if end >= shortest]
+
+
+def patched_cuts(source: HaystackSource, tokens: int) -> list[Cut]:
+    """Cuts with about so many tokens that leave out some of the last sentences and shorten the one after these.
+
+    Where words are several tokens long, no simple cut may give the exact count; among many sentences one does.
+    """
+    ends, ends_tokens = source.ends, source.ends_tokens
+    last = int(ends_tokens.searchsorted(tokens - 2)) - 1
+    first = max(0, last - _ENDS_TRIED + 1)
+    # For each sentence that may be shortened: where its words end, and the tokens from its start to there.
+    shortened: dict[int, list[tuple[int, int]]] = {}
+    for number in range(first + 1, min(last + 1 + _DROPPED, len(ends) - 1)):
+        start, stop = int(ends[number]), int(ends[number + 1])
+        words = sorted(_word_ends(source.text, start, stop, _WORD) - {stop})
+        sizes = source.encoded.starts.searchsorted(words) - ends_tokens[number] + 1
+        shortened[number] = list(zip(words, sizes.tolist(), strict=True))
+    cuts = []
+    for whole in range(last, first - 1, -1):
+        before = int(ends_tokens[whole])
+        for number in range(whole + 1, min(whole + 1 + _DROPPED, len(ends) - 1)):
+            for end, size in shortened[number]:
+                if abs(before + size - tokens) <= 2:
+                    closer = _closer(source, end)
+                    cuts.append(Cut(int(ends[whole]), (int(ends[number]), end), closer, before + size))
+    return cuts
+
+
+def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> set[int]:
+    """Where words end between two offsets, commas and the like taken off."""
+    found = set()
+    for match in word.finditer(text, begin, stop):
+        if match.end() == stop < len(text) or splits_grapheme(text, match.end()):
+            continue
+        low = max(begin, match.end() - 32)
+        dangling = _DANGLING.search(text, low, match.end())
+        end = dangling.start() if dangling else match.end()
+        if end > low and not splits_grapheme(text, end):
+            found.add(end)
+    return found
+
+
+def _cut(source: HaystackSource, end: int) -> Cut:
+    closer = _closer(source, end)
+    return Cut(end, (end, end), closer, int(source.encoded.starts.searchsorted(end)) + len(closer))
+
+
+def _closer(source: HaystackSource, end: int) -> str:
+    """The full stop of the sentence that holds the cut; nothing where the text is closed already."""
+    text = source.text
+    if _CLOSED.search(text, max(0, end - 8), end):
+        return ""
+    sentence_end = int(source.ends[min(int(source.ends.searchsorted(end)), len(source.ends) - 1)])
+    terminators = _TERMINATOR.findall(text, max(end, sentence_end - 6), sentence_end)
+    if terminators:
+        return str(_FULL_STOPS.get(terminators[-1], terminators[-1]))
+    last = text[end - 1]
+    return "。" if _HAN.match(last) else "" if _NO_STOP.match(last) else "."

@@ -1,0 +1,155 @@
+"""One trial as the details pane shows it, small enough that thousands fit into the page.
+
+A trial is a row. Values that many trials have in common (`SHARED`) are numbers into one table of values; the others
+(`OWN`) stand in the row. The script reads both lists of names from the page's data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, cast
+
+from haystack_fixtures.cells import depth_label
+from results.html.texts import Shown, facts_text, script_json, shown
+from results.records import Record
+
+SHARED = (
+    "outcome", "scorer", "why", "question", "expected", "answer", "text", "reasoning", "error", "finish_reason",
+    "prompt", "details", "reference", "id", "nodeid", "worker",
+)  # fmt: skip
+OWN = (
+    "repeat", "seed", "score", "tokens", "context_tokens", "slack", "server_tokens", "completion_tokens", "needles",
+    "key", "sha256", "filler_sha256", "latency_s", "ttft_s", "tokens_per_s", "build_s", "cached_tokens", "attempts",
+)  # fmt: skip
+# Prompt facts that have a place of their own; whatever else a task notes about its prompt is shown as it stands.
+_PLACED = frozenset({"tokens", "context_tokens", "slack", "needles", "sha256", "filler_sha256"})
+_MOST_EXPECTED = 50
+_MOST_NEEDLES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How much of a trial is kept: characters of each text, and of each hash."""
+
+    text: int
+    digest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A trial as JSON texts. `cut`: whether a text of it is shortened."""
+
+    shared: tuple[str, ...]
+    own: tuple[str, ...]
+    cut: bool
+
+
+def row_of(record: Record, level: Level) -> Row:
+    """Return what the page keeps of `record`. Fields that a foreign or older file lacks are null."""
+    shared = _shared(cast("Mapping[str, Any]", record), level)
+    own = _own(cast("Mapping[str, Any]", record), level)
+    cut = any(isinstance(value, list) and len(value) == 3 and isinstance(value[1], int) for value in _texts(shared))
+    return Row(
+        tuple(script_json(shared[name]) for name in SHARED),
+        tuple(script_json(own[name]) for name in OWN),
+        cut,
+    )
+
+
+def _shared(record: Mapping[str, Any], level: Level) -> dict[str, object]:
+    prompt, response, timing = (_mapping(record.get(name)) for name in ("prompt", "response", "timing"))
+    error = _mapping(record.get("error"))
+    answer, text = _text(record.get("answer"), level), _text(response.get("text"), level)
+    expected = record.get("expected")
+    scorer = record.get("scorer")
+    values: dict[str, object] = {name: _text(record.get(name), level) for name in ("outcome", "why", "question")}
+    values |= {
+        "scorer": _text(f"{scorer} version {record.get('scorer_version')}", level) if scorer else None,
+        "expected": [shown(str(item), level.text) for item in expected[:_MOST_EXPECTED]]
+        if isinstance(expected, (list, tuple))
+        else [],
+        # What was scored is worth a line of its own only where it is not simply the response.
+        "answer": None if text is not None and _same(record.get("answer"), response.get("text")) else answer,
+        "text": text,
+        "reasoning": _text(response.get("reasoning"), level),
+        "error": [_text(error.get(name), level) for name in ("kind", "message")] if error else None,
+        "finish_reason": _text(response.get("finish_reason"), level),
+        "prompt": facts_text({name: prompt[name] for name in prompt if name not in _PLACED}, level.text),
+        "details": facts_text(record.get("details"), level.text),
+        "reference": facts_text(record.get("reference"), level.text),
+        "id": _name(record, "id", level),
+        "nodeid": _name(record, "nodeid", level),
+        "worker": _text(timing.get("worker"), level),
+    }
+    return values
+
+
+def _own(record: Mapping[str, Any], level: Level) -> dict[str, object]:
+    prompt, response, timing = (_mapping(record.get(name)) for name in ("prompt", "response", "timing"))
+    values: dict[str, object] = {name: _number(record.get(name)) for name in ("repeat", "seed", "score")}
+    values |= {name: _number(prompt.get(name)) for name in ("tokens", "context_tokens", "slack")}
+    values |= {
+        "server_tokens": _number(response.get("prompt_tokens")),
+        "completion_tokens": _number(response.get("completion_tokens")),
+        "needles": _needles(prompt.get("needles"), level),
+        "key": _digest(record.get("key"), level),
+        "sha256": _digest(prompt.get("sha256"), level),
+        "filler_sha256": _digest(prompt.get("filler_sha256"), level),
+    }
+    names = ("latency_s", "ttft_s", "tokens_per_s", "build_s", "cached_tokens", "attempts")
+    return values | {name: _number(timing.get(name)) for name in names}
+
+
+def _needles(value: object, level: Level) -> list[list[object]]:
+    """Name, requested and achieved depth, tokens before it and its own, of each needle."""
+    needles = [_mapping(item) for item in value] if isinstance(value, (list, tuple)) else []
+    numbers = ("requested", "depth", "tokens_before", "tokens")
+    return [
+        [_text(needle.get("name"), level), *(_number(needle.get(name)) for name in numbers)]
+        for needle in needles[:_MOST_NEEDLES]
+    ]
+
+
+def _name(record: Mapping[str, Any], field: str, level: Level) -> Shown | None | dict[str, list[str]]:
+    """An id without its length, depth and repeat, which the row has anyway: thousands of ids then are one value."""
+    name = record.get(field)
+    if isinstance(name, str) and len(name) <= level.text:
+        head, middle, rest = name.partition(f"-len{record.get('length')}-depth{depth_label(record.get('depth'))}-")
+        between, end, tail = rest.rpartition(f"-r{record.get('repeat')}")
+        if middle and end:
+            return {"around": [str(shown(part, level.text)) for part in (head, between, tail)]}
+    return _text(name, level)
+
+
+def _digest(value: object, level: Level) -> str | None:
+    if value is None or value == "":
+        return None
+    text = str(value)
+    return str(shown(text if len(text) <= level.digest else f"{text[: level.digest]}…", level.digest + 1))
+
+
+def _text(value: object, level: Level) -> Shown | None:
+    return None if value is None or value == "" else shown(str(value), level.text)
+
+
+def _same(answer: object, text: object) -> bool:
+    return str(answer or "").strip() == str(text or "").strip()
+
+
+def _number(value: object) -> int | float | None:
+    """A number with at most six digits after the point; whatever is no number is left out."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
+        return None
+    return value if isinstance(value, int) else round(value, 6)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _texts(values: Mapping[str, object]) -> list[object]:
+    """Every text of a trial, those inside lists too."""
+    inside = [item for name in ("expected", "error") for item in cast("Sequence[object]", values[name] or ())]
+    return [*values.values(), *inside]

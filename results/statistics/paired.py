@@ -1,0 +1,115 @@
+"""Paired differences: the mean with an interval, an exact test, and the correction for several tests."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import fsum, sqrt
+from typing import Literal
+
+import numpy as np
+
+from results.intervals import FEWEST_CLUSTERS, SEED, Z95
+from results.statistics.resampling import Floats, cluster_sums, resampled_means
+
+Method = Literal["bootstrap", "t", "agreement"]
+_PERMUTATIONS = 9_999
+_SAME = 1e-12  # differences of scores closer than this are rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A mean of paired differences, -1..1, with its 95 % interval; `None` ends where one cluster says nothing."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+    method: Method | None
+
+    @property
+    def sign(self) -> Literal[-1, 0, 1]:
+        """1 where the whole interval lies above 0, -1 where it lies below, else 0."""
+        if self.low is not None and self.low > 0:
+            return 1
+        return -1 if self.high is not None and self.high < 0 else 0
+
+
+def mean_difference(differences: Sequence[float], clusters: Sequence[Hashable]) -> Difference | None:
+    """Return the mean of `differences` (each -1..1) with its 95 % interval; `None` without differences.
+
+    At least `FEWEST_CLUSTERS` clusters: percentile bootstrap, its quantiles widened for the number of clusters (the
+    "expanded percentile interval" of T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", The American
+    Statistician 69 (2015) 371-386, section 3.3). Fewer: Student's t with the variance between clusters.
+    Clusters that all agree show no variance; up to z2 / (G + z2) of them (the upper end of Wilson's interval for 0 of
+    G) may still be otherwise, and those by as much as scores can be.
+    """
+    if len(differences) == 0:
+        return None
+    sums, sizes = cluster_sums(np.asarray(differences, dtype=np.float64)[:, None], clusters)
+    count, n, mean = len(sums), len(differences), fsum(differences) / len(differences)
+    if count < 2:
+        return Difference(mean, None, None, n, count, None)
+    residuals = (sums - mean * sizes).ravel()
+    if float(np.abs(residuals).max()) < _SAME * n:
+        hidden = Z95**2 / (count + Z95**2)
+        return Difference(mean, mean - hidden * (1 + mean), mean + hidden * (1 - mean), n, count, "agreement")
+    if count < FEWEST_CLUSTERS:
+        half = _t_quantile(count) * sqrt(count / (count - 1) * float(residuals @ residuals)) / n
+        return Difference(mean, max(-1.0, mean - half), min(1.0, mean + half), n, count, "t")
+    low, high = _expanded(resampled_means(sums, sizes)[:, 0], count)
+    return Difference(mean, low, high, n, count, "bootstrap")
+
+
+def paired_p(first: Sequence[float], second: Sequence[float], clusters: Sequence[Hashable]) -> float:
+    """Return the two-sided p value that `first` and `second` score alike.
+
+    0/1 scores: exact McNemar, a binomial test of the discordant pairs (Q. McNemar, Psychometrika 12 (1947) 153-157).
+    It takes pairs for independent; what pairs of one cluster share, only the interval of `mean_difference` knows.
+    Partial credit: the permutation test that swaps the two sides of whole clusters.
+    """
+    from scipy import stats
+
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if np.all((a == 0) | (a == 1)) and np.all((b == 0) | (b == 1)):
+        gained, lost = int(np.sum(b > a)), int(np.sum(b < a))
+        return float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+    sums, _ = cluster_sums(np.stack([a, b], axis=1), clusters)
+    sums = sums[np.abs(sums[:, 0] - sums[:, 1]) > _SAME * len(a)]
+    if len(sums) < 2:  # one cluster has two arrangements, none of them rare
+        return 1.0
+    result = stats.permutation_test(
+        (sums[:, 0], sums[:, 1]),
+        lambda x, y, axis: np.mean(y - x, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=_PERMUTATIONS,
+        rng=np.random.default_rng(SEED),
+    )
+    return float(result.pvalue)
+
+
+def holm(values: Sequence[float | None]) -> list[float | None]:
+    """Adjust p values for being several (S. Holm, Scand. J. Statist. 6 (1979) 65-70); `None` is no test."""
+    tested = sorted((value, at) for at, value in enumerate(values) if value is not None)
+    adjusted: list[float | None] = [None] * len(values)
+    largest = 0.0
+    for rank, (value, at) in enumerate(tested):
+        largest = max(largest, min(1.0, value * (len(tested) - rank)))
+        adjusted[at] = largest
+    return adjusted
+
+
+def _expanded(means: Floats, clusters: int) -> tuple[float, float]:
+    from scipy import stats
+
+    tail = float(stats.norm.cdf(-_t_quantile(clusters) * sqrt(clusters / (clusters - 1))))
+    low, high = np.nanquantile(means, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _t_quantile(clusters: int) -> float:
+    from scipy import stats
+
+    return float(stats.t.ppf(0.975, clusters - 1))

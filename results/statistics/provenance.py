@@ -1,0 +1,101 @@
+"""What two runs were made of, and which parts of it differ: read from their manifests, or from their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from results.records import Record
+
+# Axes of the grid do not make a prompt differ: trials are joined on them.
+_AXES = frozenset({"lengths", "depths", "repeats"})
+_PARTS = ("corpora", "tokenizers", "prompts", "models")
+_OPTIONS = ("seed", "tokenizer", "cache_policy")
+_SHOWN = 40  # characters of a value
+
+
+def differing_parts(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> list[str]:
+    """Compare two manifests: suites field by field, seed, corpora, tokenizers, prompts, models.
+
+    Each line reads `part: A / B`. A run without a manifest is named in the one line there is.
+    """
+    if first is None or second is None:
+        sides = [side for side, content in (("A", first), ("B", second)) if content is None]
+        return [f"{' and '.join(sides)} without a readable manifest.json, which would say which part differs"]
+    lines = list(_suites(_list(first.get("suites")), _list(second.get("suites"))))
+    options = [_object(content.get("options")) for content in (first, second)]
+    lines += [_line(name, *values) for name in _OPTIONS if (values := [o.get(name) for o in options])[0] != values[1]]
+    for part in _PARTS:
+        lines += _entries(part, _object(first.get(part)), _object(second.get(part)))
+    return lines
+
+
+def differing_facts(first: Record, second: Record) -> list[str]:
+    """Say what differs between the prompts of one trial, from its two records."""
+    prompts = [_object(record.get("prompt")) for record in (first, second)]
+    facts = [
+        {
+            "question": record.get("question"),
+            "expected answer": record.get("expected"),
+            "filler": prompt.get("filler_sha256"),
+            "needles": [_object(needle).get("name") for needle in _list(prompt.get("needles"))],
+            "template": prompt.get("template"),
+            "tokens": prompt.get("tokens"),
+        }
+        for record, prompt in zip((first, second), prompts, strict=True)
+    ]
+    return [_line(name, facts[0][name], facts[1][name]) for name in facts[0] if facts[0][name] != facts[1][name]]
+
+
+def _suites(first: Sequence[Any], second: Sequence[Any]) -> Iterable[str]:
+    """Pair the suites of the same task, language and needle set; the fields that differ, and the suites left over."""
+    sides = [{_suite_name(suite): _object(suite) for suite in suites} for suites in (first, second)]
+    if not sides[0].keys() & sides[1].keys() and len(first) == len(second) == 1:
+        sides = [{"": _object(first[0])}, {"": _object(second[0])}]
+    for name in sorted(sides[0].keys() | sides[1].keys()):
+        a, b = sides[0].get(name), sides[1].get(name)
+        if a is None or b is None:
+            yield f"suite {name}: only in {'A' if b is None else 'B'}"
+            continue
+        for field in sorted((a.keys() | b.keys()) - _AXES):
+            if a.get(field) != b.get(field):
+                yield _line(f"suite {name} {field}".replace("  ", " "), a.get(field), b.get(field))
+
+
+def _suite_name(suite: object) -> str:
+    fields = _object(suite)
+    return " ".join(str(fields.get(name, "")) for name in ("task", "needle_set", "language"))
+
+
+def _entries(part: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:
+    """Compare objects of named things, and within a thing the fields that differ."""
+    if not first.keys() & second.keys() and first and second:
+        yield _line(part, ", ".join(sorted(first)), ", ".join(sorted(second)))
+        return
+    for name in sorted(first.keys() | second.keys()):
+        if name not in first or name not in second:
+            yield f"{part} {name}: only in {'A' if name in first else 'B'}"
+        elif first[name] != second[name]:
+            a, b = first[name], second[name]
+            if isinstance(a, Mapping) and isinstance(b, Mapping):
+                fields = [field for field in sorted(a.keys() | b.keys()) if a.get(field) != b.get(field)]
+                yield f"{part} {name}: " + ", ".join(_line(each, a.get(each), b.get(each), " ") for each in fields[:3])
+            else:
+                yield _line(f"{part} {name}", a, b)
+
+
+def _line(name: str, first: object, second: object, colon: str = ": ") -> str:
+    return f"{name}{colon}{_short(first)} / {_short(second)}"
+
+
+def _short(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> Sequence[Any]:
+    return value if isinstance(value, (list, tuple)) else ()

