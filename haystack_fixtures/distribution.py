@@ -18,6 +18,11 @@ def is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
+def has_workers(config: pytest.Config) -> bool:
+    """Whether this process is the controller of workers."""
+    return not is_worker(config) and getattr(config.option, "dist", "no") != "no" and bool(config.option.tx)
+
+
 def worker_name(config: pytest.Config) -> str:
     """`gw0`, `gw1`, ...; `main` without xdist."""
     return cast("dict[str, str]", config.workerinput)["workerid"] if hasattr(config, "workerinput") else "main"

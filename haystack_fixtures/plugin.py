@@ -137,6 +137,24 @@ def cell_of(item: pytest.Item) -> Cell | None:
     return cell if isinstance(cell, Cell) else None
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before workers start: find what would spoil every cell, and make once what they all need."""
+    config = session.config
+    if not distribution.has_workers(config) or config.option.collectonly or not _asks_cells(config):
+        return
+    try:
+        engine_of(config).prepare([series.cells[0] for series in _grid(config)])
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _asks_cells(config: pytest.Config) -> bool:
+    # The controller never collects; the source text tells it whether there are cells to come.
+    paths = [config.invocation_params.dir / arg.partition("::")[0] for arg in config.args]
+    files = (file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))
+    return any(b"mark.cells(" in file.read_bytes() for file in files if file.suffix == ".py")
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
     if not cells or session.config.option.collectonly:

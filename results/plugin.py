@@ -31,6 +31,8 @@ from results.run_folder import JOURNAL, answered, run_folder, whole_run
 from results.terminal import score_glyph
 from results.writers import Written, write_files
 from scoring.plugin import SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY
+from scoring.recording import JUDGE
+from scoring.registry import scorer_named
 
 _RECORDER = "needlework-recorder"
 _INPUT = "needlework_run_folder"
@@ -51,9 +53,19 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         gates = [parse_gate(text) for text in settings.gate]
         folder = run_folder(settings)
-    except InputError as error:
+        _check_scorers(settings)
+    except (InputError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
     config.pluginmanager.register(Recorder(config, settings, folder, gates), _RECORDER)
+
+
+def _check_scorers(settings: Settings) -> None:
+    for name in dict.fromkeys(suite.scorer for suite in settings.suites):
+        if name.startswith(JUDGE):
+            if settings.judge is None:
+                raise InputError("--scorer", name, "needs a judge: give --judge SPEC")
+        else:
+            scorer_named(name)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -20,8 +20,8 @@ from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 JOINER = "\n\n"
 # What a search for the exact length may look at beyond it.
 _MARGIN = 512
-# So few documents have few orders; there the seed also chooses where the first one begins.
-_FEW = 8
+# Fewer paragraphs than this leave little choice: then a document may begin at any sentence.
+_PARAGRAPHS = 8
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,10 @@ def open_source(
 ) -> HaystackSource:
     """The corpus as one text of at least min_tokens tokens, in the order that seed and repeat choose.
 
-    Documents are joined by blank lines and none comes twice before all have come once; then the same order begins
-    again. The text for fewer tokens is a prefix of that for more. Raises `InputError` for a corpus without text.
+    They shuffle the documents, and choose where inside the first one the text begins: else two seeds with the same
+    first document would have the same short haystacks. Documents are joined by blank lines; nothing comes twice before
+    everything has come once, then the same order begins again. The text for fewer tokens is a prefix of that for more.
+    Raises `InputError` for a corpus without text.
     """
     documents = [stripped for document in corpus.documents if (stripped := document.strip())]
     if not documents:
@@ -57,9 +59,7 @@ def open_source(
     draw = random.Random(int.from_bytes(sha256(f"haystack {seed} {repeat}".encode()).digest(), "big"))
     _shuffle(documents, draw)
     encoded = _EncodedOnce(documents, tokenizer, cache_dir)
-    spans = [(number, 0, len(document)) for number, document in enumerate(documents)]
-    if len(documents) < _FEW:
-        spans = _begun_inside(spans, encoded[0], draw)
+    spans = _begun_inside([(number, 0, len(text)) for number, text in enumerate(documents)], encoded[0], draw)
     pieces, ends = _collect(spans, encoded, min_tokens + _MARGIN)
     if not pieces:
         raise InputError("--corpus", corpus.name, "has no text that the tokenizer can encode")
@@ -103,7 +103,7 @@ def _begun_inside(
     text = first.encoded.text
     inner = [int(end) for end in first.ends[:-1]]
     paragraphs = [end for end in inner if text[end] in "\r\n"]
-    choices = [0, *(paragraphs if len(paragraphs) >= _FEW else inner)]
+    choices = [0, *(paragraphs if len(paragraphs) >= _PARAGRAPHS else inner)]
     end = choices[int(draw.random() * len(choices))]
     if end == 0:
         return spans

@@ -19,7 +19,7 @@ def corpus_of(*documents: str) -> Corpus:
     return Corpus("test", "en", "none", "none", documents, documents_sha256(documents))
 
 
-def story(number: int, sentences: int = 40) -> str:
+def story(number: int, sentences: int = 60) -> str:
     paragraphs = [
         " ".join(f"In part {number}.{paragraph} the keeper saw ship {number * 1000 + line}." for line in range(4))
         for paragraph in range(sentences // 4)
@@ -58,8 +58,8 @@ def test_the_same_seed_gives_the_same_bytes(opened) -> None:
 
 @pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
 def test_seed_and_repeat_change_the_filler(opened, corpus: Corpus) -> None:
-    begins = {opened(corpus, seed=seed, repeat=repeat).text[:500] for seed in range(3) for repeat in range(3)}
-    assert len(begins) >= 7
+    begins = {opened(corpus, seed=seed, repeat=repeat).text[:200] for seed in range(3) for repeat in range(3)}
+    assert len(begins) >= 8
 
 
 @pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
@@ -82,8 +82,8 @@ def test_nothing_repeats_before_all_is_used(opened, corpus: Corpus) -> None:
 def test_order_does_not_depend_on_library_shuffles(opened) -> None:
     # Written down once: a change here changes every published haystack.
     text = opened(MANY, seed=7, repeat=2, min_tokens=12_000).text
-    order = sorted(range(12), key=lambda number: text.index(f"part {number}.0"))
-    assert order == [1, 7, 9, 4, 6, 11, 5, 3, 8, 0, 10, 2]
+    order = sorted(range(12), key=lambda number: text.index(f"part {number}."))
+    assert order == [10, 0, 3, 8, 6, 5, 1, 2, 11, 9, 4, 7]
 
 
 def test_only_what_is_needed_is_encoded(opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_a_document_is_encoded_once(tokenizers: dict[str, Tokenizer], tmp_path: 
         open_source(MANY, Refusing(tokenizers["o200k"]), seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 not a zip", None])
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 not a zip", None], ids=["empty", "not_a_zip", "cut_off"])
 def test_a_damaged_cache_is_made_again(tokenizers: dict[str, Tokenizer], tmp_path: Path, damage: bytes | None) -> None:
     tokenizer = tokenizers["cl100k"]
     first = open_source(MANY, tokenizer, seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)

@@ -1,0 +1,326 @@
+"""Prompts have their exact length and their needles at their true depths, with every tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.build import build_prompt, verify_prompt
+from haystack_fixtures.haystacks.source import HaystackSource, open_source
+from haystack_fixtures.prompts.prompt import Message, Prompt
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from tests.strategies import documents, scraps
+
+Needles = Sequence[tuple[str, str]]
+LIGHTHOUSE = ("lighthouse", "The code of the lighthouse on Gull Rock is 7319.")
+TEA = ("tea", "老陈的茶馆藏在第九条巷子里。")
+NAMES = ("Ada", "Bo", "Cyril", "Dora", "Egon", "Frida", "Gus", "Hetty", "Ivo", "Judith", "Karl")
+VERBS = ("painted", "sold", "borrowed", "mended", "lost", "carried", "hid", "praised", "copied")
+THINGS = (
+    "an oar",
+    "the old map",
+    "three lanterns",
+    "her brother's coat",
+    "a letter from Kiel",
+    "some unremarkable string",
+)
+ZH_NAMES = ("老王", "小李", "阿珍", "掌柜", "船夫", "先生", "妹妹")
+ZH_REST = ("昨天把伞忘在船上了", "说这条路走不通", "在院子里晒了三筐萝卜", "没有回信", "笑着摇了摇头，又低头写字")
+
+
+def english(sentences: int) -> str:
+    return "".join(
+        f"{NAMES[n % 11]} {VERBS[n % 9]} {THINGS[n % 6]}, and {NAMES[(n * 7) % 11]} counted {n} boats"
+        + ("!" if n % 13 == 0 else "." if n % 5 else ' ("all of them").')
+        + ("\n\n" if n % 8 == 7 else " ")
+        for n in range(sentences)
+    )
+
+
+def chinese(sentences: int) -> str:
+    return "".join(
+        f"{ZH_NAMES[n % 7]}{ZH_REST[n % 5]}，那是第{n}天"
+        + ("！" if n % 11 == 0 else "。")
+        + ("\n" if n % 9 == 8 else "")
+        for n in range(sentences)
+    )
+
+
+TEXTS = {
+    "english": english(700),
+    "chinese": chinese(700),
+    "mixed": " ".join(english(20) + chinese(20) for _ in range(12)),
+    "emoji": "".join(f"Ship {n} sailed 👩‍👩‍👧❤\ufe0f e\u0301te\u0301 away 🚢. " for n in range(600)),
+    "no_stops": " ".join(f"word{n} and thing" for n in range(4000)),
+    "no_spaces": "".join(f"{n}天晴朗无云风从海上来" for n in range(1500)),
+}
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A tokenizer with a source, and the template around a context."""
+
+    tokenizer: Tokenizer
+    source: HaystackSource
+    chat: bool = True
+
+    def messages(self, context: str) -> tuple[Message, ...]:
+        document = f"Read the document.\n<document>\n{context}\n</document>\nWhat is the code?"
+        return (Message("system", "Answer briefly."), Message("user", document))
+
+    def build(self, needles: Needles, depths: Sequence[float], budget: int, **options: object) -> Prompt:
+        if self.chat:
+            rendered = self.tokenizer.render_chat(self.messages("\ue000"))
+        else:
+            rendered = "\n\n".join(message.content for message in self.messages("\ue000"))
+        before, after = rendered.split("\ue000")
+        return build_prompt(
+            self.tokenizer,
+            before=before,
+            after=after,
+            source=self.source,
+            needles=needles,
+            depths=depths,
+            token_budget=budget,
+            messages=self.messages,
+            bos=() if self.chat else self.tokenizer.bos,
+            **options,  # type: ignore[arg-type]
+        )
+
+
+def bench_of(tokenizer: Tokenizer, folder: Path, *texts: str, seed: int = 0, tokens: int = 5000) -> Bench:
+    corpus = Corpus("test", "en", "none", "none", texts, documents_sha256(texts))
+    return Bench(tokenizer, open_source(corpus, tokenizer, seed=seed, repeat=0, min_tokens=tokens, cache_dir=folder))
+
+
+@pytest.fixture(scope="session")
+def bench_for(tmp_path_factory: pytest.TempPathFactory):
+    folder = tmp_path_factory.mktemp("benches")
+
+    @cache
+    def made(tokenizer: Tokenizer, text: str, seed: int = 0) -> Bench:
+        return bench_of(tokenizer, folder, TEXTS[text], seed=seed)
+
+    return made
+
+
+@pytest.fixture
+def bench(bench_for, tokenizers: dict[str, Tokenizer]) -> Bench:
+    """English with cl100k, for what does not depend on either."""
+    return bench_for(tokenizers["cl100k"], "english")
+
+
+def check(bench: Bench, prompt: Prompt, needles: Needles, budget: int) -> None:
+    """Everything that a prompt promises."""
+    assert prompt.tokens + prompt.slack == budget
+    assert 0 <= prompt.slack <= max(2, budget // 2000)
+    verify_prompt(bench.tokenizer, prompt, needles)
+    assert "\ufffd" not in prompt.text
+    context = prompt.text[prompt.context[0] : prompt.context[1]]
+    assert prompt.messages == bench.messages(context)
+    assert context == context.strip()
+    if bench.chat:
+        assert bench.tokenizer.render_chat(prompt.messages) == prompt.text
+        assert bench.tokenizer.encode(prompt.text).ids.tolist() == prompt.ids.tolist()
+    else:
+        ids = [*bench.tokenizer.bos, *bench.tokenizer.encode(prompt.text).ids]
+        assert ids == prompt.ids.tolist()
+    for needle in prompt.placed:
+        assert prompt.text.count(prompt.text[needle.start : needle.end]) == 1
+
+
+@pytest.mark.parametrize("chat", [True, False], ids=["chat", "raw"])
+@pytest.mark.parametrize("text", list(TEXTS))
+def test_every_cell_is_exact_and_true(bench_for, tokenizer: Tokenizer, text: str, chat: bool) -> None:
+    bench = replace(bench_for(tokenizer, text), chat=chat)
+    needles = [TEA if text in ("chinese", "no_spaces") else LIGHTHOUSE]
+    for budget in (700, 1501, 4000):
+        depths: list[float] = []
+        for depth in (0, 3, 33, 50, 66.6, 97, 100):
+            prompt = bench.build(needles, [depth], budget)
+            check(bench, prompt, needles, budget)
+            depths.append(prompt.placed[0].depth)
+            assert prompt.placed[0].requested == depth
+            assert not prompt.flags
+        assert depths == sorted(depths)
+        assert depths[0] == 0.0
+        assert depths[-1] == 100.0
+
+
+def test_nearly_all_cells_have_no_slack(bench_for, tokenizer: Tokenizer) -> None:
+    budgets = range(600, 1000, 23)
+    slacks = [
+        bench_for(tokenizer, text).build([], [], budget).slack for text in ("english", "chinese") for budget in budgets
+    ]
+    assert slacks.count(0) >= 0.9 * len(slacks)
+
+
+def test_a_needle_stands_at_the_very_start_and_end(bench: Bench) -> None:
+    for depth, at in ((0, 0), (100, 1)):
+        prompt = bench.build([LIGHTHOUSE], [depth], 900)
+        assert (prompt.placed[0].start, prompt.placed[0].end)[at] == prompt.context[at]
+
+
+def test_a_needle_goes_behind_a_whole_sentence(bench: Bench) -> None:
+    for depth in range(5, 100, 5):
+        prompt = bench.build([LIGHTHOUSE], [depth], 2000)
+        needle = prompt.placed[0]
+        assert prompt.text[: needle.start].endswith((". ", "! ", '("all of them"). '))
+        assert prompt.text[needle.end] in " \n"
+
+
+def test_paragraphs_stay_as_they_were(bench: Bench) -> None:
+    for depth in range(0, 101, 10):
+        prompt = bench.build([LIGHTHOUSE], [depth], 2000)
+        context = prompt.text[slice(*prompt.context)]
+        text = bench.source.text
+        without = context.replace(f" {LIGHTHOUSE[1]}", "").replace(f"{LIGHTHOUSE[1]} ", "")
+        kept = len(without) - 200  # the end differs: it is cut to the exact length
+        assert without[:kept] == text[:kept]
+
+
+def test_chinese_needles_stand_without_spaces(bench_for, tokenizers: dict[str, Tokenizer]) -> None:
+    bench = bench_for(tokenizers["o200k"], "chinese")
+    for depth in (0, 50, 100):
+        prompt = bench.build([TEA], [depth], 1000)
+        assert f" {TEA[1]}" not in prompt.text
+        assert f"{TEA[1]} " not in prompt.text
+
+
+def test_the_haystack_ends_like_a_sentence(bench_for, tokenizer: Tokenizer) -> None:
+    for text, ends in (("english", (".", "!", ").")), ("chinese", ("。", "！"))):
+        for budget in range(900, 930, 7):
+            prompt = bench_for(tokenizer, text).build([], [], budget)
+            assert prompt.text[: prompt.context[1]].endswith(ends)
+
+
+def test_the_depth_is_near_the_one_asked_for(bench: Bench) -> None:
+    for budget, most in ((1000, 3), (4000, 0.8)):
+        for depth in range(0, 101, 4):
+            assert abs(bench.build([LIGHTHOUSE], [depth], budget).placed[0].depth - depth) <= most
+
+
+def test_several_needles_keep_their_order_and_their_own_depths(bench_for, tokenizer: Tokenizer) -> None:
+    bench = bench_for(tokenizer, "english")
+    needles = [(f"n{number}", f"Key number {number} opens the door of house {number}77.") for number in range(5)]
+    for depths in ([0, 25, 50, 75, 100], [100] * 5, [0] * 5, [50] * 5, [90, 10, 50, 50, 100]):
+        prompt = bench.build(needles, depths, 1200)
+        check(bench, prompt, needles, 1200)
+        placed = prompt.placed
+        assert [needle.name for needle in placed] == [name for name, _ in needles]
+        assert [needle.requested for needle in placed] == depths
+        order = sorted(range(5), key=lambda number: depths[number])
+        assert order == sorted(range(5), key=lambda number: placed[number].start)
+        for needle, depth in zip(placed, depths, strict=True):
+            assert abs(needle.depth - depth) < 6
+            assert needle.depth == depth or depth not in (0, 100)
+        haystack = prompt.context_tokens - sum(needle.tokens for needle in placed)
+        assert all(needle.depth == 100 * needle.tokens_before / haystack for needle in placed)
+
+
+def test_the_same_seed_gives_the_same_prompt(bench_for, tokenizers: dict[str, Tokenizer]) -> None:
+    tokenizer = tokenizers["cl100k"]
+    one, same, other = (bench_for(tokenizer, "english", seed).build([LIGHTHOUSE], [40], 900) for seed in (1, 1, 2))
+    assert one.text == same.text
+    assert one.text_sha256 == same.text_sha256
+    assert one.filler_sha256 != other.filler_sha256
+
+
+def test_the_depth_does_not_change_the_filler_before_its_end(bench: Bench) -> None:
+    prompts = [bench.build([LIGHTHOUSE], [depth], 1500) for depth in range(0, 101, 10)]
+    assert len({prompt.filler_sha256 for prompt in prompts}) <= 3  # a token more or less at a seam may move the cut
+
+
+def test_shorter_haystacks_begin_longer_ones(bench: Bench) -> None:
+    short, long = (bench.build([], [], budget) for budget in (900, 3000))
+    context = short.text[slice(*short.context)]
+    assert long.text[slice(*long.context)].startswith(context[:-200])
+
+
+def test_passes_say_when_text_repeats(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:
+    bench = bench_of(tokenizers["cl100k"], tmp_path, english(30), english(25).replace("boats", "sheep"))
+    assert bench.build([], [], 500).corpus_passes < 1
+    assert bench.build([], [], 3000).corpus_passes > 2
+
+
+def test_a_budget_too_small_names_the_smallest_that_fits(bench_for, tokenizer: Tokenizer) -> None:
+    for chat in (True, False):
+        bench = replace(bench_for(tokenizer, "english"), chat=chat)
+        with pytest.raises(InputError, match="at least") as caught:
+            bench.build([LIGHTHOUSE], [50], 20, reserved=100)
+        smallest = int(str(caught.value).rsplit(" ", 1)[1]) - 100
+        check(bench, bench.build([LIGHTHOUSE], [50], smallest), [LIGHTHOUSE], smallest)
+        with pytest.raises(InputError, match=f"at least {smallest}"):
+            bench.build([LIGHTHOUSE], [50], smallest - 1)
+
+
+def test_a_source_too_short_is_an_error(bench: Bench) -> None:
+    with pytest.raises(InputError, match="holds"):
+        bench.build([LIGHTHOUSE], [50], 100_000)
+
+
+def test_a_needle_or_answer_in_the_filler_is_an_error(bench: Bench) -> None:
+    sentence = bench.source.text[: int(bench.source.ends[0])]
+    with pytest.raises(InputError, match="already"):
+        bench.build([("copy", sentence)], [50], 900)
+    with pytest.raises(InputError, match="already"):
+        bench.build([LIGHTHOUSE], [50], 900, unique=("lanterns",))
+    bench.build([LIGHTHOUSE], [50], 900, unique=("lantern", "7319"))
+    with pytest.raises(InputError, match="more than once"):
+        bench.build([LIGHTHOUSE, LIGHTHOUSE], [20, 50], 900)
+
+
+@pytest.mark.parametrize(("text", "depth"), [("  ", 50), (LIGHTHOUSE[1], 101), (LIGHTHOUSE[1], -1)])
+def test_bad_needles_and_depths_are_errors(bench: Bench, text: str, depth: float) -> None:
+    with pytest.raises(InputError):
+        bench.build([("bad", text)], [depth], 900)
+
+
+def test_a_forged_prompt_does_not_verify(bench: Bench) -> None:
+    prompt = bench.build([LIGHTHOUSE], [50], 900)
+    verify_prompt(bench.tokenizer, prompt, [LIGHTHOUSE])
+    moved = replace(prompt.placed[0], start=prompt.placed[0].start + 1)
+    swapped = prompt.ids.copy()
+    swapped[[5, 6]] = swapped[[6, 5]]
+    for forged in (
+        replace(prompt, placed=(moved,)),
+        replace(prompt, ids=swapped),
+        replace(prompt, ids=prompt.ids[:-1]),
+        replace(prompt, text=prompt.text + " "),
+        replace(prompt, messages=(Message("user", "Something else"),)),
+    ):
+        with pytest.raises(InputError):
+            verify_prompt(bench.tokenizer, forged, [LIGHTHOUSE])
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_any_corpus_needle_and_depth(tokenizer: Tokenizer, tmp_path: Path, data: st.DataObject) -> None:
+    texts = data.draw(documents(of=scraps))
+    if not any(text.strip() for text in texts):
+        return
+    bench = replace(bench_of(tokenizer, tmp_path, *texts, tokens=900), chat=data.draw(st.booleans()))
+    needles = data.draw(
+        st.lists(st.sampled_from([LIGHTHOUSE, TEA, ("odd", "Zoë's 🚢 is e\u0301teinte.")]), unique=True)
+    )
+    depths = [data.draw(st.floats(0, 100)) for _ in needles]
+    budget = data.draw(st.integers(500, 900))
+    try:
+        prompt = bench.build(needles, depths, budget)
+    except InputError as error:
+        assert "at least" in str(error)  # a first sentence that is longer than the budget
+        return
+    check(bench, prompt, needles, budget)
+
+
+def test_ids_are_int32(bench: Bench) -> None:
+    assert bench.build([LIGHTHOUSE], [50], 900).ids.dtype == np.int32

@@ -1,0 +1,56 @@
+"""Depths of several needles, and the gaps beside a needle."""
+
+from __future__ import annotations
+
+import pytest
+
+from haystack_fixtures.haystacks.placement import even_depths, gap, spaced_depths
+from haystack_fixtures.haystacks.unique import occurs
+
+
+def test_even_depths_share_what_lies_below_the_first() -> None:
+    assert even_depths(0, 4) == [0, 25, 50, 75]
+    assert even_depths(50, 2) == [50, 75]
+    assert even_depths(100, 3) == [100, 100, 100]
+
+
+def test_spaced_depths_are_shifted_once_and_stop_at_the_end() -> None:
+    # 5 needles with diff 10: OpenCompass's code doubles the shift; its documentation does not.
+    assert spaced_depths(0, 10, 5) == [0, 10, 20, 30, 40]
+    assert spaced_depths(90, 10, 4) == [90, 100, 100, 100]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "wanted"),
+    [
+        ("went home.", "The needle", " "),
+        ("went home.", "小明", " "),
+        ("走了。", "小明", ""),
+        ("走了。”", "小明", ""),
+        ("走了。", "“小明", ""),
+        ("走了。", "The needle", " "),
+        ("home.", "\nNext", ""),
+        ("home. ", "Next", ""),
+        ("", "Next", ""),
+        ("สวัสดี", "ครับ", " "),
+        ("집에 갔다.", "그는", " "),
+        ("👩", "The", " "),
+    ],
+)
+def test_gaps_follow_the_script(left: str, right: str, wanted: str) -> None:
+    assert gap(left, right) == wanted
+
+
+@pytest.mark.parametrize(
+    ("term", "text", "wanted"),
+    [
+        ("42", "there were 42 ships", True),
+        ("42", "there were 142 ships and 421 boats", False),
+        ("fig", "figs and configs", False),
+        ("fig", "figs and a fig.", True),
+        ("上海", "他去了上海。", True),
+        ("", "anything", False),
+    ],
+)
+def test_terms_stand_by_themselves(term: str, text: str, wanted: bool) -> None:
+    assert occurs(term, text) is wanted
