@@ -69,7 +69,9 @@ def settings_of(manifest: Mapping[str, Any]) -> Settings:
 def _typed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     hints = get_type_hints(kind)
     known = {field.name for field in fields(kind)}
-    typed = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in known}
+    typed = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in known
+    }
     return {name: Path(value) if hints[name] is Path else value for name, value in typed.items()}
 
 

@@ -16,6 +16,7 @@ from haystack_fixtures.corpora.load import load_corpus
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.build import build_prompt, verify_prompt
 from haystack_fixtures.haystacks.source import HaystackSource, open_source
+from haystack_fixtures.haystacks.splice import WindowMemo
 from haystack_fixtures.haystacks.unique import occurs
 from haystack_fixtures.prompts.prompt import Message, Prompt
 from haystack_fixtures.prompts.shape import CONTEXT, Shape, guided, lay_out, load_shape, raw_text
@@ -54,6 +55,7 @@ class TrialBuilder:
         self._cache_dir = cache_dir
         self._corpora: dict[tuple[object, ...], Corpus] = {}
         self._shapes: dict[tuple[str, str], Shape] = {}
+        self._windows = WindowMemo(tokenizer)
         self._sources: OrderedDict[tuple[object, ...], HaystackSource] = OrderedDict()
 
     @property
@@ -134,6 +136,7 @@ class TrialBuilder:
             reserved=reserved(suite),
             messages=lambda context: tuple(_put(message, context) for message in messages),
             bos=bos,
+            memo=self._windows,
             unique=tuple(text for needle in asked.needles if needle.key for text in (needle.key, needle.answer)),
         )
         if any(occurs(needle.answer, _filler(prompt)) for needle in asked.needles if not needle.key):

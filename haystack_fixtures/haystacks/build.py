@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 
@@ -11,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.cuts import Cut, cuts_near, first_cut, patched_cuts
-from haystack_fixtures.haystacks.placement import Place, gap, place_for
+from haystack_fixtures.haystacks.cuts import cuts_near, first_cut, padded_cut, patched_cuts
+from haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
 from haystack_fixtures.haystacks.source import HaystackSource
-from haystack_fixtures.haystacks.splice import Piece, Range, Spliced, WindowMemo, splice, text_of
+from haystack_fixtures.haystacks.splice import WindowMemo, text_of
 from haystack_fixtures.haystacks.unique import check_unique
 from haystack_fixtures.prompts.prompt import Message, PlacedNeedle, Prompt
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -23,33 +22,9 @@ from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 _TRIES = 6
 _TRIES_PATCHED = 40
 _AROUND = 24
-
-
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """Everything but the cut."""
-
-    before: str
-    after: str
-    source: HaystackSource
-    needles: Sequence[tuple[str, str]]
-    depths: Sequence[float]
-    bos: int
-    memo: WindowMemo
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """A whole prompt for one cut, as pieces. `spans`: each needle's characters, `counted`: with the gaps beside it."""
-
-    cut: Cut
-    places: tuple[Place, ...]
-    pieces: tuple[Piece, ...]
-    spans: tuple[tuple[int, int], ...]
-    counted: tuple[tuple[int, int], ...]
-    context: tuple[int, int]
-    spliced: Spliced
-    count: int
+_MOST_DOTS = 64
+# Tokens by which seams may change a count that placement relies on.
+_SEAMS = 3
 
 
 def build_prompt(
@@ -69,8 +44,9 @@ def build_prompt(
 ) -> Prompt:
     """Build the prompt `bos + before + context + after` of token_budget tokens.
 
-    The context is the source's text from its start, cut to fit, with each needle (name, text) verbatim at the sentence
-    end nearest to its depth (percent of the haystack's tokens). At most max(2, 0.05 %) tokens of the budget stay free,
+    The context is the source's text from its start, cut to fit (its last sentence is shortened; where that cannot give
+    the exact count, some sentences before it are left out), with each needle (name, text) verbatim at the sentence end
+    nearest to its depth (percent of the haystack's tokens). At most max(2, 0.05 %) tokens of the budget stay free,
     almost always none. `messages` makes the messages of a context. `reserved` (answer budget) is added to lengths in
     errors. `unique` texts must not occur in the haystack. A `memo` may be shared by calls with the same tokenizer.
 
@@ -84,7 +60,7 @@ def build_prompt(
             raise InputError("needle", name, "has no text")
         if not 0 <= depth <= 100:
             raise InputError("--depths", depth, "a depth is a percentage from 0 to 100")
-    frame = _Frame(before, after, source, needles, depths, len(bos), memo or WindowMemo(tokenizer))
+    frame = Frame(before, after, source, needles, depths, len(bos), memo or WindowMemo(tokenizer))
     draft = _search(frame, token_budget, reserved)
     text = text_of(draft.pieces)
     context = text[draft.context[0] : draft.context[1]]
@@ -93,7 +69,7 @@ def build_prompt(
     encoded = draft.spliced.encoded(text)
     placed, context_tokens = _placed(frame, draft, encoded.starts)
     off = any(
-        abs(needle.requested - needle.depth) / 100 * context_tokens > max(1, place.sentence)
+        abs(needle.requested - needle.depth) / 100 * context_tokens > place.sentence + _SEAMS
         for needle, place in zip(placed, draft.places, strict=True)
     )
     return Prompt(
@@ -133,9 +109,9 @@ def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[
             raise InputError("prompt", message.role, "the text is not that of its messages")
 
 
-def _search(frame: _Frame, budget: int, reserved: int) -> _Draft:
+def _search(frame: Frame, budget: int, reserved: int) -> Draft:
     """The draft with the most tokens within the budget, exact where one of the cuts tried is."""
-    shortest = _draft(frame, first_cut(frame.source))
+    shortest = draft_of(frame, first_cut(frame.source))
     if shortest.count > budget:
         remedy = f"template, question, needles and one sentence need more: use at least {shortest.count + reserved}"
         raise InputError("--lengths", budget + reserved, remedy)
@@ -155,12 +131,17 @@ def _search(frame: _Frame, budget: int, reserved: int) -> _Draft:
         cuts = cuts_of(frame.source, round(budget - extra))
         for _ in range(min(tries, len(cuts))):
             number = min(range(len(cuts)), key=lambda i: abs(cuts[i].tokens + extra - budget))
-            draft = _draft(frame, cuts.pop(number))
+            draft = draft_of(frame, cuts.pop(number))
             extra += (draft.count - draft.cut.tokens - extra) / 2
             if best.count < draft.count <= budget:
                 best = draft
             if best.count == budget:
                 return best
+    for dots in range(budget - best.count, 0, -1):
+        if _near_enough(best.count, budget) or dots > _MOST_DOTS:
+            break
+        padded = draft_of(frame, padded_cut(best.cut, dots))
+        best = padded if best.count < padded.count <= budget else best
     if not _near_enough(best.count, budget):
         remedy = f"no cut of the haystack comes near enough: try {best.count + reserved}"
         raise InputError("--lengths", budget + reserved, remedy)
@@ -171,54 +152,7 @@ def _near_enough(count: int, budget: int) -> bool:
     return budget - count <= max(2, budget // 2000)
 
 
-def _draft(frame: _Frame, cut: Cut) -> _Draft:
-    """Put template, haystack and needles together and count them."""
-    places = tuple(place_for(frame.source, depth, cut) for depth in frame.depths)
-    order = sorted(range(len(places)), key=lambda number: places[number].char)
-    pieces: list[Piece] = [frame.before]
-    begin = here = len(frame.before)
-    spans, counted = [(0, 0)] * len(order), [(0, 0)] * len(order)
-    char, last = 0, ""  # how much of the haystack stands already, and what the context ends with
-    for number, following in zip(order, [*order[1:], None], strict=True):
-        place, needle = places[number].char, frame.needles[number][1]
-        if place > char:
-            pieces += _stretch(frame.source, cut, char, place)
-            last = _char(frame.source, cut, place - 1)
-            here += place - char
-            char = place
-        ahead = gap(last, needle)
-        goes_on = place < cut.chars and (following is None or places[following].char > place)
-        behind = gap(needle, _char(frame.source, cut, place)) if goes_on else ""
-        pieces += [ahead, needle, behind]
-        start = here + len(ahead)
-        spans[number] = (start, start + len(needle))
-        counted[number] = (here, start + len(needle) + len(behind))
-        here, last = counted[number][1], behind or needle
-    pieces += _stretch(frame.source, cut, char, cut.chars)
-    here += cut.chars - char
-    pieces.append(frame.after)
-    spliced = splice(pieces, frame.memo)
-    count = spliced.count + frame.bos
-    return _Draft(cut, places, tuple(pieces), tuple(spans), tuple(counted), (begin, here), spliced, count)
-
-
-def _stretch(source: HaystackSource, cut: Cut, start: int, end: int) -> list[Piece]:
-    """The haystack between two places; a place lies in the source's text, or at the very end."""
-    pieces: list[Piece] = [Range(source.encoded, start, min(end, cut.end))] if start < cut.end else []
-    if start < end == cut.chars:
-        pieces += [Range(source.encoded, *cut.tail), cut.closer]
-    return pieces
-
-
-def _char(source: HaystackSource, cut: Cut, offset: int) -> str:
-    """One character of the haystack."""
-    if offset < cut.end:
-        return source.text[offset]
-    offset += cut.tail[0] - cut.end
-    return source.text[offset] if offset < cut.tail[1] else cut.closer
-
-
-def _placed(frame: _Frame, draft: _Draft, starts: NDArray[np.int64]) -> tuple[tuple[PlacedNeedle, ...], int]:
+def _placed(frame: Frame, draft: Draft, starts: NDArray[np.int64]) -> tuple[tuple[PlacedNeedle, ...], int]:
     """The needles with the tokens before them, and the tokens of the whole context; counted on the prompt's tokens.
 
     A token that spans the edge of a needle is the needle's.

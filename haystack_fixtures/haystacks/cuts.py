@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex  # type: ignore[import-untyped]
 
@@ -96,6 +96,11 @@ def patched_cuts(source: HaystackSource, tokens: int) -> list[Cut]:
                     closer = _closer(source, end)
                     cuts.append(Cut(int(ends[whole]), (int(ends[number]), end), closer, before + size))
     return cuts
+
+
+def padded_cut(cut: Cut, tokens: int) -> Cut:
+    """The same haystack with a spaced ellipsis of so many dots: the last resort where single graphemes are too long."""
+    return replace(cut, closer=cut.closer + " ." * tokens, tokens=cut.tokens + tokens)
 
 
 def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> set[int]:

@@ -9,10 +9,11 @@ import numpy as np
 import regex  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-# Stretches longer than this without a sentence end are cut at line ends (lists, code), then at white space (Thai).
+# Longer stretches (characters) without a sentence end are cut at line ends (lists, code), then at white space (Thai),
+# and without any white space every so many graphemes.
 _LINE_LIMIT = 600
 _SPACE_LIMIT = 1500
-_GRAPHEME_LIMIT = 6000
+_GRAPHEME_STEP = 200
 
 _CLOSERS = r"""["'”’»›)\]}」』）》】〕〉］｝＂＇*_]*+"""
 _TERMINATED = regex.compile(
@@ -57,7 +58,7 @@ def sentence_ends(text: str) -> NDArray[np.int64]:
     for pattern, limit in ((_LINE_END, _LINE_LIMIT), (_WORD_END, _SPACE_LIMIT)):
         ends = _refined(ends, limit, partial(_matches, pattern, text))
     ends = _between_graphemes(text, ends[(ends > 0) & (ends <= visible)])
-    return _refined(ends, _GRAPHEME_LIMIT, partial(_graphemes, text))
+    return _refined(ends, _SPACE_LIMIT, partial(_graphemes, text))
 
 
 def splits_grapheme(text: str, offset: int) -> bool:
@@ -121,9 +122,9 @@ def _refined(ends: NDArray[np.int64], limit: int, finer: Callable[[int, int], It
 
 
 def _graphemes(text: str, start: int, end: int) -> Iterator[int]:
-    """Every offset some graphemes apart: text without any white space."""
+    """Offsets between graphemes, a step apart."""
     position = start
     for match in _GRAPHEME.finditer(text, start, end):
-        if match.end() - position >= _SPACE_LIMIT:
+        if match.end() - position >= _GRAPHEME_STEP:
             position = match.end()
             yield position

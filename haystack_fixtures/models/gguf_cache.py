@@ -20,7 +20,7 @@ from haystack_fixtures.models.checksums import remembered_sha256
 from haystack_fixtures.models.file_lock import locked
 
 STAMP = "needlework.json"
-_FORMAT = 1
+_FORMAT = 2
 _LOG = logging.getLogger("needlework")
 
 

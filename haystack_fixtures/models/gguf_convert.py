@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from haystack_fixtures.models.gguf_words import apply_word_rule
+
 
 def convert(source: Path, target: Path) -> None:
     """Write weights (fp32), configuration, tokenizer and chat template of a GGUF file into the folder `target`."""
@@ -32,6 +34,7 @@ def convert(source: Path, target: Path) -> None:
         del model.config.quantization_config
     model.save_pretrained(target)
     tokenizer.save_pretrained(target)
+    apply_word_rule(source, target)
 
 
 def main(arguments: list[str]) -> None:

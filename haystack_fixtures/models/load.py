@@ -12,6 +12,7 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.models import smollm2
 from haystack_fixtures.models.connection import Connection as Connection
 from haystack_fixtures.models.gguf_cache import prepare_gguf
+from haystack_fixtures.models.gguf_words import UNKNOWN
 from haystack_fixtures.models.hub import checkpoint_folder
 from haystack_fixtures.models.mock import MockModel, parse_behaviour
 from haystack_fixtures.models.model import Model
@@ -147,7 +148,14 @@ def _named_tokenizer(text: str, model_args: Mapping[str, str], cache_dir: Path) 
 def _checkpoint_tokenizer(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
     from haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
 
-    return folder_tokenizer(_checkpoint(parsed, model_args, cache_dir, weights=False))
+    folder = _checkpoint(parsed, model_args, cache_dir, weights=False)
+    unknown = folder / UNKNOWN
+    if unknown.exists():
+        remedy = f"its word rule {unknown.read_text(encoding='utf-8')!r} is not known here, and counts could be off"
+        raise InputError(
+            "--model", f"{parsed.kind}:{parsed.name}", f"{remedy}; give the model's own --tokenizer FOLDER"
+        )
+    return folder_tokenizer(folder)
 
 
 def _checkpoint(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path, weights: bool) -> Path:

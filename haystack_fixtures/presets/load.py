@@ -41,7 +41,9 @@ def load_preset(name: str) -> Preset:
 def built_in_presets() -> dict[str, Preset]:
     """All presets that come with the project, by name."""
     found: dict[str, Preset] = {}
-    for file in sorted(resources.files(__package__).iterdir(), key=lambda entry: (entry.name != "own.toml", entry.name)):
+    for file in sorted(
+        resources.files(__package__).iterdir(), key=lambda entry: (entry.name != "own.toml", entry.name)
+    ):
         if file.name.endswith(".toml"):
             found |= _parse(file.name, file.read_text(encoding="utf-8"))
     return found

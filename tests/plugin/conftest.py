@@ -20,7 +20,8 @@ class Project:
     def run(self, *args: str, model: str = "mock:perfect", name: str = "r", process: bool = False) -> pytest.RunResult:
         run = self.pytester.runpytest_subprocess if process else self.pytester.runpytest_inprocess
         named = () if any(arg.startswith("--run-name") for arg in args) else (f"--run-name={name}",)
-        return run("-p", "no:cacheprovider", *GRID, f"--model={model}", *named, *args)
+        quick = ("-p", "no:cacheprovider", *(("-p", "no:hypothesispytest") if process else ()))
+        return run(*quick, *GRID, f"--model={model}", *named, *args)
 
     def records(self, name: str = "r") -> list[dict]:
         return json.loads((self.runs / name / "results.json").read_text(encoding="utf-8"))["records"]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks import document_cache
+from haystack_fixtures.haystacks.sentences import sentence_ends
 from haystack_fixtures.haystacks.source import HaystackSource, open_source
 from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+
+Open = Callable[..., HaystackSource]
 
 
 def corpus_of(*documents: str) -> Corpus:
@@ -32,7 +37,7 @@ ONE = corpus_of(story(3, 200))
 
 
 @pytest.fixture
-def opened(tokenizers: dict[str, Tokenizer], tmp_path: Path):
+def opened(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> Open:
     def open_(corpus: Corpus, *, seed: int = 1, repeat: int = 0, min_tokens: int = 3000) -> HaystackSource:
         return open_source(
             corpus, tokenizers["cl100k"], seed=seed, repeat=repeat, min_tokens=min_tokens, cache_dir=tmp_path
@@ -52,25 +57,25 @@ def test_tokens_are_those_of_the_whole_text(tokenizer: Tokenizer, tmp_path: Path
         assert source.ends[-1] == len(source.text)
 
 
-def test_the_same_seed_gives_the_same_bytes(opened) -> None:
+def test_the_same_seed_gives_the_same_bytes(opened: Open) -> None:
     assert opened(MANY).text == opened(MANY).text
 
 
 @pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
-def test_seed_and_repeat_change_the_filler(opened, corpus: Corpus) -> None:
+def test_seed_and_repeat_change_the_filler(opened: Open, corpus: Corpus) -> None:
     begins = {opened(corpus, seed=seed, repeat=repeat).text[:200] for seed in range(3) for repeat in range(3)}
     assert len(begins) >= 8
 
 
 @pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
-def test_shorter_is_a_prefix_of_longer(opened, corpus: Corpus) -> None:
+def test_shorter_is_a_prefix_of_longer(opened: Open, corpus: Corpus) -> None:
     for short, long in pairwise(opened(corpus, min_tokens=tokens) for tokens in (500, 3000, 30_000)):
         assert long.text.startswith(short.text)
         assert long.ends[: len(short.ends)].tolist() == short.ends.tolist()
 
 
 @pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
-def test_nothing_repeats_before_all_is_used(opened, corpus: Corpus) -> None:
+def test_nothing_repeats_before_all_is_used(opened: Open, corpus: Corpus) -> None:
     source = opened(corpus, min_tokens=25_000)
     sentences = [line for line in source.text[: source.corpus_chars].split(" the keeper saw ")[1:] if line]
     assert len(sentences) == len(set(sentences)) == sum(text.count(" the keeper saw ") for text in corpus.documents)
@@ -79,17 +84,21 @@ def test_nothing_repeats_before_all_is_used(opened, corpus: Corpus) -> None:
     assert source.text[source.corpus_chars :].startswith(source.text[:1000])
 
 
-def test_order_does_not_depend_on_library_shuffles(opened) -> None:
+def test_order_does_not_depend_on_library_shuffles(opened: Open) -> None:
     # Written down once: a change here changes every published haystack.
     text = opened(MANY, seed=7, repeat=2, min_tokens=12_000).text
     order = sorted(range(12), key=lambda number: text.index(f"part {number}."))
     assert order == [10, 0, 3, 8, 6, 5, 1, 2, 11, 9, 4, 7]
 
 
-def test_only_what_is_needed_is_encoded(opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_needed_is_encoded(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    whole = document_cache.sentence_ends
-    monkeypatch.setattr(document_cache, "sentence_ends", lambda text: (seen.append(text), whole(text))[1])
+
+    def noted(text: str) -> NDArray[np.int64]:
+        seen.append(text)
+        return sentence_ends(text)
+
+    monkeypatch.setattr(document_cache, "sentence_ends", noted)
     opened(MANY, min_tokens=300)
     assert 1 <= len(seen) < 6
 
@@ -141,6 +150,6 @@ def test_a_cache_that_cannot_be_written_costs_time_only(tokenizers: dict[str, To
 
 
 @pytest.mark.parametrize("documents", [(), ("",), (" \n ", "\t")])
-def test_a_corpus_without_text_is_refused(opened, documents: tuple[str, ...]) -> None:
+def test_a_corpus_without_text_is_refused(opened: Open, documents: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match="--corpus"):
         opened(corpus_of(*documents))

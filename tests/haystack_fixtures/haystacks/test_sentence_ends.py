@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-import regex
+import regex  # type: ignore[import-untyped]
 from hypothesis import given, settings
 
 from haystack_fixtures.haystacks.sentences import sentence_ends

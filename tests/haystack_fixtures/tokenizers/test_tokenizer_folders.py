@@ -38,6 +38,7 @@ def from_transformers(folder: Path, talk: list[Message]) -> tuple[str, list[int]
     tokenizer = AutoTokenizer.from_pretrained(str(folder))
     rows = [{"role": message.role, "content": message.content} for message in talk]
     text = tokenizer.apply_chat_template(rows, tokenize=False, add_generation_prompt=True)
+    assert isinstance(text, str)
     return text, tokenizer(text, add_special_tokens=False)["input_ids"]
 
 

@@ -1,0 +1,85 @@
+"""A draft: the whole prompt for one way to cut the haystack, with its token count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from haystack_fixtures.haystacks.cuts import Cut
+from haystack_fixtures.haystacks.placement import Place, gap, place_for
+from haystack_fixtures.haystacks.source import HaystackSource
+from haystack_fixtures.haystacks.splice import Piece, Range, Spliced, WindowMemo, splice
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Everything but the cut."""
+
+    before: str
+    after: str
+    source: HaystackSource
+    needles: Sequence[tuple[str, str]]
+    depths: Sequence[float]
+    bos: int
+    memo: WindowMemo
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A whole prompt for one cut, as pieces. `spans`: each needle's characters, `counted`: with the gaps beside it."""
+
+    cut: Cut
+    places: tuple[Place, ...]
+    pieces: tuple[Piece, ...]
+    spans: tuple[tuple[int, int], ...]
+    counted: tuple[tuple[int, int], ...]
+    context: tuple[int, int]
+    spliced: Spliced
+    count: int
+
+
+def draft_of(frame: Frame, cut: Cut) -> Draft:
+    """Put template, haystack and needles together and count them."""
+    places = tuple(place_for(frame.source, depth, cut) for depth in frame.depths)
+    order = sorted(range(len(places)), key=lambda number: places[number].char)
+    pieces: list[Piece] = [frame.before]
+    begin = here = len(frame.before)
+    spans, counted = [(0, 0)] * len(order), [(0, 0)] * len(order)
+    char, last = 0, ""  # how much of the haystack stands already, and what the context ends with
+    for position, number in enumerate(order):
+        place, needle = places[number].char, frame.needles[number][1]
+        if place > char:
+            pieces += _stretch(frame.source, cut, char, place)
+            last = _char(frame.source, cut, place - 1)
+            here += place - char
+            char = place
+        ahead = gap(last, needle)
+        last_here = all(places[other].char > place for other in order[position + 1 :])
+        behind = gap(needle, _char(frame.source, cut, place)) if last_here and place < cut.chars else ""
+        pieces += [ahead, needle, behind]
+        start = here + len(ahead)
+        spans[number] = (start, start + len(needle))
+        counted[number] = (here, start + len(needle) + len(behind))
+        here, last = counted[number][1], behind or needle
+    pieces += _stretch(frame.source, cut, char, cut.chars)
+    here += cut.chars - char
+    pieces.append(frame.after)
+    spliced = splice(pieces, frame.memo)
+    count = spliced.count + frame.bos
+    return Draft(cut, places, tuple(pieces), tuple(spans), tuple(counted), (begin, here), spliced, count)
+
+
+def _stretch(source: HaystackSource, cut: Cut, start: int, end: int) -> list[Piece]:
+    """The haystack between two places; a place lies in the source's text, or at the very end."""
+    pieces: list[Piece] = [Range(source.encoded, start, min(end, cut.end))] if start < cut.end else []
+    if start < end == cut.chars:
+        pieces += [Range(source.encoded, *cut.tail), cut.closer]
+    return pieces
+
+
+def _char(source: HaystackSource, cut: Cut, offset: int) -> str:
+    """One character of the haystack."""
+    if offset < cut.end:
+        return source.text[offset]
+    offset += cut.tail[0] - cut.end
+    return source.text[offset] if offset < cut.tail[1] else cut.closer

@@ -1,0 +1,45 @@
+"""A GGUF file's own rule for cutting words is kept, or its loss is said."""
+
+import json
+
+import pytest
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.models import gguf_words
+from haystack_fixtures.models.gguf_words import UNKNOWN, apply_word_rule
+from haystack_fixtures.models.load import resolve_tokenizer
+
+
+def test_smollm2_counts_a_number_after_a_line_end_as_the_real_model_does(smol_tokenizer):
+    # With GPT-2's rule alone the space and the line end would be two tokens.
+    assert smol_tokenizer.encode("famous \n1984").ids.tolist()[1:] == [3717, 33, 41, 40, 36]
+
+
+@pytest.fixture
+def converted(tmp_path, monkeypatch):
+    def make(kind, rule):
+        monkeypatch.setattr(gguf_words, "_named", lambda _source: (kind, rule))
+        (tmp_path / "tokenizer.json").write_text(json.dumps({"pre_tokenizer": None}))
+        apply_word_rule(tmp_path / "x.gguf", tmp_path)
+        return json.loads((tmp_path / "tokenizer.json").read_text())["pre_tokenizer"]
+
+    return make
+
+
+def test_known_rules_are_written(converted):
+    assert converted("gpt2", "smollm")["pretokenizers"][0] == {"type": "Digits", "individual_digits": True}
+    assert converted("gpt2", "qwen2")["pretokenizers"][0]["type"] == "Split"
+    assert converted("gpt2", "gpt-2")["type"] == "ByteLevel"
+
+
+def test_other_vocabularies_are_left_alone(converted):
+    assert converted("llama", "default") is None
+    assert converted("gpt2", None) is None
+
+
+def test_an_unknown_rule_is_refused_in_one_line(converted, tmp_path, monkeypatch):
+    assert converted("gpt2", "martian") is None
+    assert (tmp_path / UNKNOWN).read_text() == "martian"
+    monkeypatch.setattr("haystack_fixtures.models.load.prepare_gguf", lambda *_args: tmp_path)
+    with pytest.raises(InputError, match="'martian' is not known here.*--tokenizer FOLDER"):
+        resolve_tokenizer("gguf:x.gguf", {}, None, tmp_path)
