@@ -24,6 +24,9 @@ format: $(VENV)/.ready-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+perf: $(VENV)/.ready-dev
+	$(BIN)/pytest perf --benchmark-columns=min,median,rounds --benchmark-sort=name
+
 setup: $(VENV)/.ready
 
 # torch comes first and by exact version: later packages then find it and install no other build.

@@ -9,6 +9,7 @@ from importlib import import_module, metadata
 
 # name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
 COMMANDS = {
+    "compare": ("results.compare", "compare two runs trial by trial"),
     "plot": ("results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("haystack_fixtures.reconstruct", "print a recorded trial's prompt, byte for byte"),
     "rescore": ("results.rescore", "judge a run's stored answers by another scorer, without a model"),

@@ -47,7 +47,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                 metavar=option.metavar,
                 help=text,
             )
-        parser.addini(option.key, text, type="linelist" if option.repeatable else "string", default=None)
+        if option.repeatable:
+            parser.addini(option.key, text, type="linelist", default=None)
+        else:
+            parser.addini(option.key, text, type="string", default=None)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -35,8 +35,8 @@ def main(argv: Sequence[str]) -> int:
     recorded = record["prompt"].get("sha256")
     if recorded != trial.prompt.text_sha256:
         print(
-            f"needlework prompt: this is not the prompt that was sent: sha256 {trial.prompt.text_sha256[:16]}, recorded "
-            f"{str(recorded)[:16]}; the corpus, tokenizer or version differs (see manifest.json)",
+            f"needlework prompt: this is not the prompt that was sent: sha256 {trial.prompt.text_sha256[:16]}, "
+            f"recorded {str(recorded)[:16]}; the corpus, tokenizer or version differs (see manifest.json)",
             file=sys.stderr,
         )
         return 1
@@ -69,10 +69,11 @@ def settings_of(manifest: Mapping[str, Any]) -> Settings:
 def _typed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     hints = get_type_hints(kind)
     known = {field.name for field in fields(kind)}
-    typed = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in known
-    }
-    return {name: Path(value) if hints[name] is Path else value for name, value in typed.items()}
+    typed: dict[str, Any] = {}
+    for name in known & values.keys():
+        value = values[name]
+        typed[name] = tuple(value) if isinstance(value, list) else Path(value) if hints[name] is Path else value
+    return typed
 
 
 def _record(run: Path, cell_id: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ browser has a font for it, Chinese included. The PNG is what looks the same ever
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from io import BytesIO
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from haystack_fixtures.cells import slug
 from results.atomic import write_atomic
-from results.fonts import fonts_for
-from results.heatmap_layout import MARGIN, TITLE_SIZE, layout_of
+from results.fonts import Fonts, fonts_for
+from results.heatmap_layout import MARGIN, TITLE_SIZE, Layout, layout_of
 from results.heatmap_panel import DEFAULT, Canvas, Style, draw, write
 from results.summary import Panel
 from results.text import one_line
@@ -27,12 +27,20 @@ if TYPE_CHECKING:
 
 Format = Literal["png", "svg"]
 FORMATS: tuple[Format, ...] = ("png", "svg")
+Paint = Callable[[Canvas, int, Fonts], None]
+"""Draws the picture with this number into its part of the figure."""
+
 _ACROSS = 3  # panels side by side before a combined figure starts a new row
 
 
 def heatmap_name(panel: Panel) -> str:
     """`heatmap-{task}-{needle}-{model}`, safe and short enough for every file system."""
-    name = "-".join(["heatmap", *(slug(part) for part in (panel.task, panel.needle, panel.model))])
+    return file_stem("heatmap", panel.task, panel.needle, panel.model)
+
+
+def file_stem(kind: str, *parts: str) -> str:
+    """Join `kind` and the parts with `-`, at most 200 bytes."""
+    name = "-".join([kind, *(slug(part) for part in parts)])
     if len(name.encode()) <= 200:
         return name
     return f"{name.encode()[:180].decode(errors='ignore')}-{sha256(name.encode()).hexdigest()[:12]}"
@@ -50,7 +58,7 @@ def write_heatmaps(
     paths: list[Path] = []
     taken: set[str] = set()
     for panel, title in zip(panels, titles or [panel.name for panel in panels], strict=True):
-        stem = _untaken(heatmap_name(panel), taken)
+        stem = untaken(heatmap_name(panel), taken)
         paths += write_figure([panel], [title], folder / stem, style=style, formats=formats)
     return paths
 
@@ -65,27 +73,44 @@ def write_figure(
     heading: str = "",
 ) -> list[Path]:
     """Write one figure of one or several panels side by side; returns `stem` with each format's ending."""
+    layouts = [layout_of(panel, title, style.numbers) for panel, title in zip(panels, titles, strict=True)]
+
+    def paint(canvas: Canvas, number: int, fonts: Fonts) -> None:
+        draw(canvas, panels[number], layouts[number], style, fonts)
+
+    return write_painted(layouts, paint, stem, dpi=style.dpi, formats=formats, heading=heading)
+
+
+def write_painted(
+    layouts: Sequence[Layout],
+    paint: Paint,
+    stem: Path,
+    *,
+    dpi: int = DEFAULT.dpi,
+    formats: Sequence[Format] = FORMATS,
+    heading: str = "",
+) -> list[Path]:
+    """Write one figure of whatever `paint` draws; returns `stem` with each format's ending."""
     paths = []
-    with _drawn(panels, titles, style, heading) as figure:
+    with _painted(layouts, paint, heading) as figure:
         for format_ in formats:
             path = stem.with_name(f"{stem.name}.{format_}")
             content = BytesIO()
             # No date and no version in the files: the same scores give the same bytes.
             metadata = {"Date": None, "Creator": None} if format_ == "svg" else {"Software": None}
-            figure.savefig(content, format=format_, dpi=style.dpi, metadata=metadata)
+            figure.savefig(content, format=format_, dpi=dpi, metadata=metadata)
             write_atomic(path, content.getvalue())
             paths.append(path)
     return paths
 
 
 @contextmanager
-def _drawn(panels: Sequence[Panel], titles: Sequence[str], style: Style, heading: str) -> Iterator[Figure]:
+def _painted(layouts: Sequence[Layout], paint: Paint, heading: str) -> Iterator[Figure]:
     """A figure that exists only in here: nothing of pyplot, settings put back, memory freed."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    layouts = [layout_of(panel, title, style.numbers) for panel, title in zip(panels, titles, strict=True)]
     heading = one_line(heading)
     fonts = fonts_for("".join(chain([heading], *(layout.title + layout.subtitle for layout in layouts))))
     settings: dict[Any, Any] = {
@@ -104,12 +129,12 @@ def _drawn(panels: Sequence[Panel], titles: Sequence[str], style: Style, heading
         FigureCanvasAgg(figure)
         if heading:
             write(figure, fonts, heading, MARGIN, height - MARGIN, TITLE_SIZE + 2, weight="bold")
-        remaining, y = iter(panels), height - top
+        number, y = 0, height - top
         for row in rows:
             x = 0.0
             for layout in row:
-                draw(Canvas(figure, x, y - layout.height), next(remaining), layout, style, fonts)
-                x += layout.width
+                paint(Canvas(figure, x, y - layout.height), number, fonts)
+                number, x = number + 1, x + layout.width
             y -= max(layout.height for layout in row)
         try:
             yield figure
@@ -117,7 +142,7 @@ def _drawn(panels: Sequence[Panel], titles: Sequence[str], style: Style, heading
             figure.clear()
 
 
-def _untaken(name: str, taken: set[str]) -> str:
+def untaken(name: str, taken: set[str]) -> str:
     """Number a name that another panel has (file systems may not tell `A` from `a`), and note it as taken."""
     free, number = name, 2
     while free.casefold() in taken:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 
 from haystack_fixtures.cells import depth_label
@@ -59,38 +60,57 @@ class Layout:
 
 def layout_of(panel: Panel, title: str, numbers: bool) -> Layout:
     """Lay out one panel. `numbers`: whether cells have their percent, and n where it is above 1 and there is room."""
-    columns, rows = len(panel.lengths), len(panel.depths)
+    marks, partly, blank = _legend(panel)
+    largest = max(tally.n for tally in panel.cells.values()) if numbers else None
+    entries = len(marks) + partly + blank
+    layout = arrange(panel.lengths, panel.depths, title, headline(panel), legend=entries, largest_n=largest)
+    return replace(layout, marks=marks, partly=partly, blank=blank)
+
+
+def arrange(
+    lengths: Sequence[int],
+    depths: Sequence[float | None],
+    title: str,
+    subtitle: str,
+    *,
+    legend: int,
+    largest_n: int | None,
+    characters: float = 3.4,
+) -> Layout:
+    """Lay out any picture with a cell for each length and depth; its legend has `legend` entries, still to be named.
+
+    `largest_n`: of the trials in a cell, `None` where cells have no numbers; `characters`: width of the widest number.
+    """
+    columns, rows = len(lengths), len(depths)
     cell = (
         max(_NARROWEST / columns, min(0.8, _WIDEST / columns)),
         max(0.5 / rows, min(0.52, _TALLEST / rows)),
     )
-    x = _x_axis(length_labels(panel.lengths), cell[0] * POINTS)
+    x = _x_axis(length_labels(lengths), cell[0] * POINTS)
     grid_width, grid_height = cell[0] * columns, cell[1] * rows
-    depths = tuple(depth_label(depth) for depth in panel.depths)
+    labels = tuple(depth_label(depth) for depth in depths)
     y_title = "depth (%)" if grid_height > _FLAT else ""
-    y = _y_axis(depths if y_title else tuple(_depth_in_words(depth) for depth in depths), cell[1] * POINTS)
+    y = _y_axis(labels if y_title else tuple(_depth_in_words(label) for label in labels), cell[1] * POINTS)
     left = MARGIN + (0.34 if y_title else 0.1) + max(0.34, _longest(y.labels) * y.size * _GLYPH / POINTS)
     width = max(_FIGURE, left + grid_width + 0.85)
     room = width - 2 * MARGIN
 
-    marks, partly, blank = _legend(panel)
-    entries = len(marks) + partly + blank
     legend_columns = max(1, int(room / 2.35))
-    legend = 0.21 * ceil(entries / legend_columns) + (0.12 if entries else 0.0)
+    legend_height = 0.21 * ceil(legend / legend_columns) + (0.12 if legend else 0.0)
     upright = _longest(x.labels) * x.size * _GLYPH / POINTS
     ticks = x.size / POINTS + 0.1 if not x.rotation else 0.1 + upright * (0.75 if x.rotation == 45 else 1.0)
-    bottom = 0.08 + legend + 0.24 + ticks
+    bottom = 0.08 + legend_height + 0.24 + ticks
 
-    mean_size, mean_rotation = _mean_font(cell[0] * POINTS)
+    mean_size, mean_rotation = _mean_font(cell[0] * POINTS, characters)
     mean_height = max(0.25, mean_size * 1.9 / POINTS) if not mean_rotation else mean_size * 2.6 / POINTS
     titles = tuple(_wrap(one_line(title), int(room * POINTS / (TITLE_SIZE * _BOLD)))[:2])
-    subtitles = tuple(_wrap(one_line(headline(panel)), int(room * POINTS / (SUBTITLE_SIZE * _GLYPH))))
+    subtitles = tuple(_wrap(one_line(subtitle), int(room * POINTS / (SUBTITLE_SIZE * _GLYPH))))
     top = MARGIN + len(titles) * 0.22 + len(subtitles) * 0.165 + 0.14
 
     number_size = n_size = 0.0
-    if numbers:
-        number_size = min(11.0, cell[0] * POINTS / (3.4 * _GLYPH), cell[1] * POINTS * 0.62)
-        widest_n = 2 + len(str(max(tally.n for tally in panel.cells.values())))
+    if largest_n is not None:
+        number_size = min(11.0, cell[0] * POINTS / (characters * _GLYPH), cell[1] * POINTS * 0.62)
+        widest_n = 2 + len(str(largest_n))
         n_size = min(number_size * 0.68, cell[0] * POINTS / ((widest_n + 0.6) * _GLYPH), cell[1] * POINTS * 0.26)
     return Layout(
         width=width,
@@ -104,9 +124,9 @@ def layout_of(panel: Panel, title: str, numbers: bool) -> Layout:
         y_title=y_title,
         title=titles,
         subtitle=subtitles,
-        marks=marks,
-        partly=partly,
-        blank=blank,
+        marks=(),
+        partly=False,
+        blank=False,
         legend_columns=legend_columns,
         number_size=number_size if number_size >= _SMALLEST else 0.0,
         n_size=n_size if n_size >= _SMALLEST else 0.0,
@@ -145,9 +165,9 @@ def _every(count: int, step: int) -> tuple[int, ...]:
     return tuple(at)
 
 
-def _mean_font(cell: float) -> tuple[float, float]:
+def _mean_font(cell: float, characters: float) -> tuple[float, float]:
     """Font size and rotation of the column means in cells `cell` points wide; size 0 when none can be read."""
-    size = min(9.5, cell / (3.3 * _GLYPH))
+    size = min(9.5, cell / ((characters - 0.1) * _GLYPH))
     if size >= 6.0:
         return size, 0.0
     upright = min(7.0, cell / 1.15)

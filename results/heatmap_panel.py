@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_INK, _SOFT, _PAPER, _FRAME = "#1a1a1a", "#555555", "#f4f4f4", "#b0b0b0"
-_MANY = 4_000  # cells; above, an SVG holds the grid as one image instead of that many shapes
+INK, SOFT, PAPER, FRAME = "#1a1a1a", "#555555", "#f4f4f4", "#b0b0b0"
+MANY_CELLS = 4_000  # cells; above, an SVG holds the grid as one image instead of that many shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +49,19 @@ class Canvas:
 
 
 def draw(canvas: Canvas, panel: Panel, layout: Layout, style: Style, fonts: Fonts) -> None:
-    y = canvas.y + layout.height - MARGIN
-    for line in layout.title:
-        write(canvas.figure, fonts, line, canvas.x + MARGIN, y, TITLE_SIZE, weight="bold")
-        y -= 0.22
-    for line in layout.subtitle:
-        write(canvas.figure, fonts, line, canvas.x + MARGIN, y, SUBTITLE_SIZE, color=_SOFT)
-        y -= 0.165
-
+    write_titles(canvas, layout, fonts)
     cells = [[panel.cells.get((length, depth)) for length in panel.lengths] for depth in panel.depths]
     grid, means = canvas.axes(layout.grid), canvas.axes(layout.means)
     mesh = _mesh(grid, cells, layout, style)
     _hatch(grid, cells)
     _corners(grid, cells, layout)
     _numbers(grid, cells, layout, style)
-    _grid_axes(grid, layout)
+    grid_axes(grid, layout)
 
     _mesh(means, [list(panel.columns)], layout, style)
     _hatch(means, [list(panel.columns)])
     _means(means, panel.columns, layout, style)
-    _bar(canvas, layout, mesh)
+    color_bar(canvas, layout, mesh, "score (%)", few=(0, 50, 100), many=(0, 20, 40, 60, 80, 100))
     _legend(canvas, layout)
 
 
@@ -90,12 +83,12 @@ def _mesh(axes: Axes, cells: Sequence[Sequence[Tally | None]], layout: Layout, s
         vmax=100,
         edgecolors="white" if line else "none",
         linewidth=line,
-        rasterized=rows * columns > _MANY,
+        rasterized=rows * columns > MANY_CELLS,
     )
     axes.set_xlim(0, columns)
     axes.set_ylim(rows, 0)  # depth 0 is the beginning of the document: at the top
     for spine in axes.spines.values():
-        spine.set(color=_FRAME, linewidth=0.6)
+        spine.set(color=FRAME, linewidth=0.6)
     return mesh
 
 
@@ -109,9 +102,9 @@ def _hatch(axes: Axes, cells: Sequence[Sequence[Tally | None]]) -> None:
             corners = [(column, row), (column + 1, row), (column + 1, row + 1), (column, row + 1)]
             places.setdefault(mark.hatch, []).append([(float(x), float(y)) for x, y in corners])
     for hatch, squares in places.items():
-        many = len(squares) > _MANY
+        many = len(squares) > MANY_CELLS
         axes.add_collection(
-            PolyCollection(squares, hatch=hatch, facecolor=_PAPER, edgecolor=_SOFT, linewidth=0.3, rasterized=many)
+            PolyCollection(squares, hatch=hatch, facecolor=PAPER, edgecolor=SOFT, linewidth=0.3, rasterized=many)
         )
 
 
@@ -127,7 +120,7 @@ def _corners(axes: Axes, cells: Sequence[Sequence[Tally | None]], layout: Layout
         if cell.n and cell.unscored
     ]
     if triangles:
-        axes.add_collection(PolyCollection(triangles, facecolor="white", edgecolor=_INK, linewidth=0.5))
+        axes.add_collection(PolyCollection(triangles, facecolor="white", edgecolor=INK, linewidth=0.5))
 
 
 def _numbers(axes: Axes, cells: Sequence[Sequence[Tally | None]], layout: Layout, style: Style) -> None:
@@ -136,7 +129,7 @@ def _numbers(axes: Axes, cells: Sequence[Sequence[Tally | None]], layout: Layout
     for row, column, cell in _each(cells):
         if cell.mean is None:
             continue
-        color = "white" if dark(color_of(cell.mean, style.colors)) else _INK
+        color = "white" if dark(color_of(cell.mean, style.colors)) else INK
         two_lines = bool(layout.n_size) and cell.n > 1
         middle: dict[str, Any] = {"ha": "center", "va": "center", "color": color}
         y = row + (0.38 if two_lines else 0.5)
@@ -147,7 +140,7 @@ def _numbers(axes: Axes, cells: Sequence[Sequence[Tally | None]], layout: Layout
 
 def _means(axes: Axes, columns: Sequence[Tally], layout: Layout, style: Style) -> None:
     axes.set_xticks([])
-    axes.set_yticks([0.5], ["mean"], fontsize=min(9.0, layout.y.size + 0.5), color=_INK)
+    axes.set_yticks([0.5], ["mean"], fontsize=min(9.0, layout.y.size + 0.5), color=INK)
     axes.tick_params(length=0, pad=4)
     if not layout.mean_size:
         return
@@ -161,29 +154,33 @@ def _means(axes: Axes, columns: Sequence[Tally], layout: Layout, style: Style) -
                 va="center",
                 size=layout.mean_size,
                 rotation=layout.mean_rotation,
-                color="white" if dark(color_of(tally.mean, style.colors)) else _INK,
+                color="white" if dark(color_of(tally.mean, style.colors)) else INK,
             )
 
 
-def _grid_axes(axes: Axes, layout: Layout) -> None:
+def grid_axes(axes: Axes, layout: Layout) -> None:
+    """Label the grid: lengths below, depths on the left."""
     x, y = layout.x, layout.y
     slanted: dict[str, Any] = {"ha": "right", "rotation_mode": "anchor"} if x.rotation else {}
     axes.set_xticks([i + 0.5 for i in x.at], x.labels, fontsize=x.size, rotation=x.rotation, **slanted)
     axes.set_yticks([i + 0.5 for i in y.at], y.labels, fontsize=y.size)
-    axes.tick_params(length=2.5, width=0.6, pad=2.5, color=_FRAME, labelcolor=_INK)
-    axes.set_xlabel("context length (tokens)", fontsize=9.5, labelpad=4, color=_INK)
-    axes.set_ylabel(layout.y_title, fontsize=9.5, labelpad=5, color=_INK)
+    axes.tick_params(length=2.5, width=0.6, pad=2.5, color=FRAME, labelcolor=INK)
+    axes.set_xlabel("context length (tokens)", fontsize=9.5, labelpad=4, color=INK)
+    axes.set_ylabel(layout.y_title, fontsize=9.5, labelpad=5, color=INK)
 
 
-def _bar(canvas: Canvas, layout: Layout, mesh: Any) -> None:
+def color_bar(
+    canvas: Canvas, layout: Layout, mesh: Any, label: str, *, few: Sequence[int], many: Sequence[int]
+) -> None:
+    """Draw the scale of `mesh` beside the grid, with `few` ticks where it is short."""
     axes = canvas.axes(layout.bar)
     bar = canvas.figure.colorbar(mesh, cax=axes)
     assert bar.solids is not None  # a mappable with a colour map always has them
     bar.solids.set(edgecolor="face", linewidth=0.2)  # without it some SVG viewers show hairlines between colours
-    bar.set_ticks([0, 50, 100] if layout.bar[3] < 1.6 else [0, 20, 40, 60, 80, 100])
-    bar.ax.tick_params(labelsize=8, length=2.5, width=0.6, color=_FRAME, labelcolor=_INK)
-    bar.set_label("score (%)", fontsize=8.5, color=_INK)
-    bar.outline.set(edgecolor=_FRAME, linewidth=0.6)
+    bar.set_ticks(list(few if layout.bar[3] < 1.6 else many))
+    bar.ax.tick_params(labelsize=8, length=2.5, width=0.6, color=FRAME, labelcolor=INK)
+    bar.set_label(label, fontsize=8.5, color=INK)
+    bar.outline.set(edgecolor=FRAME, linewidth=0.6)
 
 
 def _legend(canvas: Canvas, layout: Layout) -> None:
@@ -191,7 +188,7 @@ def _legend(canvas: Canvas, layout: Layout) -> None:
     from matplotlib.patches import Patch
 
     handles: list[Any] = [
-        Patch(facecolor=_PAPER, edgecolor=_SOFT, linewidth=0.5, hatch=mark.hatch, label=mark.legend)
+        Patch(facecolor=PAPER, edgecolor=SOFT, linewidth=0.5, hatch=mark.hatch, label=mark.legend)
         for mark in layout.marks
     ]
     if layout.partly:
@@ -199,21 +196,26 @@ def _legend(canvas: Canvas, layout: Layout) -> None:
             "marker": (3, 0, -45),
             "markersize": 6,
             "markerfacecolor": "white",
-            "markeredgecolor": _INK,
+            "markeredgecolor": INK,
         }
         handles.append(Line2D([], [], linestyle="none", **corner, label="some trials without a score"))
     if layout.blank:
-        handles.append(Patch(facecolor="white", edgecolor=_FRAME, linewidth=0.5, label="not run"))
+        handles.append(Patch(facecolor="white", edgecolor=FRAME, linewidth=0.5, label="not run"))
+    write_legend(canvas, layout, handles)
+
+
+def write_legend(canvas: Canvas, layout: Layout, handles: Sequence[Any]) -> None:
+    """Put the legend into the lower left corner; nothing without entries."""
     if handles:
         width, height = canvas.figure.get_size_inches()
         canvas.figure.legend(
-            handles=handles,
+            handles=list(handles),
             loc="lower left",
             bbox_to_anchor=((canvas.x + MARGIN) / width, (canvas.y + 0.08) / height),
             ncols=layout.legend_columns,
             frameon=False,
             fontsize=LEGEND_SIZE,
-            labelcolor=_INK,
+            labelcolor=INK,
             handlelength=1.9,
             handleheight=1.25,
             labelspacing=0.35,
@@ -223,8 +225,19 @@ def _legend(canvas: Canvas, layout: Layout) -> None:
         )
 
 
+def write_titles(canvas: Canvas, layout: Layout, fonts: Fonts) -> None:
+    """Put title and subtitle into the upper left corner."""
+    y = canvas.y + layout.height - MARGIN
+    for line in layout.title:
+        write(canvas.figure, fonts, line, canvas.x + MARGIN, y, TITLE_SIZE, weight="bold")
+        y -= 0.22
+    for line in layout.subtitle:
+        write(canvas.figure, fonts, line, canvas.x + MARGIN, y, SUBTITLE_SIZE, color=SOFT)
+        y -= 0.165
+
+
 def write(
-    figure: Figure, fonts: Fonts, text: str, x: float, y: float, size: float, color: str = _INK, weight: str = "normal"
+    figure: Figure, fonts: Fonts, text: str, x: float, y: float, size: float, color: str = INK, weight: str = "normal"
 ) -> None:
     """Put one line at (x, y) inches, upper left corner. Never as mathematics: names may contain dollar signs.
 

@@ -10,10 +10,9 @@ from results.html.budget import Kept, entries, fit
 from results.html.details import OWN, SHARED
 from results.html.page import page
 from results.html.panels import depth_tallies, panel_view, panels_data
-from results.html.texts import script_json
+from results.html.texts import on_one_line, script_json
 from results.records import Record
 from results.summary import summarise
-from results.text import one_line
 
 LIMIT_BYTES = 3_000_000
 _NOTICE = 1_000  # bytes kept free for what is said about things left out
@@ -49,7 +48,7 @@ def html_text(
     depths = depth_tallies(trials, panels)
     views = [panel_view(panel, rows) for panel, rows in zip(panels, depths, strict=True)]
     scores = script_json({**panels_data(panels, depths), "shared": SHARED, "own": OWN})
-    heading, lines = one_line(title) or "Needlework", [one_line(line) for line in statistics]
+    heading, lines = on_one_line(title) or "Needlework", [on_one_line(line, 2_000) for line in statistics]
     alone = page(heading, views, lines, (), _data(scores, (), ()))
     kept = fit(trials, panels, limit_bytes - len(alone.encode()) - _NOTICE)
     return page(heading, views, lines, _notice(kept, limit_bytes), _data(scores, kept.values, kept.rows))
@@ -65,14 +64,15 @@ def _notice(kept: Kept, limit_bytes: int) -> list[str]:
     """What is not in the page, one sentence each; empty where everything is."""
     if kept.whole:
         return []
-    sentences = [f"To stay below {limit_bytes / 1e6:g} MB, this page leaves things out; all scores are complete."]
+    sentences = ["All scores are complete."]
     if kept.dropped:
         total = kept.dropped + len(kept.rows)
         sentences.append(
             f"Details of {kept.dropped:,} of {total:,} trials are left out, from the middle of many equal cells first."
         )
     if kept.shortened:
-        sentences.append(f"Texts of {kept.shortened:,} trials are cut to {kept.level.text:,} characters and marked.")
+        trials = "1 trial" if kept.shortened == 1 else f"{kept.shortened:,} trials"
+        sentences.append(f"Texts of {trials} are cut to {kept.level.text:,} characters, with a mark.")
     if kept.rows and kept.level.digest < 64:
         sentences.append(f"Hashes are cut to {kept.level.digest} characters.")
-    return [*sentences, "results.json has everything."]
+    return [*sentences, f"This keeps the page below {limit_bytes / 1e6:g} MB; results.json has everything."]

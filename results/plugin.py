@@ -76,9 +76,7 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_cell_stored(config: pytest.Config, key: str) -> Mapping[str, Any] | None:
     if _STORED not in config.stash:
-        config.stash[_STORED] = (
-            {} if settings_of(config).fresh else answered(read_journal(_folder(config) / JOURNAL))
-        )
+        config.stash[_STORED] = {} if settings_of(config).fresh else answered(read_journal(_folder(config) / JOURNAL))
     return cast("Mapping[str, Any] | None", config.stash[_STORED].get(key))
 
 

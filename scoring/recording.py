@@ -70,7 +70,8 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
     wanted = scorer if scorer is not None else getattr(exchange, "scorer", None) or DEFAULT_SCORER
     name, version = _label(wanted)
     try:
-        chosen = _judge(exchange, name) if name.startswith(JUDGE) else as_scorer(wanted)
+        by_judge = isinstance(wanted, str) and wanted.startswith(JUDGE)
+        chosen = _judge(exchange, name) if by_judge else as_scorer(wanted)
         name, version = chosen.name, chosen.version
         score = chosen.judge(exchange.answer, as_reference(exchange.reference))
         return Scored(replace(_checked(score), scorer=f"{name} v{version}"), name, version)

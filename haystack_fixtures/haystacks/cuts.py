@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 from haystack_fixtures.haystacks.sentences import splits_grapheme
 from haystack_fixtures.haystacks.source import HaystackSource

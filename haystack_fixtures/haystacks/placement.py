@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 from haystack_fixtures.haystacks.cuts import Cut
 from haystack_fixtures.haystacks.source import HaystackSource

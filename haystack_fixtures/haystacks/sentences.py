@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
-import regex  # type: ignore[import-untyped]
+import regex
 from numpy.typing import NDArray
 
 # Longer stretches (characters) without a sentence end are cut at line ends (lists, code), then at white space (Thai),

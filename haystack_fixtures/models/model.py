@@ -63,7 +63,7 @@ class Model(Protocol):
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:
-        """Everything that can change its answers: spec, weights hash or revision, dtype, device kind, decoding, server."""
+        """Everything that can change its answers: weights, revision, dtype, device kind, decoding, server."""
         ...
 
     @property

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from results.html.details import Level, Row, row_of
+from results.html.details import Level, Row, Value, row_of
+from results.html.texts import script_json
 from results.records import Record
 from results.summary import Panel, Tally
 
 LEVELS = (Level(20_000, 64), Level(4_000, 64), Level(1_000, 16), Level(400, 12))
-_COMMA = 1
-_INDEX = 7  # most bytes of a number into the table of values, with its comma
+_BREAK = 2  # a comma and a line break
 
 PanelKey = tuple[str, str, str]
 
@@ -49,26 +49,28 @@ class Kept:
 
 @dataclass(slots=True)
 class _Shelf:
-    """Rows so far, and the bytes left."""
+    """Rows so far by the number of their trial, the table of values, and the bytes left."""
 
     room: int
-    values: dict[str, int] = field(default_factory=dict)
+    numbers: dict[Value, int] = field(default_factory=dict)
+    values: list[str] = field(default_factory=list)
     rows: dict[int, str] = field(default_factory=dict)
     shortened: int = 0
 
     def take(self, number: int, entry: Entry, row: Row) -> bool:
         """Add a row where it fits; a value that another row has already costs nothing but its number."""
-        new = {value: None for value in row.shared if value not in self.values}
-        own = ",".join(row.own)
-        cost = sum(len(value.encode()) + _COMMA for value in new)
-        cost += len(own.encode()) + _INDEX * (len(row.shared) + 3) + 3
+        new = [value for value in dict.fromkeys(row.shared) if value not in self.numbers]
+        numbers = {value: len(self.values) + i for i, value in enumerate(new)}
+        texts = [script_json(value) for value in new]
+        shared = ",".join(str(numbers.get(value, self.numbers.get(value))) for value in row.shared)
+        line = f"[{entry.panel},{entry.column},{entry.row},{shared},{row.own}]"
+        cost = sum(len(text.encode()) + _BREAK for text in [line, *texts])
         if cost > self.room:
             return False
         self.room -= cost
-        for value in new:
-            self.values[value] = len(self.values)
-        place = f"{entry.panel},{entry.column},{entry.row}"
-        self.rows[number] = f"[{place},{','.join(str(self.values[value]) for value in row.shared)},{own}]"
+        self.numbers |= numbers
+        self.values += texts
+        self.rows[number] = line
         self.shortened += row.cut
         return True
 

@@ -6,14 +6,14 @@ A trial is a row. Values that many trials have in common (`SHARED`) are numbers 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, cast
 
 from haystack_fixtures.cells import depth_label
-from results.html.texts import Shown, facts_text, script_json, shown
-from results.records import Record
+from results.html.texts import Shown, facts_text, is_cut, percent_number, script_json, shown, visible
+from results.records import SCORED, Record
 
 SHARED = (
     "outcome", "scorer", "why", "question", "expected", "answer", "text", "reasoning", "error", "finish_reason",
@@ -37,12 +37,16 @@ class Level:
     digest: int
 
 
+# What the table of values holds: texts, whole or cut, and lists of them.
+Value = str | tuple[Any, ...] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A trial as JSON texts. `cut`: whether a text of it is shortened."""
+    """A trial: values that others may share, and the JSON of its own. `cut`: whether a text of it is shortened."""
 
-    shared: tuple[str, ...]
-    own: tuple[str, ...]
+    shared: tuple[Value, ...]
+    own: str
     cut: bool
 
 
@@ -50,31 +54,31 @@ def row_of(record: Record, level: Level) -> Row:
     """Return what the page keeps of `record`. Fields that a foreign or older file lacks are null."""
     shared = _shared(cast("Mapping[str, Any]", record), level)
     own = _own(cast("Mapping[str, Any]", record), level)
-    cut = any(isinstance(value, list) and len(value) == 3 and isinstance(value[1], int) for value in _texts(shared))
+    parts = [*shared.values(), *(shared["expected"] or ()), *(shared["error"] or ())]
     return Row(
-        tuple(script_json(shared[name]) for name in SHARED),
-        tuple(script_json(own[name]) for name in OWN),
-        cut,
+        tuple(shared[name] for name in SHARED),
+        script_json([own[name] for name in OWN])[1:-1],
+        any(map(is_cut, parts)),
     )
 
 
-def _shared(record: Mapping[str, Any], level: Level) -> dict[str, object]:
+def _shared(record: Mapping[str, Any], level: Level) -> dict[str, Value]:
     prompt, response, timing = (_mapping(record.get(name)) for name in ("prompt", "response", "timing"))
     error = _mapping(record.get("error"))
     answer, text = _text(record.get("answer"), level), _text(response.get("text"), level)
     expected = record.get("expected")
     scorer = record.get("scorer")
-    values: dict[str, object] = {name: _text(record.get(name), level) for name in ("outcome", "why", "question")}
+    values: dict[str, Value] = {name: _text(record.get(name), level) for name in ("outcome", "why", "question")}
     values |= {
         "scorer": _text(f"{scorer} version {record.get('scorer_version')}", level) if scorer else None,
-        "expected": [shown(str(item), level.text) for item in expected[:_MOST_EXPECTED]]
+        "expected": tuple(shown(str(item), level.text) for item in expected[:_MOST_EXPECTED])
         if isinstance(expected, (list, tuple))
-        else [],
+        else (),
         # What was scored is worth a line of its own only where it is not simply the response.
         "answer": None if text is not None and _same(record.get("answer"), response.get("text")) else answer,
         "text": text,
         "reasoning": _text(response.get("reasoning"), level),
-        "error": [_text(error.get(name), level) for name in ("kind", "message")] if error else None,
+        "error": tuple(_text(error.get(name), level) for name in ("kind", "message")) if error else None,
         "finish_reason": _text(response.get("finish_reason"), level),
         "prompt": facts_text({name: prompt[name] for name in prompt if name not in _PLACED}, level.text),
         "details": facts_text(record.get("details"), level.text),
@@ -88,9 +92,11 @@ def _shared(record: Mapping[str, Any], level: Level) -> dict[str, object]:
 
 def _own(record: Mapping[str, Any], level: Level) -> dict[str, object]:
     prompt, response, timing = (_mapping(record.get(name)) for name in ("prompt", "response", "timing"))
-    values: dict[str, object] = {name: _number(record.get(name)) for name in ("repeat", "seed", "score")}
+    values: dict[str, object] = {name: _number(record.get(name)) for name in ("repeat", "seed")}
     values |= {name: _number(prompt.get(name)) for name in ("tokens", "context_tokens", "slack")}
+    score = _number(record.get("score")) if record.get("outcome") in SCORED else None
     values |= {
+        "score": None if score is None else percent_number(score),
         "server_tokens": _number(response.get("prompt_tokens")),
         "completion_tokens": _number(response.get("completion_tokens")),
         "needles": _needles(prompt.get("needles"), level),
@@ -112,14 +118,14 @@ def _needles(value: object, level: Level) -> list[list[object]]:
     ]
 
 
-def _name(record: Mapping[str, Any], field: str, level: Level) -> Shown | None | dict[str, list[str]]:
+def _name(record: Mapping[str, Any], field: str, level: Level) -> Shown | tuple[str, str, str] | None:
     """An id without its length, depth and repeat, which the row has anyway: thousands of ids then are one value."""
     name = record.get(field)
     if isinstance(name, str) and len(name) <= level.text:
         head, middle, rest = name.partition(f"-len{record.get('length')}-depth{depth_label(record.get('depth'))}-")
         between, end, tail = rest.rpartition(f"-r{record.get('repeat')}")
         if middle and end:
-            return {"around": [str(shown(part, level.text)) for part in (head, between, tail)]}
+            return visible(head), visible(between), visible(tail)
     return _text(name, level)
 
 
@@ -127,7 +133,7 @@ def _digest(value: object, level: Level) -> str | None:
     if value is None or value == "":
         return None
     text = str(value)
-    return str(shown(text if len(text) <= level.digest else f"{text[: level.digest]}…", level.digest + 1))
+    return visible(text if len(text) <= level.digest else f"{text[: level.digest]}…")
 
 
 def _text(value: object, level: Level) -> Shown | None:
@@ -147,9 +153,3 @@ def _number(value: object) -> int | float | None:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _texts(values: Mapping[str, object]) -> list[object]:
-    """Every text of a trial, those inside lists too."""
-    inside = [item for name in ("expected", "error") for item in cast("Sequence[object]", values[name] or ())]
-    return [*values.values(), *inside]

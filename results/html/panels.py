@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from haystack_fixtures.cells import depth_label
-from results.headline import headline
 from results.html.budget import Entry
+from results.html.texts import on_one_line, percent_number
 from results.palette import MARKS, Mark, mark_of
 from results.records import UNSCORED
 from results.summary import OUTCOMES, Panel, Tally, tally, trial_of
-from results.text import display_width, length_labels, one_line, percent, percent1
+from results.text import display_width, length_labels, percent, percent1
 
 NO_SCORE = "–"
 _ROOM_FOR_N = 12  # columns; in wider grids n is in the tooltip only
@@ -50,7 +50,6 @@ class PanelView:
     model: str
     task: str
     needle: str
-    headline: str
     overall: RateView
     bounds: str
     size: str
@@ -83,11 +82,10 @@ def panel_view(panel: Panel, depths: Sequence[Tally]) -> PanelView:
     used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell))}
     depth_names = [depth_label(depth) for depth in panel.depths]
     return PanelView(
-        name=one_line(panel.name),
-        model=one_line(panel.model),
-        task=one_line(panel.task),
-        needle=one_line(panel.needle),
-        headline=one_line(headline(panel)),
+        name=on_one_line(panel.name),
+        model=on_one_line(panel.model),
+        task=on_one_line(panel.task),
+        needle=on_one_line(panel.needle),
         overall=_rate("", panel.overall),
         bounds=_bounds(panel.overall),
         size=size,
@@ -124,10 +122,10 @@ def _panel_data(panel: Panel, depths: Sequence[Tally], stats: dict[tuple[Any, ..
         return -1 if each is None else stats.setdefault(_stat(each), len(stats))
 
     return {
-        "name": one_line(panel.name),
-        "model": one_line(panel.model),
-        "task": one_line(panel.task),
-        "needle": one_line(panel.needle),
+        "name": on_one_line(panel.name),
+        "model": on_one_line(panel.model),
+        "task": on_one_line(panel.task),
+        "needle": on_one_line(panel.needle),
         "lengths": list(panel.lengths),
         "lengthLabels": length_labels(panel.lengths),
         "depths": list(panel.depths),
@@ -141,11 +139,11 @@ def _panel_data(panel: Panel, depths: Sequence[Tally], stats: dict[tuple[Any, ..
 def _stat(each: Tally) -> tuple[Any, ...]:
     """Percent as the page prints them; outcomes as numbers in the order of `OUTCOMES`, zeros at the end left out."""
     interval = each.interval
-    ends = (None, None) if interval is None else (_percent(interval.low), _percent(interval.high))
+    ends = (None, None) if interval is None else (percent_number(interval.low), percent_number(interval.high))
     counts = [each.counts[name] for name in OUTCOMES]
     while counts and not counts[-1]:
         counts.pop()
-    return (each.n, None if each.mean is None else _percent(each.mean), *ends, tuple(counts))
+    return (each.n, None if each.mean is None else percent_number(each.mean), *ends, tuple(counts))
 
 
 def _cell(cell: Tally | None, with_n: bool) -> CellView:
@@ -160,8 +158,7 @@ def _cell(cell: Tally | None, with_n: bool) -> CellView:
 
 
 def _rate(label: str, each: Tally) -> RateView:
-    counts: Mapping[str, int] = each.counts
-    unscored = tuple((name, counts[name]) for name in UNSCORED)
+    unscored = tuple((name, each.counts[name]) for name in UNSCORED)
     if each.mean is None or each.interval is None:
         return RateView(label, NO_SCORE, NO_SCORE, each.n, unscored, None)
     low, high = each.interval.low, each.interval.high
@@ -171,7 +168,7 @@ def _rate(label: str, each: Tally) -> RateView:
         f"{percent1(low)}–{percent1(high)}",
         each.n,
         unscored,
-        (_percent(low), _percent(each.mean), _percent(high)),
+        (percent_number(low), percent_number(each.mean), percent_number(high)),
     )
 
 
@@ -180,8 +177,3 @@ def _bounds(overall: Tally) -> str:
     if bounds is None or not overall.counts["censored"]:
         return ""
     return f"{percent1(bounds[0])} % if all censored trials were misses, {percent1(bounds[1])} % if all were hits"
-
-
-def _percent(score: float) -> float:
-    value = float(percent1(score))
-    return int(value) if value.is_integer() else value

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from math import isfinite
 
 from markupsafe import Markup
 
+from results.text import fit, one_line, percent1
+
 # Whole, or its beginning, the number of characters left out, and its end. The number stands apart from the text, so
 # that the mark on the page cannot be forged by a text that looks like one.
-Shown = str | list[str | int]
+Shown = str | tuple[str, int, str]
 
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _BREAKS = re.compile(r"\r\n?")
@@ -19,11 +19,12 @@ _BREAKS = re.compile(r"\r\n?")
 # U+200E, U+200F and U+061C stay: right-to-left languages need them, and they move nothing but their neighbours.
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def visible(text: str) -> str:
-    """Show control characters as pictures (`␛`) or code points; half a surrogate pair becomes U+FFFD."""
-    return _SURROGATES.sub("\ufffd", _INVISIBLE.sub(_picture, _BREAKS.sub("\n", text)))
+    """Show control characters as their code points, `⟨U+001B⟩`; half a surrogate pair becomes U+FFFD."""
+    return _SURROGATES.sub("\ufffd", _INVISIBLE.sub(_code_point, _BREAKS.sub("\n", text)))
 
 
 def shown(text: str, limit: int) -> Shown:
@@ -31,21 +32,35 @@ def shown(text: str, limit: int) -> Shown:
     if len(text) <= limit:
         return visible(text)
     head = limit * 2 // 3
-    tail = limit - head
-    return [visible(text[:head]), len(text) - limit, visible(text[len(text) - tail :] if tail else "")]
+    return visible(text[:head]), len(text) - limit, visible(text[head - limit :])
+
+
+def on_one_line(text: str, columns: int = 300) -> str:
+    """Return a name or a sentence: one line, not endless, and nothing in it that moves the text after it."""
+    return visible(fit(one_line(text), columns, "…"))
+
+
+def percent_number(score: float) -> int | float:
+    """A score in 0..1 as the percent that the page prints, rounded by the rule of `percent1`."""
+    value = float(percent1(score))
+    return int(value) if value.is_integer() else value
+
+
+def is_cut(value: object) -> bool:
+    """Whether `value` is a text that `shown` shortened."""
+    return isinstance(value, tuple) and len(value) == 3 and isinstance(value[1], int)
 
 
 def facts_text(value: object, limit: int) -> Shown | None:
-    """Return any JSON value as indented text; `None` where it says nothing."""
+    """Return any JSON value as text, keys in order; `None` where it says nothing."""
     if value in (None, {}, [], ""):
         return None
-    return shown(json.dumps(_plain(value), ensure_ascii=False, indent=1), limit)
+    return shown(json.dumps(value, ensure_ascii=False, sort_keys=True, default=str), limit)
 
 
 def script_json(value: object) -> str:
     """Return compact JSON that can stand in a `<script>` element, whatever is in it."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_SCRIPT)
-    return _SURROGATES.sub("\ufffd", text)
+    return _SURROGATES.sub("\ufffd", _ENCODER.encode(value).translate(_SCRIPT))
 
 
 def trusted(text: str) -> Markup:
@@ -53,19 +68,5 @@ def trusted(text: str) -> Markup:
     return Markup(text)  # noqa: S704 - never called with a text of a model or a user
 
 
-def _picture(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else f"⟨U+{code:04X}⟩"
-
-
-def _plain(value: object) -> object:
-    """Sort the keys of objects; words for numbers that JSON does not have."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(value[key]) for key in sorted(value, key=str)}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not isfinite(value):
-        return str(value)
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+def _code_point(match: re.Match[str]) -> str:
+    return f"⟨U+{ord(match[0]):04X}⟩"

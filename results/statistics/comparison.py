@@ -6,18 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import Literal, cast
+from typing import Literal
 
 from haystack_fixtures.errors import InputError
 from results.records import SCORED, Record
+from results.statistics.joining import Family, Identity, identity_order, joined, prompts_match
 from results.statistics.paired import Difference, holm, mean_difference, paired_p
 from results.statistics.resampling import sample_clusters
 from results.summary import depth_order
 
-Family = tuple[str, str, str]
-"""Model, task, needle; the model is empty where the two runs are compared whatever their models are called."""
 Verdict = Literal["better", "worse", "no difference shown"]
-Identity = tuple[Family, int, float | None, int, int | None]
 LEVEL = 0.05
 
 
@@ -99,7 +97,12 @@ class Comparison:
         cells = [cell for family in self.families for cell in family.cells if sign * (cell.difference or 0.0) > 0]
         return sorted(
             cells,
-            key=lambda cell: (-abs(cell.difference or 0.0), cell.family, cell.length, depth_order(cell.depth)),
+            key=lambda cell: (
+                -round(abs(cell.difference or 0.0), 9),
+                cell.family,
+                cell.length,
+                depth_order(cell.depth),
+            ),
         )
 
 
@@ -109,21 +112,15 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     Runs of one model each are compared whatever the models are; runs of several models must have the same ones, and
     each is compared with itself. Raises `InputError` where the runs cannot be joined.
     """
-    by_model = _several_models(first, second)
-    a, b = _indexed(first, "A", by_model), _indexed(second, "B", by_model)
-    both = sorted(a.keys() & b.keys(), key=_order)
-    if not both:
-        raise InputError("compare", "A and B", f"have no trial in common: {_why_disjoint(a, b)}")
+    a, b, both = joined(first, second)
     missing = Counter(
         ("first" if _score(a[at]) is None else "") + ("second" if _score(b[at]) is None else "") for at in both
     )
-    hashes = [(_prompt_hash(a[at]), _prompt_hash(b[at])) for at in both]
-    families = [
-        _family(
-            family, {at: (a.get(at), b.get(at)) for at in sorted(a.keys() | b.keys(), key=_order) if at[0] == family}
-        )
-        for family in sorted({at[0] for at in a.keys() | b.keys()})
-    ]
+    same_prompt = [prompts_match(a[at], b[at]) for at in both]
+    trials: dict[Family, dict[Identity, tuple[Record | None, Record | None]]] = {}
+    for at in sorted(a.keys() | b.keys(), key=identity_order):
+        trials.setdefault(at[0], {})[at] = (a.get(at), b.get(at))
+    families = [_family(family, joined) for family, joined in trials.items()]
     adjusted = holm([family.p for family in families])
     return Comparison(
         families=tuple(replace(family, p_adjusted=p) for family, p in zip(families, adjusted, strict=True)),
@@ -133,8 +130,8 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
         unscored_both=missing["firstsecond"],
         only_first=len(a.keys() - b.keys()),
         only_second=len(b.keys() - a.keys()),
-        prompts_differ=sum(x is not None and y is not None and x != y for x, y in hashes),
-        prompts_unknown=sum(x is None or y is None for x, y in hashes),
+        prompts_differ=same_prompt.count(False),
+        prompts_unknown=same_prompt.count(None),
         scorers_differ=sum(
             _score(a[at]) is not None and _score(b[at]) is not None and _scorer(a[at]) != _scorer(b[at]) for at in both
         ),
@@ -144,14 +141,16 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
 def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Record | None]]) -> FamilyDifference:
     """`trials` in order; those without two scores only count."""
     cells: dict[tuple[int, float | None], list[tuple[float, float] | None]] = {}
-    paired: list[Identity] = []
-    for at, (a, b) in trials.items():
+    samples: list[tuple[int, int]] = []
+    seen: list[tuple[float, float]] = []
+    for (_, length, depth, repeat, _), (a, b) in trials.items():
         x, y = (None if record is None else _score(record) for record in (a, b))
-        cells.setdefault(at[1:3], []).append(None if x is None or y is None else (x, y))
-        if x is not None and y is not None:
-            paired.append(at)
-    seen = [pair for cell in cells.values() for pair in cell if pair is not None]
-    clusters = sample_clusters((length, repeat) for _, length, _, repeat, _ in paired)
+        pair = None if x is None or y is None else (x, y)
+        cells.setdefault((length, depth), []).append(pair)
+        if pair is not None:
+            samples.append((length, repeat))
+            seen.append(pair)
+    clusters = sample_clusters(samples)
     difference = mean_difference([y - x for x, y in seen], clusters)
     lengths = sorted({length for length, _ in cells})
     return FamilyDifference(
@@ -177,46 +176,6 @@ def _cell(
     return CellDifference(family, length, depth, len(pairs), *means, len(trials) - len(pairs))
 
 
-def _several_models(first: Sequence[Record], second: Sequence[Record]) -> bool:
-    models = [sorted({record["model"] for record in records}) for records in (first, second)]
-    if max(map(len, models)) <= 1:
-        return False
-    if models[0] != models[1]:
-        shown = " / ".join(", ".join(names) or "none" for names in models)
-        raise InputError("compare", shown, "runs of several models must have the same ones; compare runs of one model")
-    return True
-
-
-def _indexed(records: Sequence[Record], side: str, by_model: bool) -> dict[Identity, Record]:
-    index: dict[Identity, Record] = {}
-    for record in records:
-        family = (record["model"] if by_model else "", record["task"], record["needle"])
-        at = (family, record["length"], record["depth"], record["repeat"], record.get("seed"))
-        if at in index:
-            raise InputError("compare", f"{side}: {record.get('id', at)}", "is there twice; results.json has it once")
-        index[at] = record
-    return index
-
-
-def _order(at: Identity) -> tuple[Family, int, tuple[bool, float], int, int]:
-    family, length, depth, repeat, seed = at
-    return family, length, depth_order(depth), repeat, -1 if seed is None else seed
-
-
-def _why_disjoint(a: Mapping[Identity, Record], b: Mapping[Identity, Record]) -> str:
-    """The first part of the identity that no trial shares."""
-    for name, part in (("task and needle", 0), ("length", 1), ("depth", 2), ("repeat", 3), ("seed", 4)):
-        values = [{at[part] for at in index} for index in (a, b)]
-        if not values[0] & values[1]:
-            shown = [", ".join(sorted({_words(value) for value in side})[:3]) or "none" for side in values]
-            return f"{name} {shown[0]} / {shown[1]}"
-    return "task, needle, length, depth, repeat and seed never match together"
-
-
-def _words(value: object) -> str:
-    return " ".join(filter(None, cast(Family, value))) if isinstance(value, tuple) else str(value)
-
-
 def _score(record: Record) -> float | None:
     """The score, `None` where the outcome has none. A scored outcome without a score is a damaged file."""
     if record["outcome"] not in SCORED:
@@ -227,12 +186,6 @@ def _score(record: Record) -> float | None:
             "results", record.get("id", ""), f"has outcome {record['outcome']} and score {score}, not 0..1"
         )
     return score
-
-
-def _prompt_hash(record: Record) -> str | None:
-    prompt = record.get("prompt")
-    found = prompt.get("sha256") if isinstance(prompt, dict) else None
-    return found if isinstance(found, str) else None
 
 
 def _scorer(record: Record) -> tuple[object, object]:

@@ -41,23 +41,32 @@ def mean_difference(differences: Sequence[float], clusters: Sequence[Hashable]) 
 
     At least `FEWEST_CLUSTERS` clusters: percentile bootstrap, its quantiles widened for the number of clusters (the
     "expanded percentile interval" of T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", The American
-    Statistician 69 (2015) 371-386, section 3.3). Fewer: Student's t with the variance between clusters.
-    Clusters that all agree show no variance; up to z2 / (G + z2) of them (the upper end of Wilson's interval for 0 of
-    G) may still be otherwise, and those by as much as scores can be.
+    Statistician 69 (2015) 371-386). Fewer: Student's t with the variance between clusters.
+
+    Few discordant pairs hide what varies. Differences of 0/1 scores therefore get one more pair of each discordant
+    kind, for the interval and not for the mean (D. G. Bonett, R. M. Price, "Adjusted Wald Confidence Interval for a
+    Difference of Binomial Proportions Based on Paired Data", J. Educ. Behav. Stat. 37 (2012) 479-488). Of other
+    clusters that all agree, up to z2 / (G + z2), the upper end of Wilson's interval for 0 of G, may still be as
+    different as scores can.
     """
     if len(differences) == 0:
         return None
-    sums, sizes = cluster_sums(np.asarray(differences, dtype=np.float64)[:, None], clusters)
+    values = np.asarray(differences, dtype=np.float64)
+    sums, sizes = cluster_sums(values[:, None], clusters)
     count, n, mean = len(sums), len(differences), fsum(differences) / len(differences)
     if count < 2:
         return Difference(mean, None, None, n, count, None)
-    residuals = (sums - mean * sizes).ravel()
+    if np.all((values == 0) | (np.abs(values) == 1)):
+        sums, sizes = np.append(sums, [[1.0], [-1.0]], axis=0), np.append(sizes, [[1.0], [1.0]], axis=0)
+    centre = float(sums.sum() / sizes.sum())
+    residuals = (sums - centre * sizes).ravel()
     if float(np.abs(residuals).max()) < _SAME * n:
         hidden = Z95**2 / (count + Z95**2)
         return Difference(mean, mean - hidden * (1 + mean), mean + hidden * (1 - mean), n, count, "agreement")
     if count < FEWEST_CLUSTERS:
-        half = _t_quantile(count) * sqrt(count / (count - 1) * float(residuals @ residuals)) / n
-        return Difference(mean, max(-1.0, mean - half), min(1.0, mean + half), n, count, "t")
+        variance = len(sums) / (len(sums) - 1) * float(residuals @ residuals) / float(sizes.sum()) ** 2
+        half = _t_quantile(count) * sqrt(variance)
+        return Difference(mean, max(-1.0, centre - half), min(1.0, centre + half), n, count, "t")
     low, high = _expanded(resampled_means(sums, sizes)[:, 0], count)
     return Difference(mean, low, high, n, count, "bootstrap")
 

@@ -23,8 +23,8 @@ def differing_parts(first: Mapping[str, Any] | None, second: Mapping[str, Any] |
         sides = [side for side, content in (("A", first), ("B", second)) if content is None]
         return [f"{' and '.join(sides)} without a readable manifest.json, which would say which part differs"]
     lines = list(_suites(_list(first.get("suites")), _list(second.get("suites"))))
-    options = [_object(content.get("options")) for content in (first, second)]
-    lines += [_line(name, *values) for name in _OPTIONS if (values := [o.get(name) for o in options])[0] != values[1]]
+    a, b = ({name: _object(content.get("options")).get(name) for name in _OPTIONS} for content in (first, second))
+    lines += [_line(name, a[name], b[name]) for name in _OPTIONS if a[name] != b[name]]
     for part in _PARTS:
         lines += _entries(part, _object(first.get(part)), _object(second.get(part)))
     return lines

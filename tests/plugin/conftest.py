@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.llama_server import llama_server  # noqa: F401 - a fixture
+
 GRID = ("--lengths=400,600", "--depths=0,50,100", "--corpus=pydoc")
 
 

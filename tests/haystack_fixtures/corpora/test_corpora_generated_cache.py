@@ -44,7 +44,7 @@ def test_the_second_load_reads_the_cache(tmp_path: Path, monkeypatch: pytest.Mon
     assert generated(tmp_path) == first
 
 
-@pytest.mark.parametrize("damage", [b"", b"rubbish", b"\xff\n[]", b"half"])
+@pytest.mark.parametrize("damage", [b"", b"rubbish", b"\xff\n[]", b"half"], ids=["empty", "rubbish", "no-text", "half"])
 def test_a_damaged_cache_file_is_made_again(damage: bytes, tmp_path: Path) -> None:
     first = generated(tmp_path)
     (file,) = tmp_path.iterdir()

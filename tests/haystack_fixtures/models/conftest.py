@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from planted_http import PlantedServer, planted_server
 
 from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.load import load_model, resolve_tokenizer
 from haystack_fixtures.models.model import Model, Request
-from haystack_fixtures.models.smollm2 import installed_gguf
 from haystack_fixtures.prompts.prompt import Message, Prompt
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from tests.haystack_fixtures.models.planted_http import PlantedServer, planted_server
+from tests.llama_server import llama_server  # noqa: F401 - a fixture
 
 Ask = Callable[..., Request]
 
@@ -84,46 +79,6 @@ def raw() -> Ask:
         return Request(make_prompt(tokenizer, text), "raw", budget, **more)
 
     return make
-
-
-_SERVER = """
-import sys, xllamacpp
-params = xllamacpp.CommonParams()
-params.model.path, params.port, params.hostnames = sys.argv[1], int(sys.argv[2]), ["127.0.0.1"]
-params.n_ctx, params.n_parallel, params.warmup = 2048, 1, False
-params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
-server = xllamacpp.Server(params)
-sys.stdin.read()
-"""
-
-
-@pytest.fixture(scope="session")
-def llama_server() -> Iterator[str]:
-    """Base URL of a real llama.cpp server with the embedded model's own GGUF file."""
-    pytest.importorskip("xllamacpp")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-c", _SERVER, str(installed_gguf()), str(port)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        until = time.monotonic() + 60
-        while True:
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2):
-                    break
-            except OSError:
-                assert process.poll() is None, "the server ended"
-                assert time.monotonic() < until, "the server did not start"
-                time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.fixture

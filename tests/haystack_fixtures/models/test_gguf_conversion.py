@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tiny_gguf import write_tiny_gguf
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models import gguf_cache, smollm2
@@ -20,6 +19,7 @@ from haystack_fixtures.models.load import load_model, resolve_tokenizer
 from haystack_fixtures.models.model import Request
 from haystack_fixtures.models.weights import read_facts, weight_files
 from haystack_fixtures.prompts.prompt import Message
+from tests.haystack_fixtures.models.tiny_gguf import write_tiny_gguf
 
 _PREPARE = (
     "import sys; from pathlib import Path; from haystack_fixtures.models.gguf_cache import prepare_gguf\n"

@@ -41,5 +41,5 @@ def test_an_unknown_rule_is_refused_in_one_line(converted, tmp_path, monkeypatch
     assert converted("gpt2", "martian") is None
     assert (tmp_path / UNKNOWN).read_text() == "martian"
     monkeypatch.setattr("haystack_fixtures.models.load.prepare_gguf", lambda *_args: tmp_path)
-    with pytest.raises(InputError, match="'martian' is not known here.*--tokenizer FOLDER"):
+    with pytest.raises(InputError, match=r"'martian' is not known here.*--tokenizer FOLDER"):
         resolve_tokenizer("gguf:x.gguf", {}, None, tmp_path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from planted_http import Answer, PlantedServer, good
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models.connection import Connection, without_credentials
@@ -14,6 +13,7 @@ from haystack_fixtures.models.redact import redactor, url_secrets
 from haystack_fixtures.models.served import ServedModel
 from haystack_fixtures.models.served_args import address, served_options
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from tests.haystack_fixtures.models.planted_http import Answer, PlantedServer, good
 
 KEY = "sk-live-0123456789abcdef"
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from planted_http import Answer, PlantedServer, events, good
 
 from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.model import Request
@@ -17,6 +16,7 @@ from haystack_fixtures.models.served import ServedModel
 from haystack_fixtures.models.served_args import served_options
 from haystack_fixtures.models.served_errors import Fault, delay_s, retry_after
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from tests.haystack_fixtures.models.planted_http import Answer, PlantedServer, events, good
 
 Ask = Callable[..., Request]
 

@@ -1,0 +1,151 @@
+"""`needlework compare A B`: two runs trial by trial, as a table, lists and heatmaps of the difference."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from haystack_fixtures.errors import InputError
+from results.difference_heatmap import write_difference_heatmaps
+from results.heatmap import FORMATS, Format
+from results.json_report import read_json
+from results.records import Record
+from results.statistics.comparison import Comparison, compare
+from results.statistics.comparison_rows import comparison_lines, family_name, family_sentence
+from results.statistics.joining import differing_trial
+from results.statistics.provenance import differing_facts, differing_parts
+from results.text import one_line
+
+_PARTS_SHOWN = 4  # differing parts in the one line of a refusal
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; returns the exit code: 0, or 2 after one line about what was wrong."""
+    try:
+        _compare(_parser().parse_args(argv))
+    except InputError as error:
+        return _refuse(str(error))
+    except OSError as error:
+        return _refuse(f"{error.filename or 'output'}: {error.strerror or error}")
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One side: its records, what its manifest says (`None` without one), and the name of its folder."""
+
+    name: str
+    records: list[Record]
+    manifest: Mapping[str, Any] | None
+
+    @property
+    def label(self) -> str:
+        """`run (model)`."""
+        return one_line(f"{self.name} ({', '.join(sorted({record['model'] for record in self.records}))})")
+
+
+def _compare(options: argparse.Namespace) -> None:
+    first, second = _load(options.first), _load(options.second)
+    comparison = compare(first.records, second.records)
+    parts: list[str] = []
+    if comparison.prompts_differ:
+        a, b = differing_trial(first.records, second.records)
+        parts = differing_parts(first.manifest, second.manifest) + differing_facts(a, b)
+        if not options.allow_different_prompts:
+            raise InputError("runs", f"{first.name} and {second.name}", _refusal(comparison, parts))
+    print(f"A: {first.label}\nB: {second.label}\n")
+    print("\n".join(comparison_lines(comparison)))
+    if parts:
+        print("\nprompts differ in (A / B):", *parts, sep="\n  ")
+    print()
+    for path in write_difference_heatmaps(
+        comparison.families,
+        options.out,
+        titles=_titles(comparison, options.title, first, second),
+        subtitles=[
+            f"A: {first.label} · B: {second.label} · {family_sentence(family)}" for family in comparison.families
+        ],
+        formats=options.format,
+    ):
+        print(path)
+
+
+def _refusal(comparison: Comparison, parts: Sequence[str]) -> str:
+    shown = "; ".join(one_line(part) for part in parts[:_PARTS_SHOWN]) or "in nothing that manifests or records name"
+    more = f"; and {len(parts) - _PARTS_SHOWN} more" if len(parts) > _PARTS_SHOWN else ""
+    total = comparison.pairs + comparison.unscored_first + comparison.unscored_second + comparison.unscored_both
+    return (
+        f"the prompts of {comparison.prompts_differ} of {total} trials differ ({shown}{more});"
+        " --allow-different-prompts compares them all the same"
+    )
+
+
+def _titles(comparison: Comparison, title: str | None, first: _Run, second: _Run) -> list[str]:
+    """The given title alone where there is one picture, before the family's name where there are several."""
+    names = [family_name(family.family) for family in comparison.families]
+    if title is not None and len(names) == 1:
+        return [title]
+    return [f"{title or f'{second.name} - {first.name}'} · {name}" for name in names]
+
+
+def _load(path: Path) -> _Run:
+    if not path.exists():
+        raise InputError("run", path, "does not exist; give a run folder or its results.json")
+    file = path / "results.json" if path.is_dir() else path
+    if not file.is_file():
+        raise InputError("run", path, "has no results.json; resume the run with --run-name to finish it")
+    records = read_json(file)
+    if not records:
+        raise InputError("run", path, "holds no trials; there is nothing to compare")
+    return _Run(file.resolve().parent.name, records, _manifest(file.parent / "manifest.json"))
+
+
+def _manifest(path: Path) -> Mapping[str, Any] | None:
+    """The manifest beside a results.json; only the report of what differs needs it."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _refuse(line: str) -> int:
+    print(f"needlework compare: {line}", file=sys.stderr)
+    return 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are one line, as all of ours are."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="needlework compare",
+        description="Compare two runs trial by trial: paired differences with intervals and tests, the cells that"
+        " improved and regressed, and a heatmap of B - A for each task and needle.",
+        epilog="Trials are joined on task, needle, length, depth, repeat and seed.",
+    )
+    parser.add_argument("first", type=Path, metavar="A", help="run folder or results.json: the reference")
+    parser.add_argument("second", type=Path, metavar="B", help="run folder or results.json: what is compared with it")
+    parser.add_argument(
+        "--allow-different-prompts", action="store_true", help="compare although the runs' prompts were not the same"
+    )
+    parser.add_argument("--title", help="title of the heatmaps (default: B - A, task and needle)")
+    parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="where to write (default: here)")
+    parser.add_argument("--format", type=_formats, default=FORMATS, metavar="png,svg", help="default: both")
+    return parser
+
+
+def _formats(text: str) -> tuple[Format, ...]:
+    asked = {word.strip().lower() for word in text.split(",") if word.strip()}
+    if not asked or not asked <= set(FORMATS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of png, svg, or both with a comma between")
+    return tuple(name for name in FORMATS if name in asked)

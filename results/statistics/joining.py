@@ -1,0 +1,90 @@
+"""Which trials of two runs are the same question: the join under every comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from haystack_fixtures.errors import InputError
+from results.records import Record
+
+Family = tuple[str, str, str]
+"""Model, task, needle; the model is empty where the two runs are compared whatever their models are called."""
+Identity = tuple[Family, int, float | None, int, int | None]
+"""Family, length, depth, repeat, seed."""
+
+
+def joined(
+    first: Sequence[Record], second: Sequence[Record]
+) -> tuple[dict[Identity, Record], dict[Identity, Record], list[Identity]]:
+    """Return the records of both runs by identity, and the identities that both have, in order.
+
+    Runs of one model each are joined whatever the models are; runs of several models must have the same ones, and each
+    is joined with itself. Raises `InputError` where the runs have no trial in common, or one of them a trial twice.
+    """
+    by_model = _several_models(first, second)
+    a, b = _indexed(first, "A", by_model), _indexed(second, "B", by_model)
+    both = sorted(a.keys() & b.keys(), key=identity_order)
+    if not both:
+        raise InputError("runs", "A and B", f"have no trial in common: {_why_disjoint(a, b)}")
+    return a, b, both
+
+
+def differing_trial(first: Sequence[Record], second: Sequence[Record]) -> tuple[Record, Record]:
+    """Return the two records of the first trial, in order, whose prompts differ; there is one."""
+    a, b, both = joined(first, second)
+    pairs = ((a[at], b[at]) for at in both)
+    return next(pair for pair in pairs if prompts_match(*pair) is False)
+
+
+def prompts_match(first: Record, second: Record) -> bool | None:
+    """Whether two records were asked the same prompt, by its hash; `None` where one of them has none."""
+    hashes = _prompt_hash(first), _prompt_hash(second)
+    return None if None in hashes else hashes[0] == hashes[1]
+
+
+def identity_order(at: Identity) -> tuple[Family, int, tuple[bool, float], int, int]:
+    """Sort key of identities."""
+    family, length, depth, repeat, seed = at
+    return family, length, depthidentity_order(depth), repeat, -1 if seed is None else seed
+
+
+def _several_models(first: Sequence[Record], second: Sequence[Record]) -> bool:
+    models = [sorted({record["model"] for record in records}) for records in (first, second)]
+    if max(map(len, models)) <= 1:
+        return False
+    if models[0] != models[1]:
+        shown = " / ".join(", ".join(names) or "none" for names in models)
+        raise InputError("runs", shown, "runs of several models must have the same ones; compare runs of one model")
+    return True
+
+
+def _indexed(records: Sequence[Record], side: str, by_model: bool) -> dict[Identity, Record]:
+    index: dict[Identity, Record] = {}
+    for record in records:
+        family = (record["model"] if by_model else "", record["task"], record["needle"])
+        at = (family, record["length"], record["depth"], record["repeat"], record.get("seed"))
+        if at in index:
+            raise InputError("runs", f"{side}: {record.get('id', at)}", "is there twice; results.json has it once")
+        index[at] = record
+    return index
+
+
+def _why_disjoint(a: Mapping[Identity, Record], b: Mapping[Identity, Record]) -> str:
+    """The first part of the identity that no trial shares."""
+    for name, part in (("task and needle", 0), ("length", 1), ("depth", 2), ("repeat", 3), ("seed", 4)):
+        values = [{at[part] for at in index} for index in (a, b)]
+        if not values[0] & values[1]:
+            shown = [", ".join(sorted({_words(value) for value in side})[:3]) or "none" for side in values]
+            return f"{name} {shown[0]} / {shown[1]}"
+    return "task, needle, length, depth, repeat and seed never match together"
+
+
+def _words(value: object) -> str:
+    return " ".join(filter(None, cast(Family, value))) if isinstance(value, tuple) else str(value)
+
+
+def _prompt_hash(record: Record) -> str | None:
+    prompt = record.get("prompt")
+    found = prompt.get("sha256") if isinstance(prompt, dict) else None
+    return found if isinstance(found, str) else None

@@ -1,0 +1,237 @@
+"""Comparing two runs: the join, what is counted apart, what must not matter, which part differs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from haystack_fixtures.errors import InputError
+from results.records import Record
+from results.statistics.comparison import CellDifference, compare
+from results.statistics.comparison_rows import comparison_lines, family_sentence, points, points1
+from results.statistics.joining import differing_trial
+from results.statistics.provenance import differing_facts, differing_parts
+
+
+def record(score: float | None = 1.0, **fields: Any) -> Record:
+    """A record of the fields that a comparison reads; no score is an error."""
+    at = {
+        "model": "m",
+        "task": "niah",
+        "needle": "code",
+        "length": 1000,
+        "depth": 50.0,
+        "repeat": 0,
+        "seed": 0,
+    } | fields
+    name = f"{at['task']}-len{at['length']}-depth{at['depth']}-{at['needle']}-r{at['repeat']}"
+    outcome = "error" if score is None else "partial"
+    prompt = {"sha256": name, "filler_sha256": "f", "tokens": 900, "needles": []}
+    made = {"id": name, "outcome": outcome, "score": score, "scorer": "match", "scorer_version": 1, "prompt": prompt}
+    return cast(Record, made | at)
+
+
+def grid(score: Callable[[int, float, int], float | None], repeats: int = 12, **fields: Any) -> list[Record]:
+    return [
+        record(score(length, depth, repeat), length=length, depth=depth, repeat=repeat, **fields)
+        for length in (1000, 4000)
+        for depth in (0.0, 50.0, 100.0)
+        for repeat in range(repeats)
+    ]
+
+
+def test_a_drop_at_one_depth_by_hand() -> None:
+    """Each of twelve repeats fails at 50 % of both lengths: 24 of 72 pairs, all one way."""
+    found = compare(grid(lambda *_: 1.0), grid(lambda length, depth, repeat: float(depth != 50)))
+    (family,) = found.families
+
+    assert (family.n, family.first, family.second, family.verdict) == (72, 1.0, pytest.approx(2 / 3), "worse")
+    assert family.difference is not None
+    assert family.difference.mean == pytest.approx(-1 / 3)
+    assert family.difference.clusters == 12
+    assert family.p == pytest.approx(2 / 2**24)
+    assert found.changed(1) == []
+    assert [(cell.length, cell.depth, cell.difference) for cell in found.changed(-1)] == [
+        (1000, 50.0, -1.0),
+        (4000, 50.0, -1.0),
+    ]
+    assert family.columns == {1000: pytest.approx(-1 / 3), 4000: pytest.approx(-1 / 3)}
+
+
+def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart() -> None:
+    first = [record(1.0, repeat=0), record(None, repeat=1), record(1.0, repeat=2), record(None, repeat=3),
+             record(1.0, repeat=4)]  # fmt: skip
+    second = [record(0.0, repeat=0), record(1.0, repeat=1), record(None, repeat=2), record(None, repeat=3),
+              record(1.0, repeat=5), record(1.0, repeat=6)]  # fmt: skip
+    found = compare(first, second)
+
+    counts = (found.pairs, found.unscored_first, found.unscored_second, found.unscored_both)
+    assert (*counts, found.only_first, found.only_second) == (1, 1, 1, 1, 1, 2)
+    assert found.families[0].cells == (CellDifference(("", "niah", "code"), 1000, 50.0, 1, 1.0, 0.0, 6),)
+    assert "pairs: 1, 1 unscored in A only, 1 unscored in B only, 1 unscored in both, 1 only in A, 2 only in B" in (
+        comparison_lines(found)
+    )
+
+
+def test_another_model_is_compared_and_several_go_by_name() -> None:
+    assert compare([record(model="small")], [record(model="large")]).pairs == 1
+
+    both = [record(model=model, repeat=repeat) for model in ("a", "b") for repeat in range(3)]
+    assert [family.family for family in compare(both, both).families] == [
+        ("a", "niah", "code"),
+        ("b", "niah", "code"),
+    ]
+    with pytest.raises(InputError, match="several models"):
+        compare(both, [record(model="a")])
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"seed": 7}, "seed 0 / 7"),
+        ({"length": 2000}, "length 1000 / 2000"),
+        ({"needle": "city"}, "niah code / niah city"),
+    ],
+    ids=["seed", "length", "needle"],
+)
+def test_runs_without_a_common_trial_say_why(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        compare([record()], [record(**fields)])
+
+
+def test_damaged_runs_are_refused() -> None:
+    with pytest.raises(InputError, match="twice"):
+        compare([record(), record()], [record()])
+    broken = record()
+    broken["score"] = None
+    with pytest.raises(InputError, match=r"not 0\.\.1"):
+        compare([broken], [record()])
+
+
+def test_prompts_and_scorers_that_differ_or_are_unknown_are_counted() -> None:
+    changed, unknown = record(repeat=0, prompt={"sha256": "other"}), record(repeat=1, prompt={})
+    second = [changed, unknown, record(repeat=2, scorer="exact")]
+    first = [record(repeat=repeat) for repeat in range(3)]
+    found = compare(first, second)
+
+    assert (found.prompts_differ, found.prompts_unknown, found.scorers_differ) == (1, 1, 1)
+    assert differing_trial(first, second) == (first[0], changed)
+    text = "\n".join(comparison_lines(found))
+    assert "different prompts" in text
+    assert "different scorers" in text
+    assert "without a prompt hash" in text
+
+
+def test_holm_runs_over_the_families() -> None:
+    """One family of the same p among two: twice the p."""
+    worse = [0.0] * 7 + [1.0] * 5
+    first = [record(1.0, needle=needle, repeat=i) for needle in ("x", "y") for i in range(12)]
+    second = [record(worse[i], needle="x", repeat=i) for i in range(12)] + first[12:]
+    x, y = compare(first, second).families
+
+    assert x.p == pytest.approx(2 / 2**7)
+    assert x.p_adjusted == pytest.approx(4 / 2**7)
+    assert (x.verdict, y.verdict, y.p_adjusted) == ("worse", "no difference shown", 1.0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.5, 1.0, None]), st.sampled_from([0.0, 1.0, None])), min_size=1, max_size=24
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_order_does_not_matter_and_swapping_flips_the_sign(
+    scores: list[tuple[float | None, float | None]], shuffler: random.Random
+) -> None:
+    sides = [
+        [record(pair[side], repeat=i // 4, depth=25.0 * (i % 4)) for i, pair in enumerate(scores)] for side in (0, 1)
+    ]
+    found = compare(*sides)
+    shuffled = [shuffler.sample(side, len(side)) for side in sides]
+    swapped = compare(sides[1], sides[0])
+
+    assert compare(*shuffled) == found
+    assert (swapped.pairs, swapped.unscored_first) == (found.pairs, found.unscored_second)
+    a, b = found.families[0], swapped.families[0]
+    assert [cell.difference for cell in a.cells] == [
+        None if cell.difference is None else -cell.difference for cell in b.cells
+    ]
+    assert a.p == (None if b.p is None else pytest.approx(b.p))
+    if a.difference is not None and b.difference is not None:
+        assert a.difference.mean == pytest.approx(-b.difference.mean)
+        assert a.difference.sign == -b.difference.sign
+    assert {"better": "worse", "worse": "better"}.get(b.verdict, b.verdict) == a.verdict
+
+
+def test_a_run_is_no_different_from_itself() -> None:
+    records = grid(lambda length, depth, repeat: float((repeat + depth) % 3 == 0))
+    (family,) = compare(records, records).families
+
+    assert (family.p, family.verdict) == (1.0, "no difference shown")
+    assert compare(records, records).changed(1) == []
+
+
+def test_differences_in_words() -> None:
+    assert [points(x) for x in (0.0, 0.004, -0.004, 0.05, -1.0)] == ["0", "+0", "-0", "+5", "-100"]
+    assert [points1(x) for x in (0.0, -0.0001, 0.0533, -0.5)] == ["0.0", "0.0", "+5.3", "-50.0"]
+    (family,) = compare([record(1.0), record(None, repeat=1)], [record(0.0), record(1.0, repeat=1)]).families
+    assert family_sentence(family) == (
+        "B - A = -100.0 points (too few samples for an interval), n = 1 pair · no difference shown"
+        " · 1 trial without a pair"
+    )
+
+
+def test_long_lists_are_cut_and_counted() -> None:
+    first = [record(0.0, length=1000 + i) for i in range(25)]
+    second = [record(1.0, length=1000 + i) for i in range(25)]
+    lines = comparison_lines(compare(first, second))
+
+    assert sum("->" in line for line in lines) == 20
+    assert "  and 5 more" in lines
+
+
+def test_manifests_say_which_part_differs() -> None:
+    suite = {"task": "niah", "needle_set": "codes", "language": "en", "answer_budget": 48, "lengths": [1000]}
+    first: dict[str, Any] = {
+        "suites": [suite],
+        "options": {"seed": 0},
+        "corpora": {"essays/en": {"sha256": "1", "documents": 3}},
+        "tokenizers": {"llama": "a"},
+        "prompts": {"own/en": "p"},
+        "models": {"m": {"revision": "1"}},
+    }
+    second = first | {
+        "suites": [suite | {"answer_budget": 64, "lengths": [2000]}],
+        "options": {"seed": 3},
+        "corpora": {"essays/en": {"sha256": "2", "documents": 3}},
+        "tokenizers": {"qwen": "b"},
+        "prompts": {"own/en": "p", "own/zh": "q"},
+    }
+
+    assert differing_parts(first, first) == []
+    assert differing_parts(first, second) == [
+        "suite niah codes en answer_budget: 48 / 64",
+        "seed: 0 / 3",
+        "corpora essays/en: sha256 1 / 2",
+        "tokenizers: llama / qwen",
+        "prompts own/zh: only in B",
+    ]
+    assert differing_parts(None, second) == ["A without a readable manifest.json, which would say which part differs"]
+    other_task = first | {"suites": [suite | {"task": "multi"}, suite]}
+    assert differing_parts(first, other_task) == ["suite multi codes en: only in B"]
+
+
+def test_manifests_of_any_shape_are_survived() -> None:
+    assert differing_parts({"suites": 3, "corpora": [1]}, {"suites": [None], "options": "x"}) == ["suite   : only in B"]
+
+
+def test_records_say_which_fact_of_a_prompt_differs() -> None:
+    other = record(prompt={"sha256": "x", "filler_sha256": "g", "tokens": 901, "needles": []})
+
+    assert differing_facts(record(), other) == ["filler: f / g", "tokens: 900 / 901"]

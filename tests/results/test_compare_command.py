@@ -1,0 +1,172 @@
+"""`needlework compare`: the table, the pictures, refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import needlework
+from results.compare import main
+from results.json_report import write_json
+from results.records import Record
+
+Make = Callable[..., Record]
+
+
+@pytest.fixture
+def write_run(make_record: Make, tmp_path: Path) -> Callable[..., Path]:
+    """Write a run of 2 lengths x 3 depths x 12 repeats; `fails` says which (length, depth) are wrong."""
+
+    def write(
+        name: str, fails: Callable[[int, float], bool], *, prompt: str = "p", manifest: Any = None, **fields: Any
+    ) -> Path:
+        records = [
+            make_record(
+                length=length,
+                depth=depth,
+                repeat=repeat,
+                outcome="error" if (length, depth) == (8000, 100.0) else "wrong" if fails(length, depth) else "found",
+                prompt={"sha256": f"{prompt} {length} {depth} {repeat}", "filler_sha256": prompt, "tokens": 980},
+                **fields,
+            )
+            for length in (1000, 8000)
+            for depth in (0.0, 50.0, 100.0)
+            for repeat in range(12)
+        ]
+        write_json(tmp_path / name / "results.json", records)
+        if manifest is not None:
+            (tmp_path / name / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        return tmp_path / name
+
+    return write
+
+
+def svg_texts(path: Path) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text(encoding="utf-8"))
+
+
+def test_a_regression_is_shown_listed_and_drawn(
+    write_run: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = write_run("old", lambda *_: False), write_run("new", lambda length, depth: depth == 50, model="mock-2")
+    out = tmp_path / "pictures"
+
+    assert main([str(a), str(b / "results.json"), "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "A: old (mock)\nB: new (mock-2)\n" in printed
+    assert re.search(r"niah  code    60  100  60\.0  -40\.0   -\d\d\.\d\.\.-\d\d\.\d    <0\.001  worse", printed)
+    assert "pairs: 60, 12 unscored in both" in printed
+    assert "improved: no cell" in printed
+    assert "regressed: 2 cells" in printed
+    assert "  niah · code length 8k depth 50: 100 -> 0 (-100.0, n 12)" in printed
+    assert printed.split()[-2:] == [str(out / f"difference-niah-code.{ending}") for ending in ("png", "svg")]
+
+    texts = svg_texts(out / "difference-niah-code.svg")
+    assert {"-100", "0", "n=12", "1k", "8k", "mean", "B - A (points)"} <= set(texts)
+    assert "new - old · niah · code" in texts
+    assert "no pair: not scored in both runs" in texts
+    assert (out / "difference-niah-code.svg").read_text(encoding="utf-8").count("<pattern") == 1
+    assert (out / "difference-niah-code.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_runs_give_the_same_bytes_and_the_title_is_taken(
+    write_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    runs = [str(write_run(name, lambda length, depth: depth == 0)) for name in ("a", "b")]
+    for folder in ("x", "y"):
+        argv = [*runs, "--out", str(tmp_path / folder), "--format", "svg", "--title", "My title"]
+        assert needlework.main(["compare", *argv]) == 0
+    pictures = [(tmp_path / folder / "difference-niah-code.svg").read_bytes() for folder in ("x", "y")]
+
+    assert pictures[0] == pictures[1]
+    assert b">My title<" in pictures[0]
+
+
+def test_other_prompts_are_refused_unless_asked_for(
+    write_run: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpora = [{"corpora": {"essays/en": {"sha256": str(number)}}} for number in (1, 2)]
+    a = write_run("a", lambda *_: False, manifest=corpora[0])
+    b = write_run("b", lambda *_: False, prompt="q", manifest=corpora[1])
+    argv = [str(a), str(b), "--out", str(tmp_path / "out"), "--format", "svg"]
+
+    assert main(argv) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "prompts of 72 of 72 trials differ (corpora essays/en: sha256 1 / 2; filler: p / q)" in error
+    assert "--allow-different-prompts" in error
+    assert not (tmp_path / "out").exists()
+
+    assert main([*argv, "--allow-different-prompts"]) == 0
+    printed = capsys.readouterr().out
+    assert "caution: 72 trials had different prompts in A and B" in printed
+    assert "prompts differ in (A / B):\n  corpora essays/en: sha256 1 / 2\n  filler: p / q\n" in printed
+
+
+def test_a_refusal_without_manifests_says_so(
+    write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = write_run("a", lambda *_: False), write_run("b", lambda *_: False, prompt="q")
+
+    assert main([str(a), str(b)]) == 2
+    assert "A and B without a readable manifest.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("missing", None, "does not exist"),
+        ("folder", "", "has no results.json"),
+        ("empty.json", "", "is not JSON"),
+        ("none.json", '{"schema": 1, "records": []}', "holds no trials"),
+        ("other.json", '{"schema": 1, "records": [{}]}', "record 1 has no 'model'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    write_run: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    content: str | None,
+    message: str,
+) -> None:
+    good, bad = write_run("good", lambda *_: False), tmp_path / name
+    if name == "folder":
+        bad.mkdir()
+    elif content is not None:
+        bad.write_text(content, encoding="utf-8")
+
+    assert main([str(good), str(bad)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("needlework compare: ")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_other_seeds_are_refused(write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = write_run("a", lambda *_: False), write_run("b", lambda *_: False, seed=1)
+
+    assert main([str(a), str(b)]) == 2
+    assert "no trial in common: seed 0 / 1" in capsys.readouterr().err
+
+
+def test_a_wrong_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["a"], ["a", "b", "--format", "gif"], ["a", "b", "--nonsense"]):
+        with pytest.raises(SystemExit) as caught:
+            main(words)
+        assert caught.value.code == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(
+    write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write_run("a", lambda *_: False)
+
+    assert main([str(run), str(run), "--out", str(run / "results.json")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
