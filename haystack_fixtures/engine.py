@@ -15,7 +15,7 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.exchange import Exchange, check_server_count, prompt_facts
 from haystack_fixtures.look_ahead import LookAhead
 from haystack_fixtures.models.connection import Connection
-from haystack_fixtures.models.load import load_model, parse_spec, resolve_tokenizer
+from haystack_fixtures.models.load import check_model_args, load_model, parse_spec, resolve_tokenizer
 from haystack_fixtures.models.model import Model, ModelError, Request, Response
 from haystack_fixtures.settings import Settings
 from haystack_fixtures.tasks.load import Series, grid, task_named
@@ -102,13 +102,7 @@ class Engine:
             builder.shape(series.suite)
             self.builder(series.cells[0]).key(series.suite, series.cells[0], {})
         for spec in dict.fromkeys(self.series_of(cell).model for cell in cells):
-            if (
-                parse_spec(spec).kind == "openai"
-                and self.settings.base_url is None
-                and "azure" not in str(self._model_args())
-            ):
-                # The library's own default address: fine, but then a key must be there before the first cell.
-                self.model(next(cell for cell in cells if self.series_of(cell).model == spec))
+            check_model_args(spec, self._model_args(), self._connection(self.settings.base_url))
 
     def start(self, order: Sequence[Cell]) -> None:
         """Say which cells come, in which order, so that requests to a served model can overlap.

@@ -143,7 +143,7 @@ def cell_of(item: pytest.Item) -> Cell | None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Before workers start: find what would spoil every cell, and make once what they all need."""
     config = session.config
-    if not distribution.has_workers(config) or config.option.collectonly or not _asks_cells(config):
+    if not distribution.has_workers(config) or config.option.collectonly or not asks_cells(config):
         return
     try:
         engine_of(config).prepare([series.cells[0] for series in _grid(config)])
@@ -151,7 +151,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         raise pytest.UsageError(str(error)) from None
 
 
-def _asks_cells(config: pytest.Config) -> bool:
+def asks_cells(config: pytest.Config) -> bool:
+    """Whether the files that pytest was given have cells to run; used before anything is collected."""
     # The controller never collects; the source text tells it whether there are cells to come.
     paths = [config.invocation_params.dir / arg.partition("::")[0] for arg in config.args]
     files = (file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))

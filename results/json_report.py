@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any, cast
@@ -20,18 +20,19 @@ _NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "s
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-def write_json(path: Path, records: Iterable[Record]) -> None:
+def write_json(path: Path, records: Iterable[Record], statistics: Sequence[object] = ()) -> None:
     """Write `path` atomically: schema, summary, and the records, one a line, sorted by what they are about."""
-    write_atomic(path, json_text(records).encode())
+    write_atomic(path, json_text(records, statistics).encode())
 
 
-def json_text(records: Iterable[Record]) -> str:
+def json_text(records: Iterable[Record], statistics: Sequence[object] = ()) -> str:
     """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order."""
     ordered = sorted(records, key=_order)
     lines = ",\n".join(_dump(_record_object(record)) for record in ordered)
     return (
         f'{{\n"schema": {SCHEMA},\n'
         f'"summary": {_dump([panel_object(panel) for panel in summarise(ordered)], indent=1)},\n'
+        f'"statistics": {_dump(_plain(list(statistics)), indent=1)},\n'
         f'"records": [\n{lines}\n]\n}}\n'
     )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +15,10 @@ from typing import Any, cast
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from haystack_fixtures.cells import parse_id
-from haystack_fixtures.distribution import is_worker, worker_name
+from haystack_fixtures.cells import depth_label, parse_id
+from haystack_fixtures.distribution import has_workers, is_worker, worker_name
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, settings_of
+from haystack_fixtures.plugin import EXCHANGE, asks_cells, cell_of, engine_of, settings_of
 from haystack_fixtures.settings import Settings
 from haystack_fixtures.tasks.load import Series, grid
 from results.gates import Gate, Verdict, judge_gate, parse_gate
@@ -172,6 +173,29 @@ class Recorder:
         self._fault = ""
         self.folder = folder
 
+    def pytest_report_header(self) -> str | None:
+        if not asks_cells(self._config):
+            return None
+        models = ", ".join(dict.fromkeys(self._settings.model))
+        return f"needlework: preset {self._settings.preset}, model {models}, results in {_relative(self.folder)}"
+
+    def pytest_sessionstart(self) -> None:
+        """Under workers: a folder that cannot take the results is found before they start."""
+        if has_workers(self._config) and not self._config.option.collectonly and asks_cells(self._config):
+            self._open_or_refuse()
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if self._journal is not None or session.config.option.collectonly or self._settings.plan:
+            return
+        if any(cell_of(item) is not None for item in session.items):
+            self._open_or_refuse()
+
+    def _open_or_refuse(self) -> None:
+        try:
+            self._open()
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         text = getattr(report, "needlework_record", None)
         if text is not None and report.when == "call":
@@ -218,8 +242,9 @@ class Recorder:
         path = self.folder / JOURNAL
         self._journal = Journal(path, fresh=self._settings.fresh)
         if self._settings.fresh:
-            for old in [*self.folder.glob("heatmap-*"), *self.folder.glob("results.*")]:
-                old.unlink()
+            for pattern in ("heatmap-*", "results.*", "report.html"):
+                for old in self.folder.glob(pattern):
+                    old.unlink()
         self._earlier = read_journal(path)
         with suppress(OSError):
             (self._settings.results_dir / ".gitignore").write_text("*\n")
@@ -248,8 +273,6 @@ class Recorder:
         if not self._records:
             yield
             return
-        if self._journal is None and not self._fault:
-            self._earlier = read_journal(self.folder / JOURNAL)
         records = whole_run(self._earlier, self._records, self._recipe)
         publish_latencies(self._config, self._records)
         if not self._fault:
@@ -287,14 +310,30 @@ class Recorder:
             width = self._config.get_terminal_writer().fullwidth
             for line in self._written.terminal_lines(color=color, encoding=encoding, width=width):
                 terminalreporter.write_line(line)
+            for line in self._written.statistics:
+                terminalreporter.write_line(line)
             terminalreporter.write_sep("-", f"results: {_relative(self.folder)}")
             for path in self._written.paths:
                 terminalreporter.write_line(_relative(path))
         for verdict in self._verdicts:
             terminalreporter.write_line(f"gate {verdict.line}", green=verdict.passed, red=not verdict.passed)
+        for line in ambiguous_words(self._config.option.keyword or "", self._records):
+            terminalreporter.write_line(line, yellow=True)
         if self._fault:
             terminalreporter.write_line(self._fault, red=True)
         _step_summary(self._written, self._verdicts)
+
+
+def ambiguous_words(keyword: str, records: Sequence[Record]) -> list[str]:
+    """Say where a word of `-k` took more than one value: `-k depth10` matches depth 100 too."""
+    lines = []
+    for word, kind, number in re.findall(r"((depth|len)(\d+(?:\.\d+)?))(?![\w.-])", keyword):
+        values = {depth_label(r["depth"]) if kind == "depth" else str(r["length"]) for r in records}
+        taken = sorted((value for value in values if value.startswith(number)), key=len)
+        if len(taken) > 1:
+            option = "depths" if kind == "depth" else "lengths"
+            lines.append(f"-k {word} took {', '.join(taken)}; -k '{word}-' or --{option} {number} takes one")
+    return lines
 
 
 def _report_gate(config: pytest.Config, verdict: Verdict) -> None:

@@ -94,7 +94,8 @@ def lost_record(cell: Cell, *, model: str, nodeid: str, recipe: str, message: st
         schema=SCHEMA, key="", id=cell.id, nodeid=nodeid, model=model, task=cell.task, needle=cell.needle,
         language=language, length=cell.length, depth=cell.depth, repeat=cell.repeat, seed=seed, outcome="error",
         score=None, scorer="", scorer_version=0, why=message, question="", expected=[], reference={}, answer="",
-        prompt={}, response={}, details={"flags": [], "recipe": recipe}, error={"kind": "harness", "message": message}, timing={},
+        prompt={}, response={}, details={"flags": [], "recipe": recipe},
+        error={"kind": "harness", "message": message}, timing={},
     )  # fmt: skip
 
 

@@ -11,9 +11,11 @@ from results.csv_report import write_csv
 from results.headline import headline
 from results.heatmap import write_heatmaps
 from results.heatmap_panel import Style
+from results.html_report import write_html
 from results.json_report import write_json
 from results.palette import ColorsName
 from results.records import Record
+from results.statistics.summary_rows import run_statistics, statistics_lines, statistics_object
 from results.summary import Panel, summarise
 from results.terminal import terminal_heatmaps
 
@@ -24,6 +26,7 @@ class Written:
 
     paths: tuple[Path, ...]
     panels: tuple[Panel, ...]
+    statistics: tuple[str, ...]
     colors: ColorsName
 
     def terminal_lines(self, *, color: bool, encoding: str | None, width: int) -> list[str]:
@@ -36,11 +39,17 @@ class Written:
 
 
 def write_files(folder: Path, records: Sequence[Record], settings: Settings) -> Written:
-    """Write results.json, results.csv and the heatmaps. Raises `OSError` when the folder cannot take them."""
+    """Write results.json, results.csv, report.html and the heatmaps.
+
+    Raises `OSError` when the folder cannot take them.
+    """
     panels = summarise(records)
-    paths = [folder / "results.json", folder / "results.csv"]
-    write_json(paths[0], records)
+    statistics = run_statistics(records)
+    lines = statistics_lines(statistics)
+    paths = [folder / "results.json", folder / "results.csv", folder / "report.html"]
+    write_json(paths[0], records, statistics_object(statistics))
     write_csv(paths[1], records)
+    write_html(paths[2], records, title=f"Needlework: {', '.join(settings.model)}", statistics=lines)
     style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)
     paths += write_heatmaps(panels, folder, style=style)
-    return Written(tuple(paths), panels, settings.heatmap_colors)
+    return Written(tuple(paths), panels, tuple(lines), settings.heatmap_colors)

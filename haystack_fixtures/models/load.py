@@ -10,11 +10,12 @@ from typing import Protocol, cast
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models import smollm2
+from haystack_fixtures.models.args import check_known
 from haystack_fixtures.models.connection import Connection as Connection
 from haystack_fixtures.models.gguf_cache import prepare_gguf
 from haystack_fixtures.models.gguf_words import UNKNOWN
 from haystack_fixtures.models.hub import checkpoint_folder
-from haystack_fixtures.models.mock import MockModel, parse_behaviour
+from haystack_fixtures.models.mock import MOCK_ARGS, MockModel, parse_behaviour
 from haystack_fixtures.models.model import Model
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
@@ -93,6 +94,22 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
                 raise InputError("--model", spec, remedy) from None
         case _:
             return _plugin(parsed.kind).resolve_tokenizer(parsed.name, model_args, cache_dir)
+
+
+def check_model_args(spec: str, model_args: Mapping[str, str], connection: Connection) -> None:
+    """Refuse before the first cell what `load_model` would refuse: misspelt arguments, a missing key."""
+    parsed = parse_spec(spec)
+    match parsed.kind:
+        case "mock":
+            check_known(model_args, MOCK_ARGS)
+        case "openai":
+            from haystack_fixtures.models.served_args import address, served_options
+
+            address(connection, azure=served_options(model_args, connection).azure_api_version is not None)
+        case "smollm2" | "gguf" | "hf":
+            from haystack_fixtures.models.local_args import local_options
+
+            local_options(model_args)
 
 
 def load_model(

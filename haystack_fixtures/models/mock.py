@@ -20,6 +20,8 @@ _KINDS: tuple[ErrorKind, ...] = ("timeout", "rate_limit", "server", "client", "o
 _FORGOTTEN = (30.0, 70.0)  # depths between which `middle` knows nothing, both ends left out
 _DEATH_DEPTH = 50.0
 
+MOCK_ARGS = ("window",)
+
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
@@ -50,7 +52,7 @@ class MockModel:
     """Answers from the request's own needles and reference, as its behaviour says."""
 
     def __init__(self, behaviour: str, model_args: Mapping[str, str], tokenizer: Tokenizer) -> None:
-        check_known(model_args, ("window",))
+        check_known(model_args, MOCK_ARGS)
         self._behaviour = parse_behaviour(behaviour)
         self._window = int_arg(model_args, "window", 1)
         self._tokenizer = tokenizer

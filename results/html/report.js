@@ -278,9 +278,9 @@
       trial.scorer === null ? null : node("span", { className: "soft" }, "scorer ", ...textParts(trial.scorer)));
     return node("article", { className: "trial" },
       heading,
-      ...(trial.error === null ? [] : part("Error", block(trial.error[1] === null ? "" : trial.error[1]), nothing(`kind: ${trial.error[0]}`))),
+      ...(trial.error === null ? [] : part("Error", block(trial.error[1] ?? ""), node("div", { className: "soft" }, "kind: ", ...textParts(trial.error[0] ?? "unknown")))),
       ...part("Answer", trial.text !== null ? block(trial.text) : trial.answer !== null ? block(trial.answer) : nothing("no text")),
-      ...(trial.text !== null && trial.answer !== null ? part("Scored as the final answer", block(trial.answer)) : []),
+      ...(trial.text !== null && trial.answer !== null ? part("Final answer", block(trial.answer)) : []),
       ...part("Expected", expected),
       ...(trial.question === null ? [] : part("Question", prose(trial.question))),
       ...(trial.why === null ? [] : part("Why", prose(trial.why))),

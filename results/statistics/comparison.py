@@ -120,7 +120,7 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     trials: dict[Family, dict[Identity, tuple[Record | None, Record | None]]] = {}
     for at in sorted(a.keys() | b.keys(), key=identity_order):
         trials.setdefault(at[0], {})[at] = (a.get(at), b.get(at))
-    families = [_family(family, joined) for family, joined in trials.items()]
+    families = [_family(family, pairs) for family, pairs in trials.items()]
     adjusted = holm([family.p for family in families])
     return Comparison(
         families=tuple(replace(family, p_adjusted=p) for family, p in zip(families, adjusted, strict=True)),

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from haystack_fixtures.cells import depth_label
-from results.statistics.comparison import CellDifference, Comparison, Family, FamilyDifference
+from results.statistics.comparison import CellDifference, Comparison, FamilyDifference
+from results.statistics.joining import Family
 from results.statistics.paired import Difference
 from results.text import display_width, length_labels, one_line, percent1
 

@@ -7,6 +7,7 @@ from typing import cast
 
 from haystack_fixtures.errors import InputError
 from results.records import Record
+from results.summary import depth_order
 
 Family = tuple[str, str, str]
 """Model, task, needle; the model is empty where the two runs are compared whatever their models are called."""
@@ -46,7 +47,7 @@ def prompts_match(first: Record, second: Record) -> bool | None:
 def identity_order(at: Identity) -> tuple[Family, int, tuple[bool, float], int, int]:
     """Sort key of identities."""
     family, length, depth, repeat, seed = at
-    return family, length, depthidentity_order(depth), repeat, -1 if seed is None else seed
+    return family, length, depth_order(depth), repeat, -1 if seed is None else seed
 
 
 def _several_models(first: Sequence[Record], second: Sequence[Record]) -> bool:

@@ -7,8 +7,8 @@ from tests.haystack_fixtures.models.planted_http import Answer, good, planted_se
 
 def judged(project, server, *args, scorer="judge_evalscope"):
     return project.run(
-        "--lengths=400", "--depths=0,100", f"--scorer={scorer}", "--judge=openai:judge", f"--judge-base-url={server.url}",
-        *args, model="mock:perfect",
+        "--lengths=400", "--depths=0,100", f"--scorer={scorer}", "--judge=openai:judge",
+        f"--judge-base-url={server.url}", *args, model="mock:perfect",
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 
 def test_a_server_with_the_same_model_gives_the_same_answers_and_counts(project, llama_server):
-    grid = ("--lengths=220,260", "--depths=0,25,50,75,100", "--answer-budget=24")
+    grid = ("--lengths=300,400", "--depths=0,25,50,75,100", "--answer-budget=24")
     project.run(*grid, "--run-name=inside", model="smollm2", process=True)
     project.run(
         *grid, "--run-name=served", f"--base-url={llama_server}", "--tokenizer=smollm2", model="openai:smollm2",

@@ -86,6 +86,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             asked.append(self.path)
 
+        def end_headers(self) -> None:
+            self.send_header("Cache-Control", "no-store")  # the tests write one page after another to one address
+            super().end_headers()
+
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
     Thread(target=server.serve_forever, daemon=True).start()
     options = webdriver.ChromeOptions()
