@@ -14,13 +14,14 @@ from haystack_fixtures.cells import Cell
 from haystack_fixtures.engine import Engine
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.exchange import Exchange
+from haystack_fixtures.models.load import runs_here
 from haystack_fixtures.models.model import Model
 from haystack_fixtures.options import OPTIONS
 from haystack_fixtures.plan import plan_lines
 from haystack_fixtures.presets.load import built_in_presets
 from haystack_fixtures.prompts.prompt import Prompt
 from haystack_fixtures.settings import Settings, resolve_settings
-from haystack_fixtures.tasks.load import TASKS, grid, longest_first
+from haystack_fixtures.tasks.load import TASKS, deepest_first, grid, longest_first
 
 SETTINGS = pytest.StashKey[Settings]()
 ENGINE = pytest.StashKey[Engine]()
@@ -107,6 +108,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.UsageError(str(error)) from None
     if distribution.is_worker(metafunc.config):
         found = longest_first(found)
+    elif all(runs_here(spec) for spec in settings_of(metafunc.config).model):
+        found = deepest_first(found)
     mark = getattr(pytest.mark, str(task))
     metafunc.parametrize("cell", [pytest.param(cell, id=cell.id, marks=mark) for cell in found])
 

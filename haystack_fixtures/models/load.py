@@ -71,6 +71,11 @@ def parse_spec(spec: str) -> ModelSpec:
     raise InputError("--model", spec, f"use one of {', '.join(listed)}")
 
 
+def runs_here(spec: str) -> bool:
+    """Whether a spec names a model that this process computes itself; an unknown spec is refused elsewhere."""
+    return spec.partition(":")[0] in ("smollm2", "hf", "gguf")
+
+
 def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str | None, cache_dir: Path) -> Tokenizer:
     """The tokenizer of a model, or the one of `--tokenizer`; no weights are loaded and no torch is imported.
 

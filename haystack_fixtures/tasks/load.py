@@ -53,6 +53,17 @@ def grid(settings: Settings) -> tuple[Series, ...]:
     return tuple(series.values())
 
 
+def deepest_first(cells: Sequence[Cell]) -> list[Cell]:
+    """Order for one process with a model of its own, which keeps the previous prompt's key/value cache.
+
+    Prompts of one haystack are alike up to the needle, also those of other lengths: from the needle that stands
+    farthest down to the one at the start, each prompt's whole beginning is still in the cache.
+    """
+    return sorted(
+        cells, key=lambda cell: (cell.model, cell.needle, cell.repeat, -cell.length * (cell.depth or 0.0), -cell.length)
+    )
+
+
 def longest_first(cells: Sequence[Cell]) -> list[Cell]:
     """Order for several workers: a long cell that starts last would keep all others waiting."""
     return sorted(cells, key=lambda cell: -cell.length)

@@ -70,7 +70,8 @@ def test_the_line_tells_value_n_interval_and_what_is_missing():
     "text",
     ["", "score", "score = 0.9", "accuracy >= 0.9", "score >= 90", "score >= -1", "score >= 1.2.3",
      "score >= 0.9 per planet",
-          "score >= 0.9 [size<=3]", "score >= 0.9 [task<=niah]", "score >= 0.9 [length<=many]", "score >= 0.9 [depth=a..b]",
+     "score >= 0.9 [size<=3]", "score >= 0.9 [task<=niah]", "score >= 0.9 [length<=many]",
+     "score >= 0.9 [depth=a..b]",
      "score >= 0.9 [length<=1k..2k]", "score >= 0.9 per length per depth"],
 )  # fmt: skip
 def test_a_wrong_gate_is_one_line_that_names_the_option(text):
