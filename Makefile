@@ -13,7 +13,7 @@ benchmark: $(VENV)/.ready
 	$(BIN)/pytest benchmarks -v $(BENCH)
 
 test: $(VENV)/.ready-dev
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2
 
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
