@@ -65,6 +65,17 @@ def _scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
                 places[node] = {nodeid: i for i, nodeid in enumerate(self.registered_collections[node])}
             node.send_runtest_some([places[node][nodeid] for nodeid, done in unit.items() if not done])
 
+        def _reschedule(self, node: Any) -> None:
+            # A replacement that has not collected yet gets its work when it has.
+            if node.shutting_down or node not in self.registered_collections:
+                return
+            # A worker starts a test only when it knows the next one, or that there is none: one queued test and no
+            # word of more would leave the replacement of a dead worker waiting for ever.
+            while self.workqueue and self._pending_of(self.assigned_work[node]) <= 2:
+                self._assign_work_unit(node)
+            if not self.workqueue:
+                node.shutdown()
+
         def remove_node(self, node: Any) -> str | None:
             units = self.assigned_work.pop(node)
             crashed = next(_pending(units), None)
