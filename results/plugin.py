@@ -310,8 +310,9 @@ class Recorder:
             width = self._config.get_terminal_writer().fullwidth
             for line in self._written.terminal_lines(color=color, encoding=encoding, width=width):
                 terminalreporter.write_line(line)
-            for line in self._written.statistics:
-                terminalreporter.write_line(line)
+            if self._config.option.verbose > 0:
+                for line in self._written.statistics:
+                    terminalreporter.write_line(line)
             terminalreporter.write_sep("-", f"results: {_relative(self.folder)}")
             for path in self._written.paths:
                 terminalreporter.write_line(_relative(path))
