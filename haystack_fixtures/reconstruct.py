@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, get_type_hints
 
 from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.cells import parse_id
+from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.engine import Engine
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.settings import Settings, Suite
@@ -20,7 +20,7 @@ from haystack_fixtures.trials import Trial
 
 def main(argv: Sequence[str]) -> int:
     """Print the prompt to standard output. Exit code 1 when it is not the recorded one, 2 when it cannot be made."""
-    parser = argparse.ArgumentParser(prog="needlework prompt", description=__doc__)
+    parser = OneLineParser(prog="needlework prompt", description=__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run")
     parser.add_argument("cell", metavar="CELL", help="its id, such as niah-len4000-depth50-code-r0")
     options = parser.parse_args(argv)
@@ -28,8 +28,7 @@ def main(argv: Sequence[str]) -> int:
         record = _record(options.run, options.cell)
         trial = rebuild(_json(options.run / "manifest.json"), record["id"])
     except InputError as error:
-        print(f"needlework prompt: {error}", file=sys.stderr)
-        return 2
+        return refuse("prompt", error)
     sys.stdout.buffer.write(trial.prompt.text.encode("utf-8", "surrogatepass"))
     sys.stdout.flush()
     recorded = record["prompt"].get("sha256")

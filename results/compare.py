@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from results.difference_heatmap import write_difference_heatmaps
-from results.heatmap import FORMATS, Format
+from results.heatmap import FORMATS, parse_formats
 from results.json_report import read_json
 from results.records import Record
 from results.statistics.comparison import Comparison, compare
@@ -29,9 +29,9 @@ def main(argv: Sequence[str]) -> int:
     try:
         _compare(_parser().parse_args(argv))
     except InputError as error:
-        return _refuse(str(error))
+        return refuse("compare", str(error))
     except OSError as error:
-        return _refuse(f"{error.filename or 'output'}: {error.strerror or error}")
+        return refuse("compare", f"{error.filename or 'output'}: {error.strerror or error}")
     return 0
 
 
@@ -114,20 +114,8 @@ def _manifest(path: Path) -> Mapping[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def _refuse(line: str) -> int:
-    print(f"needlework compare: {line}", file=sys.stderr)
-    return 2
-
-
-class _Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are one line, as all of ours are."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = OneLineParser(
         prog="needlework compare",
         description="Compare two runs trial by trial: paired differences with intervals and tests, the cells that"
         " improved and regressed, and a heatmap of B - A for each task and needle.",
@@ -140,12 +128,5 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--title", help="title of the heatmaps (default: B - A, task and needle)")
     parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="where to write (default: here)")
-    parser.add_argument("--format", type=_formats, default=FORMATS, metavar="png,svg", help="default: both")
+    parser.add_argument("--format", type=parse_formats, default=FORMATS, metavar="png,svg", help="default: both")
     return parser
-
-
-def _formats(text: str) -> tuple[Format, ...]:
-    asked = {word.strip().lower() for word in text.split(",") if word.strip()}
-    if not asked or not asked <= set(FORMATS):
-        raise argparse.ArgumentTypeError(f"{text!r} is not one of png, svg, or both with a comma between")
-    return tuple(name for name in FORMATS if name in asked)

@@ -6,6 +6,7 @@ browser has a font for it, Chinese included. The PNG is what looks the same ever
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -44,6 +45,14 @@ def file_stem(kind: str, *parts: str) -> str:
     if len(name.encode()) <= 200:
         return name
     return f"{name.encode()[:180].decode(errors='ignore')}-{sha256(name.encode()).hexdigest()[:12]}"
+
+
+def parse_formats(text: str) -> tuple[Format, ...]:
+    """Read `png,svg` as an argument. Raises `argparse.ArgumentTypeError`."""
+    asked = {word.strip().lower() for word in text.split(",") if word.strip()}
+    if not asked or not asked <= set(FORMATS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of png, svg, or both with a comma between")
+    return tuple(name for name in FORMATS if name in asked)
 
 
 def write_heatmaps(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
+from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
-from results.heatmap import FORMATS, Format, write_figure, write_heatmaps
+from results.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
 from results.heatmap_panel import Style
 from results.load import load_panels
 from results.summary import Panel
@@ -21,26 +20,14 @@ def main(argv: Sequence[str]) -> int:
         for path in _plot(_parser().parse_args(argv)):
             print(path)
     except InputError as error:
-        return _refuse(str(error))
+        return refuse("plot", str(error))
     except OSError as error:
-        return _refuse(f"{error.filename or 'output'}: {error.strerror or error}")
+        return refuse("plot", f"{error.filename or 'output'}: {error.strerror or error}")
     return 0
 
 
-def _refuse(line: str) -> int:
-    print(f"needlework plot: {line}", file=sys.stderr)
-    return 2
-
-
-class _Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are one line, as all of ours are."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = OneLineParser(
         prog="needlework plot",
         description="Draw heatmaps from results.json, results.csv, journal.jsonl, a run folder, or the result files of"
         " LLMTest_NeedleInAHaystack and OpenCompass (NeedleBench, CDME).",
@@ -54,15 +41,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--numbers", action="store_true", help="percent in each cell, and n where it is above 1")
     parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="where to write (default: here)")
-    parser.add_argument("--format", type=_formats, default=FORMATS, metavar="png,svg", help="default: both")
+    parser.add_argument("--format", type=parse_formats, default=FORMATS, metavar="png,svg", help="default: both")
     return parser
-
-
-def _formats(text: str) -> tuple[Format, ...]:
-    asked = {word.strip().lower() for word in text.split(",") if word.strip()}
-    if not asked or not asked <= set(FORMATS):
-        raise argparse.ArgumentTypeError(f"{text!r} is not one of png, svg, or both with a comma between")
-    return tuple(name for name in FORMATS if name in asked)
 
 
 def _plot(options: argparse.Namespace) -> list[Path]:

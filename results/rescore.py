@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from results.csv_report import write_csv
 from results.headline import headline
@@ -34,7 +33,7 @@ class _Stored:
 
 def main(argv: Sequence[str]) -> int:
     """Write the rescored run beside the run (or to --out) and print each panel's score before and after."""
-    parser = argparse.ArgumentParser(prog="needlework rescore", description=__doc__)
+    parser = OneLineParser(prog="needlework rescore", description=__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run, or its results.json")
     parser.add_argument("--scorer", required=True, help="name of the scorer, as in docs/presets.md")
     parser.add_argument("--out", type=Path, help="folder for the files [RUN/rescored-NAME]")
@@ -49,8 +48,7 @@ def main(argv: Sequence[str]) -> int:
         write_csv(out / "results.csv", after)
         write_heatmaps(summarise(after), out)
     except (InputError, ValueError, OSError) as error:
-        print(f"needlework rescore: {error}", file=sys.stderr)
-        return 2
+        return refuse("rescore", error)
     for old, new in zip(summarise(before), summarise(after), strict=True):
         print(f"{new.name}\n  before: {headline(old)}\n  {options.scorer}: {headline(new)}")
     print(f"written to {out}")

@@ -1,0 +1,28 @@
+"""The table on a GitHub run's page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from results.gates import Verdict
+from results.writers import Written
+
+
+def write_step_summary(written: Written | None, verdicts: Sequence[Verdict]) -> None:
+    """Gates and overall scores for the page of a GitHub run."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path or written is None:
+        return
+    lines = ["## Needlework", "", *written.markdown_lines()]
+    if verdicts:
+        lines += ["", "| gate | group | verdict | value | n |", "|---|---|---|---|---|"]
+        lines += [
+            f"| `{each.gate}` | {each.group} | {'pass' if each.passed else '**fail**'} | "
+            f"{'' if each.value is None else f'{each.value:.3f}'} | {each.tally.n} |"
+            for each in verdicts
+        ]
+    with suppress(OSError), Path(path).open("a", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n\n")
