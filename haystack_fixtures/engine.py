@@ -91,7 +91,7 @@ class Engine:
         return self._model[1]
 
     def prepare(self, cells: Sequence[Cell]) -> None:
-        """Check before the first cell what would spoil every cell: texts, needles, tokenizers, model specs.
+        """Check before the first cell what would spoil every cell: texts, needles, tokenizers, models, short lengths.
 
         Raises `InputError`. Also makes what workers would otherwise make at the same time (converted models).
         """
@@ -100,7 +100,9 @@ class Engine:
             builder = self.builder(series.cells[0])
             builder.corpus(series.suite)
             builder.shape(series.suite)
-            self.builder(series.cells[0]).key(series.suite, series.cells[0], {})
+            builder.key(series.suite, series.cells[0], {})
+            shortest = min((cell for cell in cells if (cell.task, cell.needle, cell.model) == key), key=_length)
+            builder.build(series.suite, shortest)
         for spec in dict.fromkeys(self.series_of(cell).model for cell in cells):
             check_model_args(spec, self._model_args(), self._connection(self.settings.base_url))
 
@@ -250,6 +252,10 @@ class Engine:
             if model is not None:
                 model.close()
         self._model = self._judge = None
+
+
+def _length(cell: Cell) -> int:
+    return cell.length
 
 
 def _request(trial: Trial) -> Request:

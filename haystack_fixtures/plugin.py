@@ -35,7 +35,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     for option in OPTIONS:
         shown = option.shown_default or option.default
-        default = f" [{shown}]" if shown and not option.flag else ""
+        default = f" [{shown}{', or as the preset says' if option.suite else ''}]" if shown and not option.flag else ""
         group = parser.getgroup(option.group.split(":")[0] + option.group.split(":")[1].replace(" ", "-"), option.group)
         text = (option.help + default).replace("%", "%%")
         if option.flag:
@@ -144,12 +144,16 @@ def cell_of(item: pytest.Item) -> Cell | None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Before workers start: find what would spoil every cell, and make once what they all need."""
+    """Before anything is collected: find wrong needles and tasks. Before workers start: find what else would spoil
+    every cell, and make once what they all need.
+    """
     config = session.config
-    if not distribution.has_workers(config) or config.option.collectonly or not asks_cells(config):
+    if distribution.is_worker(config) or not asks_cells(config):
         return
     try:
-        engine_of(config).prepare([series.cells[0] for series in _grid(config)])
+        series = _grid(config)
+        if distribution.has_workers(config) and not config.option.collectonly:
+            engine_of(config).prepare([each.cells[0] for each in series])
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
 

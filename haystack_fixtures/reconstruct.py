@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -77,10 +78,11 @@ def _typed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _record(run: Path, cell_id: str) -> dict[str, Any]:
     wanted = cell_id.partition("[")[2].rstrip("]") or cell_id
-    found = [record for record in _json(run / "results.json").get("records", []) if record.get("id") == wanted]
-    if not found:
-        raise InputError("CELL", cell_id, f"{run / 'results.json'} has no such cell")
-    return dict(found[-1])
+    records = {str(record.get("id")): record for record in _json(run / "results.json").get("records", [])}
+    if wanted not in records:
+        near = get_close_matches(wanted, records, n=1) or list(records)[:1]
+        raise InputError("CELL", cell_id, f"{run / 'results.json'} has no such cell; it has {', '.join(near)}, ...")
+    return dict(records[wanted])
 
 
 def _json(path: Path) -> dict[str, Any]:

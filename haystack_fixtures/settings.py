@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grids import parse_depths, parse_lengths
 from haystack_fixtures.options import BY_KEY, OPTIONS, SUITE_KEYS, Parsed, text
-from haystack_fixtures.presets.load import Preset, as_written, load_preset, read_toml
+from haystack_fixtures.presets.load import Preset, as_written, built_in_presets, load_preset, read_toml
 
 Written = Mapping[str, str | Sequence[str]]
 """Option key -> value as written; repeatable options have a sequence."""
@@ -118,7 +118,9 @@ def _suites(preset: Preset, above: Sequence[Written], below: Sequence[Written], 
     known = tuple(dict.fromkeys(suite["task"] for suite in preset.suites))
     for task in wanted:
         if task not in known:
-            raise InputError("--task", task, f"preset {preset.name} has {', '.join(known)}")
+            others = [other.name for other in built_in_presets().values() if task in {s["task"] for s in other.suites}]
+            hint = f"; --preset {others[0]} has it" if others else ""
+            raise InputError("--task", task, f"preset {preset.name} has {', '.join(known)}{hint}")
     asked = cast("str | None", _first(above, "language"))
     found: list[Suite] = []
     missing: set[str] = set()

@@ -124,14 +124,17 @@ class TrialBuilder:
         if not hole or _HOLE in after:
             raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
         statements = [(needle.name, needle.text) for needle in asked.needles]
-        statements += [(f"distractor{i}", text) for i, text in enumerate(asked.needles[0].distractors)]
+        distractors = [text for needle in asked.needles for text in needle.distractors]
+        statements += [(f"distractor{i}", text) for i, text in enumerate(distractors)]
+        # Distractors stand evenly over the haystack, the same at every depth of the needle.
+        spread = [100 * (k + 1) / (len(distractors) + 1) for k in range(len(distractors))]
         prompt = build_prompt(
             self._tokenizer,
             before=before,
             after=after,
             source=self.source(suite, cell.repeat),
             needles=statements,
-            depths=asked.depths,
+            depths=(*asked.depths, *spread),
             token_budget=cell.length - reserved(suite),
             reserved=reserved(suite),
             messages=lambda context: tuple(_put(message, context) for message in messages),

@@ -32,6 +32,7 @@ from results.step_summary import write_step_summary
 from results.writers import Written, write_files
 
 GATE_FAILED, VOID = 1, 11
+GATE = "gate::"
 
 
 class Recorder:
@@ -53,18 +54,22 @@ class Recorder:
         self.folder = folder
 
     def pytest_report_header(self) -> str | None:
-        if not asks_cells(self._config):
+        if self._settings.plan or self._config.option.collectonly or not asks_cells(self._config):
             return None
         models = ", ".join(dict.fromkeys(self._settings.model))
         return f"needlework: preset {self._settings.preset}, model {models}, results in {_relative(self.folder)}"
 
+    @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self) -> None:
         """Under workers: a folder that cannot take the results is found before they start."""
         if has_workers(self._config) and not self._config.option.collectonly and asks_cells(self._config):
             self._open_or_refuse()
 
+    @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        if self._journal is not None or session.config.option.collectonly or self._settings.plan:
+        option = session.config.option
+        only_looks = option.collectonly or option.showfixtures or option.show_fixtures_per_test
+        if self._journal is not None or only_looks or self._settings.plan:
             return
         if any(cell_of(item) is not None for item in session.items):
             self._open_or_refuse()
@@ -189,7 +194,7 @@ class Recorder:
             width = self._config.get_terminal_writer().fullwidth
             for line in self._written.terminal_lines(color=color, encoding=encoding, width=width):
                 terminalreporter.write_line(line)
-            if self._config.option.verbose > 0:
+            if self._config.option.verbose > 1:
                 for line in self._written.statistics:
                     terminalreporter.write_line(line)
             terminalreporter.write_sep("-", f"results: {_relative(self.folder)}")
@@ -197,6 +202,13 @@ class Recorder:
                 terminalreporter.write_line(_relative(path))
         for verdict in self._verdicts:
             terminalreporter.write_line(f"gate {verdict.line}", green=verdict.passed, red=not verdict.passed)
+        others = sum(record["details"].get("recipe") != self._recipe for record in self._earlier)
+        if others:
+            terminalreporter.write_line(
+                f"{self.folder.name} also holds {others} records of a run with other options: they stay in the journal"
+                " and out of these files; use another --run-name, or --fresh to drop them",
+                yellow=True,
+            )
         for line in ambiguous_words(self._config.option.keyword or "", self._records):
             terminalreporter.write_line(line, yellow=True)
         if self._fault:
@@ -218,9 +230,11 @@ def ambiguous_words(keyword: str, records: Sequence[Record]) -> list[str]:
 
 def _report_gate(config: pytest.Config, verdict: Verdict) -> None:
     """A gate as a test of its own: in the short summary, in the counts, a case in JUnit XML."""
+    # Brackets would be read as a test's parameters.
+    name = f"{verdict.gate} ({verdict.group})".replace("[", "(").replace("]", ")")
     report = pytest.TestReport(
-        nodeid=f"gate::{verdict.gate} ({verdict.group})",
-        location=("gate", 0, f"{verdict.gate} ({verdict.group})"),
+        nodeid=f"{GATE}{name}",
+        location=("gate", 0, name),
         keywords={},
         outcome="passed" if verdict.passed else "failed",
         longrepr=None if verdict.passed else verdict.line,

@@ -3,7 +3,8 @@
     score >= 0.9
     lower_bound >= 85% [task=niah, length<=32k, depth=40..60] per length
 
-`score` is the mean of the scored trials, `lower_bound` the low end of its 95 % interval. A grain (`per length`,
+`score` is the mean score, `lower_bound` the low end of its 95 % interval. Censored, invalid and failed trials count
+against the gate (as misses, where it asks for a floor): they can fail a gate and never help one. A grain (`per length`,
 `depth`, `cell`, `task`, `needle`, `model`) asks the condition of every group.
 """
 
@@ -11,13 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from haystack_fixtures.cells import depth_label
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grids import parse_tokens
 from results.records import Record
-from results.summary import Tally, tally, trial_of
+from results.summary import Tally, Trial, depth_order, tally, trial_of
 
 OPTION = "--gate"
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -70,7 +71,7 @@ class Verdict:
         shown = "nothing scored" if self.value is None else f"{self.value:.3f}"
         interval = self.tally.interval
         around = f", 95 % interval {interval.low:.2f}..{interval.high:.2f}" if interval else ""
-        unscored = "".join(f", {count} {name}" for name, count in self.tally.unscored.items())
+        unscored = "".join(f", {count} {name} counted against" for name, count in self.tally.unscored.items())
         answer = "pass" if self.passed else "FAIL"
         return f"{answer} {self.gate}: {self.group}: {shown} (n {self.tally.n}{around}{unscored})"
 
@@ -132,9 +133,9 @@ def _number(gate: str, field: str, text: str) -> float:
 
 
 def judge_gate(gate: Gate, records: Iterable[Record]) -> list[Verdict]:
-    """The gate's verdict for each group, in the records' order; one that fails when no record is in scope."""
+    """The gate's verdict for each group, shortest first; one that fails when no record is in scope."""
     groups: dict[str, list[Record]] = {}
-    for record in records:
+    for record in sorted(records, key=lambda record: (record["length"], depth_order(record["depth"]))):
         if all(test(record) for test in gate.scope):
             group = "all" if gate.grain is None else _GRAINS[gate.grain](record)
             groups.setdefault(group, []).append(record)
@@ -143,10 +144,21 @@ def judge_gate(gate: Gate, records: Iterable[Record]) -> list[Verdict]:
     return [_verdict(gate, group, found) for group, found in groups.items()]
 
 
+def _against(gate: Gate, trial: Trial) -> Trial:
+    """A trial without a score as the gate likes it least; one that does not fit the window says nothing."""
+    if trial.outcome not in ("censored", "invalid", "error"):
+        return trial
+    return replace(trial, outcome="wrong", score=0.0 if gate.compare in (">=", ">") else 1.0)
+
+
 def _verdict(gate: Gate, group: str, records: Sequence[Record]) -> Verdict:
-    counted = tally(trial_of(record) for record in records)
-    value = counted.mean
-    if gate.metric == "lower_bound" and counted.interval is not None:
-        value = counted.interval.low
+    trials = [trial_of(record) for record in records]
+    counted = tally(trials)
+    if counted.n == 0:
+        return Verdict(gate.text, group, False, None, counted)
+    worst = tally(_against(gate, trial) for trial in trials)
+    value = worst.mean
+    if gate.metric == "lower_bound" and worst.interval is not None:
+        value = worst.interval.low
     passed = value is not None and _COMPARE[gate.compare](value, gate.floor)
     return Verdict(gate.text, group, passed, value, counted)

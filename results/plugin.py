@@ -14,7 +14,7 @@ from haystack_fixtures.distribution import is_worker, worker_name
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, settings_of
 from haystack_fixtures.settings import Settings
-from results.controller import Recorder
+from results.controller import GATE, Recorder
 from results.gates import parse_gate
 from results.journal import read_journal
 from results.recipe import recipe_of
@@ -133,6 +133,8 @@ def _save_prompt(folder: Path, key: str, text: str) -> None:
 
 
 def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
+    if report.nodeid.startswith(GATE):
+        return report.outcome, "", ""  # counted, and told in the summary; no part of the cells' progress
     text = getattr(report, "needlework_record", None)
     if text is None or report.when != "call":
         return None

@@ -41,6 +41,8 @@ def main(argv: Sequence[str]) -> int:
     try:
         scorer_named(options.scorer)
         path = options.run / "results.json" if options.run.is_dir() else options.run
+        if not path.is_file():
+            raise InputError("RUN", options.run, "give a run's folder, or its results.json")
         before = read_json(path)
         after = [rescored(record, options.scorer) for record in before]
         out = options.out or path.parent / f"rescored-{options.scorer}"

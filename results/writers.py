@@ -51,5 +51,8 @@ def write_files(folder: Path, records: Sequence[Record], settings: Settings) -> 
     write_csv(paths[1], records)
     write_html(paths[2], records, title=f"Needlework: {', '.join(settings.model)}", statistics=lines)
     style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)
-    paths += write_heatmaps(panels, folder, style=style)
+    heatmaps = write_heatmaps(panels, folder, style=style)
+    for old in set(folder.glob("heatmap-*")) - set(heatmaps):
+        old.unlink()  # of an earlier run with other options
+    paths += heatmaps
     return Written(tuple(paths), panels, tuple(lines), settings.heatmap_colors)

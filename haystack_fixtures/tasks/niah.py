@@ -15,12 +15,10 @@ def _labels(suite: Suite) -> tuple[str, ...]:
 def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=cell.repeat)
     needle = next(needle for needle in drawn.needles if labelled(needle.name, suite) == cell.needle)
-    # Distractors stand evenly over the haystack, the same at every depth of the needle.
-    spread = [100 * (k + 1) / (len(needle.distractors) + 1) for k in range(len(needle.distractors))]
     assert cell.depth is not None
     return Asked(
         needles=(needle,),
-        depths=(cell.depth, *spread),
+        depths=(cell.depth,),
         question=needle.question,
         answer=needle.answer,
         reference={

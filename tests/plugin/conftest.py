@@ -5,7 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+# An in-process run forgets what it imported, and these cannot be imported twice.
+import matplotlib.backends.backend_agg
+import matplotlib.figure  # noqa: F401
+import openai  # noqa: F401
 import pytest
+import scipy.stats  # noqa: F401
+import tiktoken  # noqa: F401
+import tokenizers  # noqa: F401
 
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
 

@@ -127,9 +127,12 @@ def test_an_error_is_no_score_and_looks_different(project):
 
 
 def test_a_cell_that_cannot_be_built_says_which_length_fits(project):
-    project.run("--lengths=60")
+    result = project.run("--lengths=60,400")
 
-    assert all("use at least" in record["error"]["message"] for record in project.records())
+    assert result.ret == 4
+    assert "--lengths: '60'" in result.stderr.str()
+    assert "use at least" in result.stderr.str()
+    assert not project.runs.exists()
 
 
 def test_junit_carries_the_scores(project):
@@ -149,31 +152,68 @@ def test_a_gate_decides_the_exit_code(project, gate, status):
     assert project.run("--gate", gate).ret == status
 
 
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (["--lengths=4x"], "--lengths: '4x': give whole tokens"),
-        (["--preset=nope"], "--preset: 'nope'"),
-        (["--gate=score"], "--gate: 'score': write it like"),
-        (["--corpus=nowhere"], "nowhere"),
-        (["--needle-set=nowhere"], "--needle-set: 'nowhere'"),
-        (["--model=nowhere"], "--model: 'nowhere'"),
-        (["--model=mock:dance"], "dance"),
-        (["--scorer=nowhere"], "nowhere"),
-        (["--prompt=nowhere"], "--prompt: 'nowhere'"),
-        (["--run-name=a/b"], "--run-name: 'a/b'"),
-        (["--config=nowhere.toml"], "--config"),
-    ],
-)
-@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "worker"])
-def test_a_wrong_value_is_one_line_and_nothing_is_written(project, args, said, workers):
-    if workers and args[0].startswith(("--lengths", "--preset", "--gate", "--config", "--run-name")):
-        pytest.skip("found by the controller, before any worker starts")
-    result = project.run(*args, *workers, process=bool(workers))
+EVERYWHERE = [
+    (["--corpus=nowhere"], "nowhere"),
+    (["--needle-set=nowhere"], "--needle-set: 'nowhere'"),
+    (["--model=nowhere"], "--model: 'nowhere'"),
+    (["--model=mock:dance"], "dance"),
+    (["--model-arg=dtyp=1"], "dtyp"),
+    (["--prompt=nowhere"], "--prompt: 'nowhere'"),
+]
+BEFORE_WORKERS = [
+    (["--lengths=4x"], "--lengths: '4x': give whole tokens"),
+    (["--preset=nope"], "--preset: 'nope'"),
+    (["--gate=score"], "--gate: 'score': write it like"),
+    (["--scorer=nowhere"], "nowhere"),
+    (["--run-name=a/b"], "--run-name: 'a/b'"),
+    (["--config=nowhere.toml"], "--config"),
+    (["--results-dir=/dev/null/x"], "--results-dir"),
+]
 
-    assert result.ret in (1, 2, 4)
+
+def refused(project, result, said):
     everything = result.stdout.str() + result.stderr.str()
+    assert result.ret == 4
     assert said in everything
     assert "Traceback" not in everything
     assert "INTERNALERROR" not in everything
     assert not list(project.runs.glob("*/results.json"))
+
+
+@pytest.mark.parametrize(("args", "said"), EVERYWHERE + BEFORE_WORKERS)
+def test_a_wrong_value_is_one_line_and_nothing_is_written(project, args, said):
+    refused(project, project.run(*args), said)
+
+
+@pytest.mark.parametrize(("args", "said"), EVERYWHERE[:3])
+def test_a_wrong_value_is_one_line_under_workers_too(project, args, said):
+    refused(project, project.run(*args, "-n1", process=True), said)
+
+
+def test_fixtures_and_refused_runs_leave_no_folder(project):
+    project.run("--fixtures")
+    project.run("--model-arg=dtyp=1")
+
+    assert not project.runs.exists()
+
+
+def test_distractors_of_several_needles_are_placed(project):
+    project.pytester.makepyfile(
+        test_needles="""
+        import pytest
+
+        @pytest.mark.cells("multi_needle")
+        def test_needles(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+        """
+    )
+    (project.pytester.path / "owls.toml").write_text(
+        '[[needle]]\nneedle="Ada keeps owls."\nquestion="?"\nanswer="owls"\ndistractors=["Bob keeps hens."]\n'
+        '[[needle]]\nneedle="Eve keeps newts."\nquestion="?"\nanswer="newts"\n'
+        '[joint]\nquestion="What is kept?"\nanswer="owls and newts"\n'
+    )
+    project.run("--preset=standard", "--task=multi_needle", "--needle-set=owls.toml", "--repeats=1")
+
+    for record in project.records():
+        assert record["outcome"] == "found"
+        assert [needle["name"] for needle in record["prompt"]["needles"]] == ["owls1", "owls2", "distractor0"]

@@ -33,6 +33,14 @@ def test_the_lower_bound_wants_more_trials():
     assert verdicts("lower_bound >= 0.9", [record()] * 40) == [("all", True)]
 
 
+def test_trials_without_a_score_count_against_a_gate():
+    cut_off = [record(None, outcome="censored"), record(None, outcome="error")]
+
+    assert verdicts("score >= 0.9", [record()] * 8 + cut_off) == [("all", False)]
+    assert verdicts("score <= 0.1", [record(0.0)] * 8 + cut_off) == [("all", False)]
+    assert verdicts("score >= 0.9", [record()] * 8 + [record(None, outcome="skipped")]) == [("all", True)]
+
+
 def test_a_scope_chooses_cells():
     records = [record(1.0, length=1000), record(0.0, length=64_000), record(0.0, depth=10.0)]
 
@@ -47,7 +55,7 @@ def test_a_grain_asks_every_group():
     records = [record(1.0, length=1000), record(0.0, length=2000), record(1.0, length=2000, depth=0.0)]
 
     assert verdicts("score >= 0.9 per length", records) == [("length 1000", True), ("length 2000", False)]
-    assert verdicts("score >= 0.9 [length=2k] per depth", records) == [("depth 50", False), ("depth 0", True)]
+    assert verdicts("score >= 0.9 [length=2k] per depth", records) == [("depth 0", True), ("depth 50", False)]
     assert len(verdicts("score >= 0.9 per cell", records)) == 3
 
 
@@ -63,7 +71,9 @@ def test_cells_without_a_depth_are_outside_a_depth_scope():
 def test_the_line_tells_value_n_interval_and_what_is_missing():
     (verdict,) = judge_gate(parse_gate("score >= 0.9"), [record(0.0), record(None, outcome="error")])
 
-    assert verdict.line.startswith("FAIL score >= 0.9: all: 0.000 (n 1, 95 % interval 0.00..0.79, 1 error")
+    assert verdict.line.startswith(
+        "FAIL score >= 0.9: all: 0.000 (n 1, 95 % interval 0.00..0.79, 1 error counted against"
+    )
 
 
 @pytest.mark.parametrize(
