@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from haystack_fixtures.cells import Cell, depth_label
+from haystack_fixtures.cells import Cell
 from haystack_fixtures.exchange import Exchange, prompt_facts
 from results.records import SCHEMA, SCORED, Record
 from scoring.outcomes import outcome_of
@@ -105,11 +105,6 @@ def shown(record: Record) -> str:
         return f"{record['outcome']} {record['score']:.0%}"
     error = record["error"]
     return f"{record['outcome']} {error['kind']}" if error else record["outcome"]
-
-
-def label(record: Record) -> str:
-    """The record's cell in words, for messages."""
-    return f"{record['task']} {record['needle']} length {record['length']} depth {depth_label(record['depth'])}"
 
 
 def _why(exchange: Exchange, score: Score | None, error: tuple[str, str] | None, outcome: str) -> str:
