@@ -16,6 +16,8 @@ from haystack_fixtures.errors import InputError
 
 _SUFFIX = {"": 1, "k": 1_000, "m": 1_000_000}
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)([km]?)", re.IGNORECASE)
+_MOST_TOKENS = 10**9
+_MOST_VALUES = 10_000  # of one range
 
 
 def linear(first: float, last: float, count: int) -> list[float]:
@@ -74,16 +76,21 @@ def parse_tokens(option: str, text: str) -> int:
     """Read a number of tokens: `4000`, `4k`, `1.5k`, `1m` (k = 1,000)."""
     match = _LENGTH.fullmatch(text.strip())
     value = float(match[1]) * _SUFFIX[match[2].lower()] if match else 0.0
-    if match is None or value != int(value):
-        raise InputError(option, text, "give whole tokens, such as 4000, 4k or 1m")
+    if match is None or value > _MOST_TOKENS or value != int(value):
+        raise InputError(option, text, f"give whole tokens up to {_MOST_TOKENS:,}, such as 4000, 4k or 1m")
     return int(value)
 
 
 def parse_lengths(option: str, text: str, spacing: str) -> tuple[int, ...]:
     """Read `1k,2k,4k` or `1k:128k:8` (first:last:count; no count with doubling) into ascending tokens."""
-    values = _parse(option, text, LENGTH_SPACINGS[spacing], lambda word: float(parse_tokens(option, word)), spacing)
-    if min(values) < 1:
-        raise InputError(option, text, "lengths are tokens and begin at 1")
+
+    def length(word: str) -> float:
+        value = float(parse_tokens(option, word))
+        if value < 1:
+            raise InputError(option, text, "lengths are tokens and begin at 1")
+        return value
+
+    values = _parse(option, text, LENGTH_SPACINGS[spacing], length, spacing)
     return tuple(sorted({int(value) for value in values}))
 
 
@@ -97,7 +104,7 @@ def parse_depths(option: str, text: str, spacing: str) -> tuple[float, ...]:
             raise InputError(option, text, "depths are percents, such as 0,25,50 or 0:100:11") from None
         if not 0 <= value <= 100:
             raise InputError(option, text, "depths are percents from 0 to 100")
-        return value
+        return round(value, 3) + 0.0  # as ids say it; and no -0.0
 
     values = _parse(option, text, DEPTH_SPACINGS[spacing], percent, spacing)
     return tuple(sorted(set(values)))
@@ -112,8 +119,9 @@ def _parse(option: str, text: str, space: Spacing, number: Callable[[str], float
     ends = words[0].split(":")
     if spacing == "doubling" and len(ends) == 2:
         ends.append("64")
-    if len(ends) != 3 or not ends[2].isdigit() or int(ends[2]) < 1:
-        raise InputError(option, text, "a range is first:last:count, such as 1k:128k:8 or 0:100:11")
+    if len(ends) != 3 or not re.fullmatch("[0-9]{1,9}", ends[2]) or not 1 <= int(ends[2]) <= _MOST_VALUES:
+        remedy = f"a range is first:last:count, such as 1k:128k:8 or 0:100:11, with a count up to {_MOST_VALUES:,}"
+        raise InputError(option, text, remedy)
     first, last = number(ends[0]), number(ends[1])
     if last < first:
         raise InputError(option, text, "the last value of a range must not be below the first")

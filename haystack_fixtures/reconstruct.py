@@ -5,22 +5,27 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, chdir, nullcontext
 from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.cells import parse_id
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.engine import Engine
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.option_values import key_value
 from haystack_fixtures.settings import Settings, Suite
 from haystack_fixtures.trials import Trial
 
+_MOST = 10**12
+
 
 def main(argv: Sequence[str]) -> int:
-    """Print the prompt to standard output. Exit code 1 when it is not the recorded one, 2 when it cannot be made."""
+    """Print the prompt to standard output. Exit code 1 when it is not the recorded one, which is then not printed, or
+    when no hash of it was recorded; 2 when it cannot be made."""
     parser = OneLineParser(prog="needlework prompt", description=__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run")
     parser.add_argument("cell", metavar="CELL", help="its id, such as niah-len4000-depth50-code-r0")
@@ -30,17 +35,19 @@ def main(argv: Sequence[str]) -> int:
         trial = rebuild(_json(options.run / "manifest.json"), record["id"])
     except InputError as error:
         return refuse("prompt", error)
-    sys.stdout.buffer.write(trial.prompt.text.encode("utf-8", "surrogatepass"))
-    sys.stdout.flush()
-    recorded = record["prompt"].get("sha256")
-    if recorded != trial.prompt.text_sha256:
+    made, recorded = trial.prompt.text_sha256, record["prompt"].get("sha256")
+    if recorded and recorded != made:
         print(
-            f"needlework prompt: this is not the prompt that was sent: sha256 {trial.prompt.text_sha256[:16]}, "
-            f"recorded {str(recorded)[:16]}; the corpus, tokenizer or version differs (see manifest.json)",
+            f"needlework prompt: what can be made now is not the prompt that was sent: sha256 {made[:16]}, recorded "
+            f"{str(recorded)[:16]}; the corpus, needles, tokenizer or version differs (see manifest.json)",
             file=sys.stderr,
         )
         return 1
-    return 0
+    sys.stdout.buffer.write(trial.prompt.text.encode("utf-8", "surrogatepass"))
+    sys.stdout.flush()
+    if not recorded:
+        print("needlework prompt: unchecked: the trial ended before its hash was recorded", file=sys.stderr)
+    return 0 if recorded else 1
 
 
 def rebuild(manifest: Mapping[str, Any], cell_id: str) -> Trial:
@@ -48,21 +55,32 @@ def rebuild(manifest: Mapping[str, Any], cell_id: str) -> Trial:
     cell = parse_id(cell_id)
     if cell is None:
         raise InputError("CELL", cell_id, "write it like niah-len4000-depth50-code-r0")
-    engine = Engine(settings_of(manifest), default_cache_dir())
-    try:
-        return engine.trial(cell)
-    except KeyError:
-        raise InputError("CELL", cell_id, "is not a cell of this run") from None
-    finally:
-        engine.close()
+    with _there(manifest.get("folder")):
+        engine = Engine(settings_of(manifest), default_cache_dir())
+        try:
+            return engine.trial(cell)
+        except KeyError:
+            raise InputError("CELL", cell_id, "is not a cell of this run") from None
+        finally:
+            engine.close()
+
+
+def _there(folder: object) -> AbstractContextManager[None]:
+    """Where the run was started, if that is still there: options may name files from there."""
+    return chdir(folder) if isinstance(folder, str) and "\0" not in folder and Path(folder).is_dir() else nullcontext()
 
 
 def settings_of(manifest: Mapping[str, Any]) -> Settings:
-    """The settings that a manifest tells."""
+    """The settings that a manifest tells. Raises `InputError`."""
     try:
         suites = tuple(Suite(**_typed(Suite, suite)) for suite in manifest["suites"])
-        return Settings(suites=suites, **_typed(Settings, manifest["options"]))
-    except (KeyError, TypeError) as error:
+        if not suites or not all(suite.repeats for suite in suites):
+            raise TypeError("it has no cells")
+        settings = Settings(suites=suites, **_typed(Settings, manifest["options"]))
+        for word in settings.model_arg:
+            key_value("manifest.json", word)
+        return settings
+    except (KeyError, TypeError, AttributeError) as error:
         raise InputError("manifest.json", error, "is not a manifest of this version") from None
 
 
@@ -72,8 +90,28 @@ def _typed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     typed: dict[str, Any] = {}
     for name in known & values.keys():
         value = values[name]
-        typed[name] = tuple(value) if isinstance(value, list) else Path(value) if hints[name] is Path else value
+        value = tuple(value) if isinstance(value, list) else Path(value) if hints[name] is Path else value
+        if not _fits(value, hints[name]):
+            raise InputError("manifest.json", f"{name}: {value!r}", "is not a manifest of this version")
+        typed[name] = value
     return typed
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Whether a value is of a field's type; a grid has at least one length and one depth, and no negative number."""
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin is tuple:
+        numbers = inside[0] in (int, float)
+        return isinstance(value, tuple) and all(_fits(part, inside[0]) for part in value) and bool(value or not numbers)
+    if origin is Literal:
+        return value in inside
+    if inside:  # a union
+        return any(_fits(value, part) for part in inside)
+    if hint in (int, float) and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return 0 <= value < _MOST and (hint is float or isinstance(value, int))
+    if isinstance(value, str):
+        return hint is str and value == value.encode("utf-8", "replace").decode()  # no half of a surrogate pair
+    return type(value) is hint or (isinstance(hint, type) and hint is not int and isinstance(value, hint))
 
 
 def _record(run: Path, cell_id: str) -> dict[str, Any]:
@@ -90,7 +128,7 @@ def _json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError("RUN", path, f"cannot be read ({error.strerror})") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError("RUN", path, f"is not JSON ({error})") from None
     if not isinstance(content, dict):
         raise InputError("RUN", path, "is not a file of a run")

@@ -72,6 +72,8 @@ def _documents(file: Path, text_field: str) -> Iterator[str]:
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError("corpus file", file, f"not a {_kinds()} file: convert or rename it")
+    if not file.is_file():
+        raise InputError("corpus file", file, "is not a file (a pipe, a device or a broken link)")
     text = _read(file)
     if suffix != ".jsonl":
         yield text

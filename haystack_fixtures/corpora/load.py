@@ -88,5 +88,5 @@ def _path(text: str, spec: str) -> Path:
         raise InputError("--corpus", spec, "name the folder: cdme:FOLDER")
     try:
         return Path(text).expanduser()
-    except RuntimeError:  # ~nobody
+    except (RuntimeError, ValueError):  # ~nobody, a NUL
         raise InputError("--corpus", spec, "this home folder is unknown: write the whole path") from None

@@ -7,13 +7,13 @@ from functools import partial
 from hashlib import sha256
 
 import numpy as np
-from numpy.typing import NDArray
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.cuts import cuts_near, first_cut, padded_cut, patched_cuts
 from haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
+from haystack_fixtures.haystacks.hashes import filler_sha256, text_sha256
 from haystack_fixtures.haystacks.source import HaystackSource
-from haystack_fixtures.haystacks.splice import WindowMemo, text_of
+from haystack_fixtures.haystacks.splice import Spliced, WindowMemo, text_of
 from haystack_fixtures.haystacks.unique import check_unique
 from haystack_fixtures.prompts.prompt import Message, PlacedNeedle, Prompt
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -60,29 +60,26 @@ def build_prompt(
             raise InputError("needle", name, "has no text")
         if not 0 <= depth <= 100:
             raise InputError("--depths", depth, "a depth is a percentage from 0 to 100")
-    frame = Frame(before, after, source, needles, depths, len(bos), memo or WindowMemo(tokenizer))
+    frame = Frame(before, after, source, tuple(needles), tuple(depths), len(bos), memo or WindowMemo(tokenizer))
     draft = _search(frame, token_budget, reserved)
     text = text_of(draft.pieces)
-    context = text[draft.context[0] : draft.context[1]]
-    filler = draft.cut.text(source)
-    check_unique(text, filler, needles, unique)
-    encoded = draft.spliced.encoded(text)
-    placed, context_tokens = _placed(frame, draft, encoded.starts)
+    check_unique(text, source, draft, needles, unique)
+    placed, context_tokens = _placed(frame, draft)
     off = any(
         abs(needle.requested - needle.depth) / 100 * context_tokens > place.sentence + _SEAMS
         for needle, place in zip(placed, draft.places, strict=True)
     )
     return Prompt(
-        messages=messages(context),
+        messages=messages(text[draft.context[0] : draft.context[1]]),
         text=text,
-        ids=np.concatenate((np.asarray(bos, np.int32), encoded.ids)),
+        ids=draft.spliced.ids(bos),
         context=draft.context,
         context_tokens=context_tokens,
         placed=placed,
         slack=token_budget - draft.count,
         corpus_passes=source.passes(draft.cut.used),
-        text_sha256=_sha256(text),
-        filler_sha256=_sha256(filler),
+        text_sha256=text_sha256(source, draft.pieces),
+        filler_sha256=filler_sha256(source, draft.cut),
         flags=("depth_off",) if off else (),
     )
 
@@ -111,7 +108,9 @@ def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[
 
 def _search(frame: Frame, budget: int, reserved: int) -> Draft:
     """The draft with the most tokens within the budget, exact where one of the cuts tried is."""
-    shortest = draft_of(frame, first_cut(frame.source))
+    # The same for all lengths.
+    key = ("shortest", frame.before, frame.after, frame.needles, frame.depths, frame.bos, frame.memo)
+    shortest = frame.source.remember(key, lambda: draft_of(frame, first_cut(frame.source)))
     if shortest.count > budget:
         remedy = f"template, question, needles and one sentence need more: use at least {shortest.count + reserved}"
         raise InputError("--lengths", budget + reserved, remedy)
@@ -128,7 +127,7 @@ def _search(frame: Frame, budget: int, reserved: int) -> Draft:
     ):
         if best.count == budget or (cuts_of is not patched_cuts and _near_enough(best.count, budget)):
             break
-        cuts = cuts_of(frame.source, round(budget - extra))
+        cuts = list(cuts_of(frame.source, round(budget - extra)))
         for _ in range(min(tries, len(cuts))):
             number = min(range(len(cuts)), key=lambda i: abs(cuts[i].tokens + extra - budget))
             draft = draft_of(frame, cuts.pop(number))
@@ -152,18 +151,19 @@ def _near_enough(count: int, budget: int) -> bool:
     return budget - count <= max(2, budget // 2000)
 
 
-def _placed(frame: Frame, draft: Draft, starts: NDArray[np.int64]) -> tuple[tuple[PlacedNeedle, ...], int]:
+def _placed(frame: Frame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...], int]:
     """The needles with the tokens before them, and the tokens of the whole context; counted on the prompt's tokens.
 
     A token that spans the edge of a needle is the needle's.
     """
-    first, last = _covering(starts, draft.context[0]), int(starts.searchsorted(draft.context[1]))
+    spliced = draft.spliced
+    first, last = _covering(spliced, draft.context[0]), spliced.tokens_before(draft.context[1])
     own: dict[int, tuple[int, int]] = {}
     done = first
     for number in sorted(range(len(frame.needles)), key=lambda number: draft.spans[number]):
         start, end = draft.counted[number]
-        low = max(done, _covering(starts, start))
-        done = max(low, int(starts.searchsorted(end)))
+        low = max(done, _covering(spliced, start))
+        done = max(low, spliced.tokens_before(end))
         own[number] = (low, done)
     sizes = {number: high - low for number, (low, high) in own.items()}
     haystack = last - first - sum(sizes.values())
@@ -185,10 +185,10 @@ def _placed(frame: Frame, draft: Draft, starts: NDArray[np.int64]) -> tuple[tupl
     return tuple(placed), last - first
 
 
-def _covering(starts: NDArray[np.int64], place: int) -> int:
+def _covering(spliced: Spliced, place: int) -> int:
     """The first token with text at or after a place."""
-    index = int(starts.searchsorted(place))
-    return index if index < len(starts) and starts[index] == place else max(0, index - 1)
+    index = spliced.tokens_before(place)
+    return index if spliced.start(index) == place else max(0, index - 1)
 
 
 def _sha256(text: str) -> str:

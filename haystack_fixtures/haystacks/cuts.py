@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import regex
@@ -55,47 +56,61 @@ class Cut:
 
 def first_cut(source: HaystackSource) -> Cut:
     """The shortest haystack: one sentence."""
-    return _cut(source, int(source.ends[0]))
+    end = int(source.ends[0])
+    return _cut(source, end, int(source.encoded.starts.searchsorted(end)))
 
 
-def cuts_near(source: HaystackSource, tokens: int, *, around: int, any_grapheme: bool) -> list[Cut]:
+def cuts_near(source: HaystackSource, tokens: int, *, around: int, any_grapheme: bool) -> tuple[Cut, ...]:
     """Cuts with about so many tokens, one sentence at least, ascending.
 
     At sentence ends and after words; after any grapheme where words are not spaced, or everywhere when asked for.
     """
+    return source.remember(("near", tokens, around, any_grapheme), lambda: _near(source, tokens, around, any_grapheme))
+
+
+def _near(source: HaystackSource, tokens: int, around: int, any_grapheme: bool) -> tuple[Cut, ...]:
     starts, text = source.encoded.starts, source.text
     begin = int(starts[min(max(tokens - around, 0), len(starts) - 1)])
     stop = int(starts[tokens + around]) if tokens + around < len(starts) else len(text)
     shortest = int(source.ends[0])
-    found = {int(end) for end in source.ends[(source.ends >= begin) & (source.ends <= stop)]}
+    low, high = source.ends.searchsorted((begin, stop + 1)).tolist()
+    found = set(source.ends[low:high].tolist())
     found.update(_word_ends(text, begin, stop, _GRAPHEME if any_grapheme else _WORD))
-    return [_cut(source, end) for end in sorted(found) if end >= shortest]
+    ends = [end for end in sorted(found) if end >= shortest]
+    counts = starts.searchsorted(ends).tolist()
+    return tuple(_cut(source, end, count) for end, count in zip(ends, counts, strict=True))
 
 
-def patched_cuts(source: HaystackSource, tokens: int) -> list[Cut]:
+def patched_cuts(source: HaystackSource, tokens: int) -> tuple[Cut, ...]:
     """Cuts with about so many tokens that leave out some of the last sentences and shorten the one after these.
 
     Where words are several tokens long, no simple cut may give the exact count; among many sentences one does.
     """
+    return source.remember(("patched", tokens), lambda: tuple(_patched(source, tokens)))
+
+
+def _patched(source: HaystackSource, tokens: int) -> Iterator[Cut]:
     ends, ends_tokens = source.ends, source.ends_tokens
     last = int(ends_tokens.searchsorted(tokens - 2)) - 1
     first = max(0, last - _ENDS_TRIED + 1)
-    # For each sentence that may be shortened: where its words end, and the tokens from its start to there.
-    shortened: dict[int, list[tuple[int, int]]] = {}
-    for number in range(first + 1, min(last + 1 + _DROPPED, len(ends) - 1)):
-        start, stop = int(ends[number]), int(ends[number + 1])
-        words = sorted(_word_ends(source.text, start, stop, _WORD) - {stop})
-        sizes = source.encoded.starts.searchsorted(words) - ends_tokens[number] + 1
-        shortened[number] = list(zip(words, sizes.tolist(), strict=True))
-    cuts = []
     for whole in range(last, first - 1, -1):
         before = int(ends_tokens[whole])
         for number in range(whole + 1, min(whole + 1 + _DROPPED, len(ends) - 1)):
-            for end, size in shortened[number]:
+            for end, size in _shortened(source, number):
                 if abs(before + size - tokens) <= 2:
-                    closer = _closer(source, end)
-                    cuts.append(Cut(int(ends[whole]), (int(ends[number]), end), closer, before + size))
-    return cuts
+                    yield Cut(int(ends[whole]), (int(ends[number]), end), _closer(source, end), before + size)
+
+
+def _shortened(source: HaystackSource, number: int) -> tuple[tuple[int, int], ...]:
+    """For the sentence after an end: where its words end but for the last, and the tokens from its start to there."""
+
+    def make() -> tuple[tuple[int, int], ...]:
+        start, stop = int(source.ends[number]), int(source.ends[number + 1])
+        words = sorted(_word_ends(source.text, start, stop, _WORD) - {stop})
+        sizes = source.encoded.starts.searchsorted(words) - source.ends_tokens[number] + 1
+        return tuple(zip(words, sizes.tolist(), strict=True))
+
+    return source.remember(("shortened", number), make)
 
 
 def padded_cut(cut: Cut, tokens: int) -> Cut:
@@ -107,19 +122,22 @@ def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> se
     """Where words end between two offsets, commas and the like taken off."""
     found = set()
     for match in word.finditer(text, begin, stop):
-        if match.end() == stop < len(text) or splits_grapheme(text, match.end()):
+        end = match.end()
+        if end == stop < len(text) or splits_grapheme(text, end):
             continue
-        low = max(begin, match.end() - 32)
-        dangling = _DANGLING.search(text, low, match.end())
-        end = dangling.start() if dangling else match.end()
-        if end > low and not splits_grapheme(text, end):
-            found.add(end)
+        if not text[end - 1].isalnum():
+            low = max(begin, end - 32)
+            dangling = _DANGLING.search(text, low, end)
+            end = dangling.start() if dangling else end
+            if end <= low or splits_grapheme(text, end):
+                continue
+        found.add(end)
     return found
 
 
-def _cut(source: HaystackSource, end: int) -> Cut:
+def _cut(source: HaystackSource, end: int, tokens: int) -> Cut:
     closer = _closer(source, end)
-    return Cut(end, (end, end), closer, int(source.encoded.starts.searchsorted(end)) + len(closer))
+    return Cut(end, (end, end), closer, tokens + len(closer))
 
 
 def _closer(source: HaystackSource, end: int) -> str:

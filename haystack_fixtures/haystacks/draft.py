@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from haystack_fixtures.haystacks.cuts import Cut
 from haystack_fixtures.haystacks.placement import Place, gap, place_for
 from haystack_fixtures.haystacks.source import HaystackSource
-from haystack_fixtures.haystacks.splice import Piece, Range, Spliced, WindowMemo, splice
+from haystack_fixtures.haystacks.splice import Piece, Range, Seams, Spliced, WindowMemo, splice
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def draft_of(frame: Frame, cut: Cut) -> Draft:
     pieces += _stretch(frame.source, cut, char, cut.chars)
     here += cut.chars - char
     pieces.append(frame.after)
-    spliced = splice(pieces, frame.memo)
+    spliced = splice(pieces, frame.memo, frame.source.remember(("seams", frame.memo), Seams))
     count = spliced.count + frame.bos
     return Draft(cut, places, tuple(pieces), tuple(spans), tuple(counted), (begin, here), spliced, count)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import regex
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 _LINE_LIMIT = 600
 _SPACE_LIMIT = 1500
 _GRAPHEME_STEP = 200
+_BASIC = 0x10000  # code points of the basic plane
 
-_CLOSERS = r"""["'”’»›)\]}」』）》】〕〉］｝＂＇*_]*+"""
+_CLOSING = r""""'”’»›)\]}」』）》】〕〉］｝＂＇*_"""
+_CLOSERS = rf"[{_CLOSING}]*+"
 _TERMINATED = regex.compile(
     # Terminators that end a sentence only before white space: they also stand in numbers, names and abbreviations.
     rf"(?P<spaced>[.!?…]++){_CLOSERS}(?=\s|\Z)"
@@ -23,12 +25,17 @@ _TERMINATED = regex.compile(
     rf"|(?:…{{2,}}+|[\p{{STerm}}｡．--[.!?]]++[\p{{STerm}}｡．…]*+){_CLOSERS}",
     regex.V1,
 )
-_PARAGRAPH = regex.compile(r"(?<=\S)[^\S\n]*+\n[^\S\n]*+\n")
 _LINE_END = regex.compile(r"(?<=\S)[^\S\n]*+\n")
 _WORD_END = regex.compile(r"(?<=\S)(?=\s)")
 _GRAPHEME = regex.compile(r"\X")
 _NOT_BEFORE = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 _NOT_AFTER = regex.compile(r"\p{GCB=Prepend}")
+# The characters of `_TERMINATED`: those a match can begin with, those that need white space behind them, and those
+# behind the others that belong to the match.
+_CAN_END = regex.compile(r"[\p{STerm}.!?…｡．]", regex.V1)
+_SPACED = regex.compile(r"[.!?…]")
+_GOES_ON = regex.compile(rf"[\p{{STerm}}｡．…{_CLOSING}]", regex.V1)
+_SPACE = regex.compile(r"\s")
 _LAST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}.&]++\Z")
 _DOTTED = regex.compile(r"\p{L}\.(?:\p{L}{1,2}\.)*\p{L}{1,2}|\p{Lu}")
 _NEXT_LOWER = regex.compile(r"\s++\p{Ll}")
@@ -40,6 +47,7 @@ est jan feb apr jun jul aug sep sept oct nov dec tue tues thu thur thurs ave blv
 ph.d bzw usw nr bd hr hrsg vgl sra srta dña núm pág
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
+_LONGEST_ABBREVIATION = max(map(len, _ABBREVIATIONS))
 
 
 def sentence_ends(text: str) -> NDArray[np.int64]:
@@ -52,12 +60,12 @@ def sentence_ends(text: str) -> NDArray[np.int64]:
     visible = len(text.rstrip())
     if not visible:
         return np.empty(0, np.int64)
-    found = np.fromiter(_terminated(text), np.int64)
-    breaks = np.fromiter((match.start() for match in _PARAGRAPH.finditer(text)), np.int64)
-    ends = np.union1d(np.union1d(found, breaks), np.asarray([visible], np.int64))
+    codes = np.frombuffer(f"{text} ".encode("utf-32-le", "surrogatepass"), np.uint32)
+    found = np.fromiter(_terminated(text, codes), np.int64)
+    ends = np.union1d(np.union1d(found, _paragraph_ends(codes[:-1])), np.asarray([visible], np.int64))
     for pattern, limit in ((_LINE_END, _LINE_LIMIT), (_WORD_END, _SPACE_LIMIT)):
         ends = _refined(ends, limit, partial(_matches, pattern, text))
-    ends = _between_graphemes(text, ends[(ends > 0) & (ends <= visible)])
+    ends = _between_graphemes(codes, ends[(ends > 0) & (ends <= visible)])
     return _refined(ends, _SPACE_LIMIT, partial(_graphemes, text))
 
 
@@ -71,34 +79,84 @@ def splits_grapheme(text: str, offset: int) -> bool:
     return _NOT_BEFORE.match(after) is not None or _NOT_AFTER.match(before) is not None
 
 
-def _between_graphemes(text: str, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ends that split no grapheme; only those beside a character beyond ASCII, or a line feed, need a look."""
-    codes = np.frombuffer(f"{text} ".encode("utf-32-le", "surrogatepass"), np.uint32)
-    doubtful = (codes[ends] > 127) | (codes[ends - 1] > 127) | (codes[ends] == ord("\n"))
-    keep = np.ones(len(ends), np.bool_)
-    keep[doubtful] = [not splits_grapheme(text, int(end)) for end in ends[doubtful]]
-    return ends[keep]
+def _between_graphemes(codes: NDArray[np.uint32], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ends that split no grapheme, see `splits_grapheme`; one character of `codes` stands behind the text."""
+    before, after = codes[ends - 1], codes[ends]
+    split = (before == ord("\r")) & (after == ord("\n"))
+    beyond = (before > 127) | (after > 127)
+    split |= beyond & (_among(_NOT_BEFORE, after) | _among(_NOT_AFTER, before))
+    kept: NDArray[np.int64] = ends[~split | (ends == len(codes) - 1)]
+    return kept
+
+
+def _among(pattern: regex.Pattern[str], codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Which characters a pattern of one character matches."""
+    found = _basic(pattern)[np.minimum(codes, _BASIC)]
+    for place in np.flatnonzero(codes >= _BASIC).tolist():
+        found[place] = pattern.match(chr(codes[place])) is not None
+    return found
+
+
+@cache
+def _basic(pattern: regex.Pattern[str]) -> NDArray[np.bool_]:
+    """Which characters of the basic plane a pattern of one character matches, and one more that says no."""
+    table = np.zeros(_BASIC + 1, np.bool_)
+    table[[match.start() for match in pattern.finditer("".join(map(chr, range(_BASIC))))]] = True
+    return table
+
+
+def _paragraph_ends(codes: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Ends of visible text before white space with two line feeds or more."""
+    solid = np.flatnonzero(~_among(_SPACE, codes))
+    feeds = np.concatenate((np.zeros(1, np.int64), np.cumsum(codes == ord("\n"))))
+    behind = np.concatenate((solid[1:], np.asarray([len(codes)])))  # where the white space after each ends
+    return np.asarray(solid[feeds[behind] - feeds[solid] >= 2] + 1, np.int64)
 
 
 def _matches(pattern: regex.Pattern[str], text: str, start: int, end: int) -> Iterator[int]:
     return (match.start() for match in pattern.finditer(text, start, end))
 
 
-def _terminated(text: str) -> Iterator[int]:
-    for match in _TERMINATED.finditer(text):
-        if match["spaced"] is None or not _continues(text, match):
-            yield match.end()
+def _terminated(text: str, codes: NDArray[np.uint32]) -> Iterator[int]:
+    """What scanning for `_TERMINATED` finds, looking only where a match can begin; `codes` ends with a space.
+
+    Most ends are one terminator with nothing but white space, or an ordinary letter, behind it: these need no match.
+    """
+    places = np.flatnonzero(_among(_CAN_END, codes))
+    spaced, behind = _among(_SPACED, codes[places]), codes[places + 1]
+    alone = np.where(spaced, _among(_SPACE, behind), ~_among(_GOES_ON, behind))
+    done = 0
+    for place, is_spaced, is_alone in zip(places.tolist(), spaced.tolist(), alone.tolist(), strict=True):
+        if place < done:
+            continue
+        stop: str | None
+        if is_alone:
+            done, stop = place + 1, text[place] if is_spaced else None
+        else:
+            match = _TERMINATED.match(text, place)
+            if match is None:
+                continue
+            done, stop = match.end(), match["spaced"]
+        if stop is None or not _continues(text, stop, place, done):
+            yield done
 
 
-def _continues(text: str, match: regex.Match[str]) -> bool:
-    """Whether a terminator before white space does not end its sentence."""
-    stop, start, end = match["spaced"], match.start(), match.end()
+def _continues(text: str, stop: str, start: int, end: int) -> bool:
+    """Whether a terminator before white space, at start..end with its closers, does not end its sentence."""
     if stop != ".":
         # `"Really?" he said`, `Well... perhaps`
         quoted = end > start + len(stop)
         return (quoted or stop[-1] in ".…") and _NEXT_LOWER.match(text, end) is not None
     if end > start + 1:
         return False
+    last = text[max(0, start - _LONGEST_ABBREVIATION - 1) : start]
+    if last.isascii():
+        letters = len(last)
+        while letters and last[letters - 1].isalpha():
+            letters -= 1
+        if len(last) - letters > 1 and (letters == 0 or last[letters - 1] == " "):
+            # A word of plain letters (in full, or longer than any abbreviation): the usual case, told without a search.
+            return last[letters:].lower() in _ABBREVIATIONS
     word = _LAST_WORD.search(text, max(0, start - 16), start)
     if word is None:
         return False

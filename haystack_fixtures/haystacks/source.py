@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +25,14 @@ JOINER = "\n\n"
 _MARGIN = 512
 # Fewer paragraphs than this leave little choice: then a document may begin at any sentence.
 _PARAGRAPHS = 8
+# Results that a source keeps, and tokens of encoded documents that are kept for other orders of the corpus.
+_REMEMBERED = 512
+_TOKENS_KEPT = 2_000_000
+
+Made = TypeVar("Made")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HaystackSource:
     """Text that haystacks are cut from, always from its start.
 
@@ -37,15 +45,64 @@ class HaystackSource:
     ends: NDArray[np.int64] = field(repr=False)
     ends_tokens: NDArray[np.int64] = field(repr=False)
     corpus_chars: int
+    _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def remember(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What `make` returned for this key before, or returns now: haystacks of one source have much in common."""
+        found = self._made.get(key)
+        if found is None:
+            if len(self._made) >= _REMEMBERED:
+                self._made.clear()
+            found = self._made[key] = make()
+        return cast(Made, found)
 
     def passes(self, char_end: int) -> float:
         """How often the corpus is used by the first char_end characters: 1.0 is all of it once."""
         return char_end / self.corpus_chars
 
 
+class EncodedDocuments:
+    """A corpus's documents that are not blank, encoded when first asked for, for all orders that they come in.
+
+    Keeps as many as have two million tokens together. May be shared by threads.
+    """
+
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer, cache_dir: Path) -> None:
+        """Raises `InputError` for a corpus without text."""
+        self.texts = [stripped for document in corpus.documents if (stripped := document.strip())]
+        if not self.texts:
+            raise InputError("--corpus", corpus.name, "has no text")
+        self.corpus = corpus
+        self.tokenizer = tokenizer
+        self._cache_dir = cache_dir
+        self._kept: OrderedDict[int, EncodedDocument] = OrderedDict()
+        self._tokens = 0
+        self._lock = threading.Lock()
+
+    def __getitem__(self, number: int) -> EncodedDocument:
+        with self._lock:
+            if number in self._kept:
+                self._kept.move_to_end(number)
+                return self._kept[number]
+        found = encode_document(self.texts[number], self.tokenizer, self._cache_dir)
+        with self._lock:
+            if number not in self._kept:
+                self._kept[number] = found
+                self._tokens += len(found.encoded.ids)
+            while self._tokens > _TOKENS_KEPT and len(self._kept) > 1:
+                self._tokens -= len(self._kept.popitem(last=False)[1].encoded.ids)
+        return found
+
+
 def open_source(
     corpus: Corpus, tokenizer: Tokenizer, *, seed: int, repeat: int, min_tokens: int, cache_dir: Path
 ) -> HaystackSource:
+    """`order_source` for a caller who needs one order only."""
+    documents = EncodedDocuments(corpus, tokenizer, cache_dir)
+    return order_source(documents, seed=seed, repeat=repeat, min_tokens=min_tokens)
+
+
+def order_source(documents: EncodedDocuments, *, seed: int, repeat: int, min_tokens: int) -> HaystackSource:
     """The corpus as one text of at least min_tokens tokens, in the order that seed and repeat choose.
 
     They shuffle the documents, and choose where inside the first one the text begins: else two seeds with the same
@@ -53,18 +110,16 @@ def open_source(
     everything has come once, then the same order begins again. The text for fewer tokens is a prefix of that for more.
     Raises `InputError` for a corpus without text.
     """
-    documents = [stripped for document in corpus.documents if (stripped := document.strip())]
-    if not documents:
-        raise InputError("--corpus", corpus.name, "has no text")
     draw = random.Random(int.from_bytes(sha256(f"haystack {seed} {repeat}".encode()).digest(), "big"))
-    _shuffle(documents, draw)
-    encoded = _EncodedOnce(documents, tokenizer, cache_dir)
-    spans = _begun_inside([(number, 0, len(text)) for number, text in enumerate(documents)], encoded[0], draw)
-    pieces, ends = _collect(spans, encoded, min_tokens + _MARGIN)
+    order = list(range(len(documents.texts)))
+    _shuffle(order, draw)
+    spans = [(number, 0, len(documents.texts[number])) for number in order]
+    spans = _begun_inside(spans, documents[order[0]], draw)
+    pieces, ends = _collect(spans, documents, min_tokens + _MARGIN)
     if not pieces:
-        raise InputError("--corpus", corpus.name, "has no text that the tokenizer can encode")
+        raise InputError("--corpus", documents.corpus.name, "has no text that the tokenizer can encode")
     text = text_of(pieces)
-    joined = splice(pieces, WindowMemo(tokenizer)).encoded(text)
+    joined = splice(pieces, WindowMemo(documents.tokenizer)).encoded(text)
     return HaystackSource(
         text=text,
         encoded=joined,
@@ -74,26 +129,11 @@ def open_source(
     )
 
 
-class _EncodedOnce:
-    """Documents by number, encoded when first asked for."""
-
-    def __init__(self, documents: Sequence[str], tokenizer: Tokenizer, cache_dir: Path) -> None:
-        self._documents = documents
-        self._tokenizer = tokenizer
-        self._cache_dir = cache_dir
-        self._done: dict[int, EncodedDocument] = {}
-
-    def __getitem__(self, number: int) -> EncodedDocument:
-        if number not in self._done:
-            self._done[number] = encode_document(self._documents[number], self._tokenizer, self._cache_dir)
-        return self._done[number]
-
-
-def _shuffle(documents: list[str], draw: random.Random) -> None:
+def _shuffle(order: list[int], draw: random.Random) -> None:
     """Fisher-Yates on `random()` alone: the one method whose results Python promises to keep."""
-    for last in range(len(documents) - 1, 0, -1):
+    for last in range(len(order) - 1, 0, -1):
         other = int(draw.random() * (last + 1))
-        documents[last], documents[other] = documents[other], documents[last]
+        order[last], order[other] = order[other], order[last]
 
 
 def _begun_inside(
@@ -108,11 +148,12 @@ def _begun_inside(
     if end == 0:
         return spans
     start = end + len(text[end:]) - len(text[end:].lstrip())
-    return [(0, start, len(text)), *spans[1:], (0, 0, end)]
+    number = spans[0][0]
+    return [(number, start, len(text)), *spans[1:], (number, 0, end)]
 
 
 def _collect(
-    spans: Sequence[tuple[int, int, int]], encoded: _EncodedOnce, enough: int
+    spans: Sequence[tuple[int, int, int]], encoded: EncodedDocuments, enough: int
 ) -> tuple[list[Piece], NDArray[np.int64]]:
     """Pieces with enough tokens, passing over the spans as often as it takes, and the sentence ends in them."""
     pieces: list[Piece] = []

@@ -7,11 +7,13 @@ its tokens and the source's run in step; while they do not, it grows, in the end
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 
@@ -19,10 +21,10 @@ _REACH = 32
 _IN_STEP = 8
 # A longer text is encoded once by itself and is a source then, so that a search does not encode it at every step.
 _LONG = 1000
+_SEAMS_KEPT = 4000
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """Characters start..end of an encoded text."""
 
     source: Encoded
@@ -44,38 +46,44 @@ class Spliced:
         """Tokens in all."""
         return sum(high - low for _, low, high, _ in self.segments)
 
+    def ids(self, head: Sequence[int] = ()) -> NDArray[np.int32]:
+        """All ids in one piece, behind those of `head`."""
+        return np.concatenate(
+            (np.asarray(head, np.int32), *(source.ids[low:high] for source, low, high, _ in self.segments))
+        )
+
     def encoded(self, text: str) -> Encoded:
         """Ids and starts in one piece; `text` is the whole text."""
-        if not self.segments:
-            return Encoded(text, np.empty(0, np.int32), np.empty(0, np.int64))
-        ids = np.concatenate([part.ids[low:high] for part, low, high, _ in self.segments])
-        starts = np.concatenate([part.starts[low:high] + shift for part, low, high, shift in self.segments])
-        return Encoded(text, ids, starts)
+        starts = [source.starts[low:high] + shift for source, low, high, shift in self.segments]
+        return Encoded(text, self.ids(), np.concatenate((np.empty(0, np.int64), *starts)))
+
+    def tokens_before(self, place: int) -> int:
+        """How many tokens begin before a place."""
+        count = 0
+        for source, low, high, shift in self.segments:
+            if low < high and source.starts[high - 1] >= place - shift:
+                return count + max(int(source.starts.searchsorted(place - shift)) - low, 0)
+            count += high - low
+        return count
+
+    def start(self, token: int) -> int | None:
+        """Where a token begins; `None` behind the last."""
+        for source, low, high, shift in self.segments:
+            if token < high - low:
+                return int(source.starts[low + token]) + shift
+            token -= high - low
+        return None
 
 
 class WindowMemo:
-    """Remembers encodings of short texts, the least recently used go first. Belongs to one caller and one thread."""
+    """Remembers encodings of short texts, the least recently used go first. May be shared by threads."""
 
     def __init__(self, tokenizer: Tokenizer, capacity: int = 4096) -> None:
-        self._tokenizer = tokenizer
-        self._capacity = capacity
-        self._kept: OrderedDict[str, Encoded] = OrderedDict()
-
-    def encode(self, text: str) -> Encoded:
+        self.encode = lru_cache(capacity)(tokenizer.encode)
         """`Tokenizer.encode`, or its earlier result."""
-        found = self._kept.get(text)
-        if found is not None:
-            self._kept.move_to_end(text)
-            return found
-        found = self._tokenizer.encode(text)
-        self._kept[text] = found
-        if len(self._kept) > self._capacity:
-            self._kept.popitem(last=False)
-        return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """Places start..end of the whole text, which are characters start-shift..end-shift of a backing text."""
 
     start: int
@@ -85,8 +93,7 @@ class _Part:
     source: Encoded | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Core:
+class _Core(NamedTuple):
     """Tokens low..high of a source that no window covers. `number`: which of the source parts it belongs to."""
 
     number: int
@@ -103,8 +110,18 @@ class _Core:
         return (int(starts[token]) if token < len(starts) else len(self.source.text)) + self.shift
 
 
-def splice(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced:
-    """The canonical tokens of the pieces' concatenation: those of encoding it at once."""
+Seams = dict[tuple[object, ...], "_Seam | None"]
+"""Windows by all that they depend on, for a caller who splices the same sources again and again."""
+
+
+def splice(pieces: Sequence[Piece], memo: WindowMemo, seams: Seams | None = None) -> Spliced:
+    """The canonical tokens of the pieces' concatenation: those of encoding it at once.
+
+    What `seams` already holds is not looked at again; it keeps its sources alive.
+    """
+    seams = {} if seams is None else seams
+    if len(seams) > _SEAMS_KEPT:
+        seams.clear()
     parts = _lay_out(pieces, memo)
     length = parts[-1].end if parts else 0
     sources = [part for part in parts if part.source is not None]
@@ -116,7 +133,7 @@ def splice(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced:
         reach[-1] = 0
     while True:
         cores = _cores(sources, reach)
-        found = _join(cores, parts, length, memo)
+        found = _join(cores, parts, length, memo, seams)
         if isinstance(found, Spliced):
             return found
         # The window between two cores did not come into step: everything between them has to see more.
@@ -163,7 +180,22 @@ def _cores(sources: Sequence[_Part], reach: Sequence[int]) -> list[_Core]:
     return cores
 
 
-def _join(cores: Sequence[_Core], parts: Sequence[_Part], length: int, memo: WindowMemo) -> Spliced | tuple[int, int]:
+class _Seam(NamedTuple):
+    """A window and where it is in step: its tokens low..high stand between `joined` (left) and `begin` (right)."""
+
+    window: Encoded
+    low: int
+    high: int
+    joined: int
+    begin: int
+
+
+_UNSEEN = _Seam(Encoded("", np.empty(0, np.int32), np.empty(0, np.int64)), 0, 0, 0, 0)
+
+
+def _join(
+    cores: Sequence[_Core], parts: Sequence[_Part], length: int, memo: WindowMemo, seams: Seams
+) -> Spliced | tuple[int, int]:
     """Cores and windows in turn; or the seams first..last of the window that is out of step."""
     segments: list[tuple[Encoded, int, int, int]] = []
     left: _Core | None = None
@@ -171,23 +203,43 @@ def _join(cores: Sequence[_Core], parts: Sequence[_Part], length: int, memo: Win
     for right in (*cores, None):
         start = left.place(left.high) if left else 0
         end = right.place(right.low) if right else length
-        window = memo.encode(_slice(parts, start, end))
-        low, high = 0, len(window.ids)
+        text = _slice(parts, start, end)
+        key = (
+            text,
+            left and (left.source, left.high, left.end - left.shift),
+            right and (right.source, right.low, right.start - right.shift),
+        )
+        seam = seams.get(key, _UNSEEN)
+        if seam is _UNSEEN:
+            seam = _seam(text, start, left, right, memo)
+            if len(text) <= _LONG:
+                seams[key] = seam
+        if seam is None:
+            return left.number + 1 if left else 0, right.number + 1 if right else len(parts) + 1
         if left:
-            # With nothing to encode, the source ends with the text.
-            met = _in_step(window, start, left, before=left.end) if end > start else (0, left.high)
-            if met is None:
-                return left.number + 1, right.number + 1 if right else len(parts) + 1
-            low, joined = met
-            segments.append((left.source, begin, joined, left.shift))
-        if right:
-            met = _in_step(window, start, right, after=right.start) if end > start else (0, right.low)
-            if met is None:
-                return left.number + 1 if left else 0, right.number + 1
-            high, begin = met
-        segments.append((window, low, high, start))
+            segments.append((left.source, begin, seam.joined, left.shift))
+        segments.append((seam.window, seam.low, seam.high, start))
+        begin = seam.begin
         left = right
     return Spliced(tuple(segments))
+
+
+def _seam(text: str, start: int, left: _Core | None, right: _Core | None, memo: WindowMemo) -> _Seam | None:
+    """The window between two cores; `None` where it is out of step with one of them."""
+    window = memo.encode(text)
+    before = after = (0, 0)
+    if left:
+        # With nothing to encode, the source ends with the text.
+        met = _in_step(window, start, left, before=left.end) if text else (0, left.high)
+        if met is None:
+            return None
+        before = met
+    if right:
+        met = _in_step(window, start, right, after=right.start) if text else (0, right.low)
+        if met is None:
+            return None
+        after = met
+    return _Seam(window, before[0], after[0] if right else len(window.ids), before[1], after[1])
 
 
 def _slice(parts: Sequence[_Part], start: int, end: int) -> str:
@@ -206,16 +258,28 @@ def _in_step(
     Looks at tokens that begin before or after a place, and takes the last run: that is furthest from where the window
     was cut off, or from what the seam changed. `None` when no run is long enough.
     """
-    starts = window.starts
+    starts, there_starts = window.starts, core.source.starts
+    delta = place - core.shift
     first = 0 if after is None else int(starts.searchsorted(after - place))
     last = len(starts) if before is None else int(starts.searchsorted(before - place))
+    if last - first >= _IN_STEP:
+        # Nearly always the last ones are in step.
+        number = last - _IN_STEP
+        # Tokens that share a character have one start: count from the first of them.
+        begin = int(there_starts.searchsorted(starts[number] + delta)) + number
+        begin -= int(starts.searchsorted(starts[number]))
+        end = begin + _IN_STEP
+        if (
+            core.source.ids[begin:end].tolist() == window.ids[number:last].tolist()
+            and there_starts[begin:end].tolist() == (starts[number:last] + delta).tolist()
+        ):
+            return number, begin
     seen = starts[first:last]
-    # Tokens that share a character have one start: count from the first of them.
-    index = core.source.starts.searchsorted(seen + (place - core.shift))
+    index = there_starts.searchsorted(seen + delta)
     index += np.arange(first, last) - starts.searchsorted(seen)
     there = np.minimum(index, len(core.source.ids) - 1)
     same = (there == index) & (core.source.ids[there] == window.ids[first:last])
-    same &= core.source.starts[there] == seen + (place - core.shift)
+    same &= there_starts[there] == seen + delta
     places, run = there.tolist(), 0
     for number in range(len(places) - 1, -1, -1):
         follows = run and places[number] + 1 == places[number + 1]

@@ -7,27 +7,58 @@ from collections.abc import Sequence
 import regex
 
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.cuts import Cut
+from haystack_fixtures.haystacks.draft import Draft
+from haystack_fixtures.haystacks.source import HaystackSource
+from haystack_fixtures.prompts.prompt import Prompt
 
 _WORDS = regex.compile(
     r"[\p{L}\p{M}\p{N}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]", regex.V1
 )
 
+# The letter whose lower case depends on its neighbours, and those beyond ASCII whose lower case is in it.
+_NOT_BY_ITSELF = "\u03a3\u0130\u212a"
+_SENTENCE = 4096  # characters; no sentence and its closing is longer
 
-def check_unique(text: str, filler: str, needles: Sequence[tuple[str, str]], terms: Sequence[str]) -> None:
-    """Raise `InputError` unless every needle stands in the prompt's text once and no term stands in the filler."""
+
+def check_unique(
+    text: str, source: HaystackSource, draft: Draft, needles: Sequence[tuple[str, str]], terms: Sequence[str]
+) -> None:
+    """Raise `InputError` unless every needle stands in the prompt's text once and no term stands in the haystack."""
     for name, needle in needles:
-        if needle.strip() in filler:
+        if _holds(source, draft.cut, needle.strip()):
             raise InputError("needle", name, "the haystack has this text already: use another corpus or needle")
-        if text.count(needle) != 1:
+    # It is not in the haystack, so all that can have it again is beside the haystack or reaches into it.
+    near = max((len(needle) for _, needle in needles), default=0) + 2
+    begin, end = draft.context
+    parts, place = [text[:begin]], begin
+    for low, high in sorted(draft.spans):
+        parts += (_without_middle(text, place, low, near), text[low:high])
+        place = high
+    outside = "".join([*parts, _without_middle(text, place, end, near), text[end:]])
+    for name, needle in needles:
+        if outside.count(needle) != 1:
             raise InputError("needle", name, "its text stands in the prompt more than once: give every needle its own")
-    if not terms:
-        return
-    lowered = filler.lower()
     for term in terms:
-        if occurs(term.lower(), lowered):
+        if _holds_word(source, draft.cut, term):
             raise InputError(
                 "needle", term, "the haystack has this key or answer already: use another corpus or needle"
             )
+
+
+def stands_elsewhere(answer: str, prompt: Prompt, source: HaystackSource) -> bool:
+    """Whether an answer stands by itself in a prompt's context outside its needles."""
+    answer = answer.strip()
+    places = sorted((needle.start, needle.end) for needle in prompt.placed)
+    bounds = [prompt.context[0], *(place for needle in places for place in needle), prompt.context[1]]
+    stretches = list(zip(bounds[::2], bounds[1::2], strict=True))
+    if source.remember(("find", answer), lambda: source.text.find(answer)) < 0:
+        # It can only have come about where needles were taken out, or where the haystack was cut: not further from its
+        # end than one sentence.
+        near = len(answer) + _SENTENCE
+        if answer not in "".join(_without_middle(prompt.text, low, high, near) for low, high in stretches):
+            return False
+    return occurs(answer, "".join(prompt.text[low:high] for low, high in stretches))
 
 
 def occurs(term: str, text: str) -> bool:
@@ -48,3 +79,38 @@ def _inside_word(text: str, offset: int) -> bool:
         return False
     left, right = text[offset - 1], text[offset]
     return _WORDS.match(left) is not None and _WORDS.match(right) is not None
+
+
+def _holds(source: HaystackSource, cut: Cut, text: str) -> bool:
+    """Whether a haystack has a text; haystacks of one source begin alike, so the source is searched once for all."""
+    first = source.remember(("find", text), lambda: source.text.find(text))
+    return 0 <= first <= cut.end - len(text) or text in _end(source, cut, len(text))
+
+
+def _holds_word(source: HaystackSource, cut: Cut, word: str) -> bool:
+    """Whether a word stands in a haystack by itself, in capitals or not (see `occurs`)."""
+    lowered = word.lower().strip()
+    may = source.remember(("word", lowered), lambda: _may_hold(source, lowered))
+    if not may and lowered not in _end(source, cut, len(lowered)).lower():
+        return False
+    return occurs(lowered, cut.text(source).lower())
+
+
+def _may_hold(source: HaystackSource, lowered: str) -> bool:
+    """Whether a source in lower case has a text in lower case; sometimes just "perhaps"."""
+    if source.remember("hard to lower", lambda: any(letter in source.text for letter in _NOT_BY_ITSELF)):
+        return True
+    if lowered.isascii():  # bytes are lowered much faster, and without those letters it is the same
+        data = source.remember("lowered bytes", source.text.encode("utf-8", "surrogatepass").lower)
+        return lowered.encode() in data
+    return lowered in source.remember("lowered", source.text.lower)
+
+
+def _end(source: HaystackSource, cut: Cut, chars: int) -> str:
+    """The haystack from some characters before where it leaves the source."""
+    return source.text[max(0, cut.end - chars) : cut.end] + source.text[cut.tail[0] : cut.tail[1]] + cut.closer
+
+
+def _without_middle(text: str, low: int, high: int, near: int) -> str:
+    """A stretch of text; of a long one no more than some characters at both ends."""
+    return text[low:high] if high - low <= 2 * near else f"{text[low : low + near]}\0{text[high - near : high]}"

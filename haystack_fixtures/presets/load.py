@@ -13,6 +13,7 @@ from typing import Any
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.options import BY_KEY, SUITE_KEYS
+from haystack_fixtures.user_files import read_toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +48,6 @@ def built_in_presets() -> dict[str, Preset]:
         if file.name.endswith(".toml"):
             found |= _parse(file.name, file.read_text(encoding="utf-8"))
     return found
-
-
-def read_toml(option: str, path: Path) -> dict[str, Any]:
-    """Read a user's TOML file; every mistake in it is one line."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(option, path, f"cannot be read ({error.strerror}); give the path of a TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(option, path, f"is not valid TOML: {error}") from None
 
 
 def as_written(option: str, value: object) -> str:

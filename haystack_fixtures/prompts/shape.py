@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import resources
-from pathlib import Path
 from typing import Any, Literal, cast
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.prompts.prompt import Message, Role
+from haystack_fixtures.user_files import parse_toml, read_text
 
 OPTION = "--prompt"
 CONTEXT = "{context}"
@@ -43,20 +42,14 @@ class Shape:
 def load_shape(name: str, language: str) -> Shape:
     """A shape by name, or from the user's TOML file. Raises `InputError`."""
     if name.endswith(".toml"):
-        try:
-            text = Path(name).expanduser().read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(OPTION, name, f"cannot be read as UTF-8 text ({error})") from None
+        text = read_text(OPTION, name)
     else:
         folder = resources.files(__package__) / "shapes"
         names = sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
         if name not in names:
             raise InputError(OPTION, name, f"use one of {', '.join(names)}, or a .toml file")
         text = (folder / f"{name}.toml").read_text(encoding="utf-8")
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(OPTION, name, f"is not valid TOML: {error}") from None
+    table = parse_toml(OPTION, name, text)
     if not isinstance(table.get(language), dict):
         known = [key for key, value in table.items() if isinstance(value, dict)]
         raise InputError(OPTION, name, f"has no [{language}] table; it has {', '.join(known) or 'none'}")

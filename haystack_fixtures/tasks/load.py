@@ -13,6 +13,8 @@ from haystack_fixtures.tasks.task import Task
 
 TASKS: dict[str, Task] = {task.name: task for task in (niah.TASK, multi_needle.TASK, parallel.TASK)}
 
+MOST_CELLS = 1_000_000
+
 
 @dataclass(frozen=True)
 class Series:
@@ -35,10 +37,16 @@ def grid(settings: Settings) -> tuple[Series, ...]:
     specs = tuple(dict.fromkeys(settings.model))
     slugs = [slug(spec) if len(specs) > 1 else "" for spec in specs]
     series: dict[tuple[str, str, str], Series] = {}
+    count = 0
     for suite in settings.suites:
         task = task_named(suite.task)
         for label in task.labels(suite):
             for spec, model in zip(specs, slugs, strict=True):
+                count += len(suite.lengths) * len(task.depths(suite)) * suite.repeats
+                if count > MOST_CELLS:
+                    raise InputError(
+                        "--repeats", suite.repeats, f"the run has over {MOST_CELLS:,} cells; ask fewer lengths, depths"
+                    )
                 cells = tuple(
                     Cell(suite.task, length, depth, label, repeat, model)
                     for length in suite.lengths

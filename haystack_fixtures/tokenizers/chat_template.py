@@ -27,7 +27,7 @@ class ChatTemplate:
         self._owner = owner
         try:
             self._template = _environment().from_string(source)
-        except jinja2.TemplateError as error:
+        except Exception as error:  # noqa: BLE001 - Python compiles what Jinja made of it: SyntaxError, RecursionError
             raise InputError("chat template", owner, f"is not a valid Jinja template: {error}") from None
 
     def render(self, messages: Sequence[Message]) -> str:
@@ -37,7 +37,7 @@ class ChatTemplate:
             return self._template.render(
                 messages=rows, tools=None, documents=None, add_generation_prompt=True, **self._special_tokens
             )
-        except jinja2.TemplateError as error:
+        except Exception as error:  # noqa: BLE001 - a template computes: it may divide by zero, index too far, recurse
             remedy = f"the model's chat template refuses these messages ({error})"
             if any(message.role == "system" for message in messages) and self._accepts_without_system(rows):
                 remedy = f"the model's chat template takes no system role ({error}): run with --system-prompt ''"
@@ -47,7 +47,7 @@ class ChatTemplate:
         others = [row for row in rows if row["role"] != "system"]
         try:
             self._template.render(messages=others, add_generation_prompt=True, **self._special_tokens)
-        except jinja2.TemplateError:
+        except Exception:  # noqa: BLE001 - as above
             return False
         return True
 

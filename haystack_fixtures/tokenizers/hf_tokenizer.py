@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.prompts.prompt import Message
+from haystack_fixtures.tokenizers.byte_bpe import ByteBpe, byte_bpe
 from haystack_fixtures.tokenizers.chat_template import ChatTemplate
 from haystack_fixtures.tokenizers.tokenizer import Encoded
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     import tokenizers
 
 _SPECIAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+# Characters to encode per token of the vocabulary that take about as long as making a fast twin.
+_TWIN_AFTER = 4
 
 
 class FolderTokenizer:
@@ -31,13 +35,21 @@ class FolderTokenizer:
         template: ChatTemplate | None,
         fingerprint: str,
         bos: tuple[int, ...],
+        vocabulary: bytes = b"",
     ) -> None:
-        """`inner` must have no post-processor: a byte-level one would move starts behind leading spaces."""
+        """`inner` must have no post-processor: a byte-level one would move starts behind leading spaces.
+
+        `vocabulary`: the `tokenizer.json` that it came from, for a fast twin when much is to be encoded.
+        """
         self.name = name
         self.fingerprint = fingerprint
         self.bos = bos
         self._inner = inner
         self._template = template
+        self._vocabulary = vocabulary
+        self._twin: ByteBpe | None = None
+        self._chars_left = _TWIN_AFTER * inner.get_vocab_size() if vocabulary else 0
+        self._lock = threading.Lock()
 
     @property
     def has_chat_template(self) -> bool:
@@ -46,11 +58,24 @@ class FolderTokenizer:
 
     def encode(self, text: str) -> Encoded:
         """See `Tokenizer.encode`."""
+        if self._vocabulary:
+            self._make_twin(len(text))
+        fast = self._twin.encode(text) if self._twin is not None else None
+        if fast is not None:
+            return fast
         found = self._inner.encode(text, add_special_tokens=False)
         ids = np.fromiter(found.ids, np.int32)
         starts = np.fromiter((start for start, _ in found.offsets), np.int64)
         # A normaliser may reorder characters; where a token begins never goes back.
         return Encoded(text, ids, np.maximum.accumulate(starts) if len(starts) else starts)
+
+    def _make_twin(self, chars: int) -> None:
+        """A twin takes time to make and to prove: it is made once that would have been worth it."""
+        with self._lock:
+            self._chars_left -= chars
+            if self._chars_left < 0 and self._vocabulary:
+                self._twin = byte_bpe(json.loads(self._vocabulary), self._inner)
+                self._vocabulary = b""
 
     def decode(self, ids: Sequence[int]) -> str:
         """See `Tokenizer.decode`."""
@@ -86,7 +111,7 @@ def folder_tokenizer(folder: Path) -> FolderTokenizer:
     template = None if source is None else ChatTemplate(source, special, str(folder))
     digest = sha256(vocabulary)
     digest.update(json.dumps([source, special, bos], sort_keys=True).encode("utf-8", "surrogatepass"))
-    return FolderTokenizer(folder.name, inner, template, digest.hexdigest(), bos)
+    return FolderTokenizer(folder.name, inner, template, digest.hexdigest(), bos, vocabulary)
 
 
 def _leading_ids(inner: tokenizers.Tokenizer, config: Mapping[str, Any]) -> tuple[int, ...]:
@@ -108,10 +133,13 @@ def _template_source(folder: Path, config: Mapping[str, Any]) -> str | None:
     """The default chat template; a file of its own goes before the one in the configuration."""
     path = folder / "chat_template.jinja"
     if path.is_file():
-        return path.read_text(encoding="utf-8")
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError("tokenizer", path, f"cannot be read: {error}") from None
     found = config.get("chat_template")
     if isinstance(found, list):  # several named templates
-        found = {row.get("name"): row.get("template") for row in found if isinstance(row, dict)}.get("default")
+        found = {str(row.get("name")): row.get("template") for row in found if isinstance(row, dict)}.get("default")
     if found is None:
         found = _json(folder / "chat_template.json").get("chat_template")
     return found if isinstance(found, str) else None
@@ -135,6 +163,6 @@ def _json(path: Path) -> dict[str, Any]:
         return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError("tokenizer", path, f"is not valid JSON: {error}") from None
     return found if isinstance(found, dict) else {}

@@ -17,8 +17,8 @@ def load_tokenizer(spec: str) -> Tokenizer:
     """
     if spec.startswith("tiktoken:"):
         return tiktoken_tokenizer(spec.removeprefix("tiktoken:"))
-    folder = Path(spec).expanduser()
-    if folder.is_dir():
+    folder = _folder(spec)
+    if folder is not None:
         return folder_tokenizer(folder)
     if "/" in spec or "\\" in spec or spec.startswith((".", "~")):
         raise InputError("tokenizer", spec, "there is no such folder")
@@ -29,3 +29,11 @@ def load_tokenizer(spec: str) -> Tokenizer:
             "use a folder with a tokenizer.json, an OpenAI model name, or tiktoken:cl100k_base / tiktoken:o200k_base"
         )
         raise InputError("tokenizer", spec, remedy) from None
+
+
+def _folder(spec: str) -> Path | None:
+    try:
+        path = Path(spec).expanduser()
+        return path if path.is_dir() else None
+    except (OSError, ValueError, RuntimeError):  # no name of a folder: too long, with a NUL, ~nobody
+        return None

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from haystack_fixtures.prompts.prompt import Message
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Encoded:
-    """Text with its tokens.
+    """Text with its tokens. Compared by identity.
 
     `ids`: int32 [tokens]. `starts`: int64 [tokens], the character offset at which each token's text begins
     (not decreasing; several tokens of one character share an offset).
@@ -23,6 +23,15 @@ class Encoded:
     text: str
     ids: NDArray[np.int32]
     starts: NDArray[np.int64]
+
+
+def char_starts(places: NDArray[np.int64], text: str, data: bytes) -> NDArray[np.int64]:
+    """Character offsets of byte offsets in `data`, the text in UTF-8; a byte inside a character belongs to it."""
+    if len(data) == len(text) or not len(places):
+        return places
+    # The character of a byte was begun by the last byte that is not a continuation (10xxxxxx).
+    begins = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
+    return (np.cumsum(begins) - 1)[places]
 
 
 class Tokenizer(Protocol):

@@ -1,0 +1,109 @@
+"""What is found out about a source once and used for all its haystacks is what each haystack would say by itself."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks import hashes, unique
+from haystack_fixtures.haystacks.cuts import Cut
+from haystack_fixtures.haystacks.draft import Draft
+from haystack_fixtures.haystacks.source import HaystackSource
+from haystack_fixtures.haystacks.splice import Range, Spliced, text_of
+from haystack_fixtures.haystacks.unique import check_unique, occurs, stands_elsewhere
+from haystack_fixtures.prompts.prompt import PlacedNeedle, Prompt
+from haystack_fixtures.tokenizers.tokenizer import Encoded
+
+# Few letters, so that texts contain one another; some whose lower case is peculiar.
+LETTERS = "abA. 1ßΣσςİK\u0307你\ud83d"
+TEXTS = st.text(LETTERS, max_size=40)
+SENTENCE = 30
+EMPTY = np.empty(0, np.int64)
+
+
+def source_of(text: str) -> HaystackSource:
+    return HaystackSource(text, Encoded(text, EMPTY.astype(np.int32), EMPTY), EMPTY, EMPTY, max(1, len(text)))
+
+
+@st.composite
+def haystacks(draw: st.DrawFn) -> tuple[HaystackSource, Cut]:
+    text = draw(TEXTS) + "c" * draw(st.sampled_from([0, 200])) + draw(TEXTS)
+    end, low, high = sorted(draw(st.lists(st.integers(0, len(text)), min_size=3, max_size=3)))
+    tail = (max(low, high - SENTENCE + 4), high)
+    return source_of(text), Cut(end, tail, draw(st.sampled_from(["", ".", "。", " . ."])), 0)
+
+
+@given(haystack=haystacks(), words=st.lists(st.text(LETTERS, min_size=1, max_size=4), min_size=1, max_size=3))
+def test_a_word_is_found_as_in_the_whole_haystack(haystack, words):
+    source, cut = haystack
+    whole = cut.text(source)
+    for word in words:
+        assert unique._holds(source, cut, word) == (word in whole)
+        assert unique._holds_word(source, cut, word) == occurs(word.lower(), whole.lower())
+
+
+@given(haystack=haystacks(), block=st.integers(1, 7))
+def test_hashes_are_those_of_the_whole_text(haystack, block):
+    source, cut = haystack
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hashes, "_BLOCK", block)
+        assert hashes.filler_sha256(source, cut) == digest(cut.text(source))
+        middle = cut.end // 2
+        pieces = ["head ", Range(source.encoded, 0, middle), "needle", Range(source.encoded, middle, cut.end), ".", "?"]
+        for shown in (pieces, pieces[1:], pieces[:1], [], ["a", "b", pieces[3]], ["other ", *pieces[1:]]):
+            assert hashes.text_sha256(source, shown) == digest(text_of(shown))
+
+
+def digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@st.composite
+def prompts(draw: st.DrawFn) -> tuple[HaystackSource, Draft, Prompt, tuple[tuple[str, str], ...]]:
+    """A prompt with needles between stretches of a haystack; long stretches, since only these are cut short."""
+    source, cut = draw(haystacks())
+    haystack = cut.text(source)
+    needles = tuple((f"n{i}", draw(st.text(LETTERS, min_size=1, max_size=3))) for i in range(draw(st.integers(1, 3))))
+    places = sorted(draw(st.lists(st.integers(0, len(haystack)), min_size=len(needles), max_size=len(needles))))
+    before, after = draw(TEXTS), draw(TEXTS)
+    text, spans, done = before, [], 0
+    for place, (_, needle) in zip(places, needles, strict=True):
+        text += haystack[done:place]
+        spans.append((len(text), len(text) + len(needle)))
+        text, done = text + needle, place
+    text += haystack[done:]
+    context = (len(before), len(text))
+    text += after
+    draft = Draft(cut, (), (), tuple(spans), (), context, Spliced(()), 0)
+    placed = tuple(PlacedNeedle(n, a, b, 0, 0, 0, 0) for (n, _), (a, b) in zip(needles, spans, strict=True))
+    prompt = Prompt((), text, EMPTY.astype(np.int32), context, 0, placed, 0, 0, "", "")
+    return source, draft, prompt, needles
+
+
+@given(made=prompts())
+def test_uniqueness_is_that_of_the_whole_prompt(made):
+    source, draft, prompt, needles = made
+    assume(all(needle.strip() for _, needle in needles))
+    filler = draft.cut.text(source)
+    wrong = any(needle.strip() in filler or prompt.text.count(needle) != 1 for _, needle in needles)
+    if wrong:
+        with pytest.raises(InputError):
+            check_unique(prompt.text, source, draft, needles, ())
+    else:
+        check_unique(prompt.text, source, draft, needles, ())
+
+
+@given(made=prompts(), answer=st.text(LETTERS, min_size=1, max_size=4))
+def test_an_answer_elsewhere_is_one_outside_the_needles(made, answer):
+    source, _, prompt, _ = made
+    rest = prompt.text[prompt.context[0] : prompt.context[1]]
+    for needle in reversed(prompt.placed):
+        rest = rest[: needle.start - prompt.context[0]] + rest[needle.end - prompt.context[0] :]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unique, "_SENTENCE", SENTENCE)
+        assert stands_elsewhere(answer, prompt, source) == occurs(answer, rest)

@@ -1,0 +1,144 @@
+"""What cells share is made once: counted, since times depend on the machine."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from haystack_fixtures import sources
+from haystack_fixtures.cells import Cell
+from haystack_fixtures.needles import load as needle_files
+from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.tasks import load as tasks
+from haystack_fixtures.tasks.load import grid
+from haystack_fixtures.tasks.task import Asked
+from haystack_fixtures.tokenizers.load import load_tokenizer
+from haystack_fixtures.tokenizers.tokenizer import Encoded
+from haystack_fixtures.trial_keys import recipe_frame, trial_key
+from haystack_fixtures.trials import TrialBuilder
+
+# Windows around seams, at most: three seams of the first draft and a few more for each further try.
+CHARS_PER_CELL = 4000
+
+
+class Counting:
+    """A tokenizer that notes what it encodes."""
+
+    def __init__(self) -> None:
+        self._inner = load_tokenizer("tiktoken:cl100k_base")
+        self.encoded: Counter[str] = Counter()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def encode(self, text: str) -> Encoded:
+        self.encoded[text] += 1
+        return self._inner.encode(text)
+
+
+def built(folder: Path, tokenizer: object, **given: str):
+    options = {"lengths": "1k:16k:4", "depths": "0:100:5", "corpus": "pydoc", "model": ["mock:perfect"]}
+    settings = resolve_settings(options | given, {}, folder)
+    (series,) = grid(settings)
+    return TrialBuilder(settings, tokenizer, folder), series  # type: ignore[arg-type]
+
+
+def test_a_grid_encodes_its_corpus_once(tmp_path):
+    tokenizer = Counting()
+    builder, series = built(tmp_path, tokenizer, repeats="3")
+    corpus = {text.strip() for text in builder.corpus(series.suite).documents}
+    for cell in series.cells:
+        builder.build(series.suite, cell)
+
+    assert not [text for text, times in tokenizer.encoded.items() if times > 1 and len(text) > 1000]
+    outside = sum(len(text) for text in tokenizer.encoded if text not in corpus)
+    assert outside < CHARS_PER_CELL * len(series.cells)
+    assert outside + sum(len(text) for text in tokenizer.encoded if text in corpus) < sum(
+        cell.length for cell in series.cells
+    ), "fewer characters than the prompts have tokens"
+
+
+def test_each_repeat_opens_its_text_once(tmp_path, monkeypatch):
+    opened = []
+    original = sources.order_source
+    monkeypatch.setattr(
+        sources, "order_source", lambda *args, **named: opened.append(named["repeat"]) or original(*args, **named)
+    )
+    builder, series = built(tmp_path, load_tokenizer("tiktoken:cl100k_base"), repeats="6")
+    for cell in series.cells:  # lengths outer: every repeat comes back with each length
+        builder.build(series.suite, cell)
+
+    assert opened == list(range(6))
+
+
+def test_a_cell_is_asked_once_for_key_and_prompt(tmp_path, monkeypatch):
+    asked = []
+    niah = tasks.TASKS["niah"]
+    monkeypatch.setitem(tasks.TASKS, "niah", replace(niah, ask=lambda *args: asked.append(args[1]) or niah.ask(*args)))
+    builder, series = built(tmp_path, load_tokenizer("tiktoken:cl100k_base"))
+    for cell in series.cells:
+        builder.key(series.suite, cell, {})
+        builder.build(series.suite, cell)
+
+    assert asked == list(series.cells)
+
+
+def test_a_needle_file_is_read_again_when_it_has_changed(tmp_path, monkeypatch):
+    read = []
+    original = needle_files.read_text
+    monkeypatch.setattr(needle_files, "read_text", lambda *args: read.append(args[1]) or original(*args))
+    file = tmp_path / "mine.toml"
+    row = '[[needle]]\nneedle = "The code is {0}."\nquestion = "What is the code?"\nanswer = "{0}"\n'
+    file.write_text(row.format("48213"), encoding="utf-8")
+
+    answers = [needle_files.draw_set(str(file), "en", seed=0, repeat=n).needles[0].answer for n in range(5)]
+    assert (answers, len(read)) == (["48213"] * 5, 1)
+
+    file.write_text(row.format("9999999"), encoding="utf-8")
+    assert needle_files.draw_set(str(file), "en", seed=0, repeat=0).needles[0].answer == "9999999"
+
+
+def test_threads_build_what_one_thread_builds(tmp_path):
+    builder, series = built(tmp_path, load_tokenizer("tiktoken:cl100k_base"), repeats="4", lengths="1k,4k")
+    alone, _ = built(tmp_path, load_tokenizer("tiktoken:cl100k_base"), repeats="4", lengths="1k,4k")
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda cell: builder.build(series.suite, cell).prompt, series.cells))
+
+    for cell, prompt in zip(series.cells, together, strict=True):
+        expected = alone.build(series.suite, cell).prompt
+        assert (prompt.text, prompt.placed, prompt.text_sha256, prompt.filler_sha256) == (
+            expected.text,
+            expected.placed,
+            expected.text_sha256,
+            expected.filler_sha256,
+        )
+
+
+NAMES = st.sampled_from(["answer_budget", "corpus", "d", "depth", "model", "needle", "question_position", "zz"])
+
+
+@given(
+    constant=st.dictionaries(NAMES, st.one_of(st.none(), st.text(), st.lists(st.integers()), st.booleans())),
+    question=st.text(),
+    depths=st.lists(st.floats(0, 100)).map(tuple),
+)
+def test_a_key_is_the_hash_of_the_whole_recipe(constant, question, depths):
+    cell = Cell("niah", 4000, 33.3, "code", 2)
+    asked = Asked(needles=(), depths=depths, question=question, answer="", reference={})
+    recipe = constant | {"cell": ["niah", 4000, 33.3, "code", 2], "needles": [], "depths": depths, "question": question}
+    whole = json.dumps(recipe, sort_keys=True, ensure_ascii=False)
+    assert trial_key(recipe_frame(constant), cell, asked) == sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@pytest.mark.parametrize("spec", ["codes", "pizza"])
+def test_needle_sets_that_stay_the_same_are_made_once(spec):
+    first = needle_files.draw_set(spec, "en", seed=1, repeat=2, count=3)
+    assert needle_files.draw_set(spec, "en", seed=1, repeat=2, count=3) is first

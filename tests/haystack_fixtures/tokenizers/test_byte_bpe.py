@@ -1,0 +1,188 @@
+"""Byte-level tokenizers have a fast twin: the same ids and starts, or none at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+
+from haystack_fixtures.tokenizers import hf_tokenizer
+from haystack_fixtures.tokenizers.byte_bpe import ByteBpe, byte_bpe
+from haystack_fixtures.tokenizers.hf_tokenizer import FolderTokenizer, folder_tokenizer
+
+LINES = (
+    "The lighthouse keeper wrote down the weather, every morning at 7:45 and 19:30; he didn't forget it once.\n",
+    "She'll ask whether they've seen the 1,250 crates that weren't there in 1987.  Nobody had.\n\n\n",
+    "他每天早上都把天气写在本子上，然后去吃早饭。 Ça va? Здравствуй, мир! 👩‍🚀🏳️‍🌈\t\tdef f(x):\n    return x ** 2\r\n",
+)
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+BYTES = {"add_prefix_space": False, "trim_offsets": True}
+FORMS = {
+    "gpt2": pre_tokenizers.ByteLevel(**BYTES),
+    "digits": pre_tokenizers.Sequence([pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(**BYTES)]),
+    "llama3": pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(LLAMA3), "isolated"), pre_tokenizers.ByteLevel(**BYTES, use_regex=False)]
+    ),
+}
+
+
+def trained(form: str) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = FORMS[form]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=700, initial_alphabet=alphabet, special_tokens=["<|start|>", "<|end|>"], show_progress=False
+    )
+    tokenizer.train_from_iterator(LINES * 3, trainer)
+    return tokenizer
+
+
+def described(tokenizer: Tokenizer) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(tokenizer.to_str())
+    return found
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def pair(request: pytest.FixtureRequest) -> tuple[ByteBpe, FolderTokenizer]:
+    tokenizer = trained(request.param)
+    twin = byte_bpe(described(tokenizer), tokenizer)
+    assert twin is not None
+    return twin, FolderTokenizer("slow", tokenizer, None, "", ())
+
+
+def assert_equal(pair: tuple[ByteBpe, FolderTokenizer], text: str) -> bool:
+    twin, slow = pair
+    fast, found = twin.encode(text), slow.encode(text)
+    if fast is not None:
+        assert fast.ids.tolist() == found.ids.tolist()
+        assert fast.starts.tolist() == found.starts.tolist()
+        assert (fast.ids.dtype, fast.starts.dtype) == (np.int32, np.int64)
+    return fast is not None
+
+
+WORDS = st.sampled_from(
+    [
+        *("the", " the", "  ", "\n", "\r\n", "\t", "7", "1987", "'s", "'S", "n't", "é", "İ", "ſ", "你好", "！", "…"),
+        *(
+            "👩‍🚀",
+            "²",
+            "Ⅷ",
+            "<|start|>",
+            "<|end|>",
+            "<|sta",
+            "|>",
+            "e\u0301",
+            "\u0d4d",
+            "\u00a0",
+            "\u3000",
+            "\x85",
+            "\x1c",
+        ),
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.one_of(st.lists(WORDS, max_size=30).map("".join), st.text(max_size=60)))
+def test_any_text_has_the_same_tokens(pair: tuple[ByteBpe, FolderTokenizer], text: str) -> None:
+    assert_equal(pair, text)
+
+
+def test_ordinary_text_is_covered(pair: tuple[ByteBpe, FolderTokenizer]) -> None:
+    for text in (*LINES, "".join(LINES), "", " ", "<|start|>user\nHow many?<|end|>"):
+        assert assert_equal(pair, text)
+
+
+def test_a_character_that_the_engines_see_differently_is_left_alone() -> None:
+    tokenizer = trained("gpt2")
+    twin = byte_bpe(described(tokenizer), tokenizer)
+    assert twin is not None
+    agrees = twin._agrees
+    twin._agrees = lambda text: "ß" not in text and agrees(text)  # type: ignore[method-assign]
+    assert twin.encode("Straße") is None
+    assert twin.encode("Strasse and Gasse") is not None
+
+
+def test_half_a_surrogate_pair_is_left_alone(pair: tuple[ByteBpe, FolderTokenizer]) -> None:
+    assert pair[0].encode("a\ud83d") is None
+
+
+def test_a_normaliser_that_composes_sees_composed_text_only() -> None:
+    from tokenizers import normalizers
+
+    tokenizer = trained("llama3")
+    tokenizer.normalizer = normalizers.NFC()
+    pair = byte_bpe(described(tokenizer), tokenizer), FolderTokenizer("slow", tokenizer, None, "", ())
+    assert pair[0] is not None
+    assert assert_equal((pair[0], pair[1]), "Ça va, déjà vu")
+    assert not assert_equal((pair[0], pair[1]), "de\u0301ja\u0300 vu")
+
+
+def spoilt(change: dict[str, Any]) -> dict[str, Any]:
+    found = described(trained("gpt2"))
+    return found | {"model": found["model"] | change.pop("model", {})} | change
+
+
+def test_a_token_that_two_merges_make_has_no_twin() -> None:
+    found = described(trained("gpt2"))
+    first, second = "abc", "abcd"
+    vocabulary = found["model"]["vocab"]
+    for token in ("ab", "bc", "cd", first, "bcd", second):
+        vocabulary.setdefault(token, len(vocabulary))
+    found["model"]["merges"] += [["ab", "c"], ["a", "bc"]]
+    assert byte_bpe(found, Tokenizer.from_str(json.dumps(found))) is None
+
+
+def test_a_token_that_never_comes_out_has_no_twin() -> None:
+    found = described(trained("gpt2"))
+    vocabulary = found["model"]["vocab"]
+    # "qx" is merged first, so "xz" never stands beside "q".
+    for token in ("qx", "xz", "qxz"):
+        vocabulary[token] = len(vocabulary)
+    found["model"]["merges"] += [["q", "x"], ["x", "z"], ["q", "xz"]]
+    assert byte_bpe(found, Tokenizer.from_str(json.dumps(found))) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": {"type": "Unigram"}},
+        {"model": {"dropout": 0.1}},
+        {"model": {"byte_fallback": True}},
+        {"normalizer": {"type": "Lowercase"}},
+        {"pre_tokenizer": {"type": "Whitespace"}},
+        {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "use_regex": True}},
+        {"pre_tokenizer": None},
+        {"added_tokens": [{"content": "<a>", "id": 1, "lstrip": True}]},
+        {"added_tokens": [{"content": "<a", "id": 1}, {"content": "<a>", "id": 2}]},
+    ],
+    ids=str,
+)
+def test_other_kinds_have_no_twin(change: dict[str, Any]) -> None:
+    assert byte_bpe(spoilt(change), trained("gpt2")) is None
+
+
+def test_a_folder_gets_its_twin_when_there_is_much_to_encode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tokenizer.json").write_text(trained("digits").to_str(), encoding="utf-8")
+    made: list[ByteBpe | None] = []
+    monkeypatch.setattr(hf_tokenizer, "byte_bpe", lambda *args: made.append(byte_bpe(*args)) or made[-1])
+    tokenizer = folder_tokenizer(tmp_path)
+    before = tokenizer.encode(LINES[0])
+    assert not made
+
+    text = "".join(LINES) * 20
+    slow = folder_tokenizer(tmp_path)
+    slow._vocabulary = b""
+    assert tokenizer.encode(text).ids.tolist() == slow.encode(text).ids.tolist()
+    assert len(made) == 1
+    assert made[0] is not None
+    assert tokenizer.encode(LINES[0]).starts.tolist() == before.starts.tolist()
