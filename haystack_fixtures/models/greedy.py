@@ -1,4 +1,7 @@
-"""Greedy decoding on a transformers model: chunked prefill, exact reuse of the previous prompt's prefix."""
+"""Greedy decoding one prompt at a time: chunked prefill, exact reuse of the previous prompt's prefix.
+
+For models that cannot be run over a token tree (`tree_runner`).
+"""
 
 from __future__ import annotations
 
@@ -8,31 +11,40 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from haystack_fixtures.models.token_tree import Ids, common_prefix, ordered
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a runner may use: `chunk` tokens in a forward pass of prefill, `rows` answers written at once, and keys
+    and values of `tokens` tokens kept (those of the prompts being worked on are kept whatever it says)."""
+
+    chunk: int
+    rows: int
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What one run gave. `ids` include the stop token, if one came; `cached`: prompt tokens not computed again."""
+    """What one prompt gave. `ids` include the stop token, if one came; `cached`: prompt tokens not computed again.
+
+    `ttft_s`, `latency_s`: seconds to the first and the last token. Where prompts are worked on together, each one's
+    share of the time: they add up to the time of all.
+    """
 
     ids: tuple[int, ...]
     stopped: bool
     cached: int
     ttft_s: float
-
-
-def common_prefix(first: NDArray[np.int32], second: NDArray[np.int32]) -> int:
-    """Number of ids that two sequences share from the start."""
-    size = min(len(first), len(second))
-    differs = first[:size] != second[:size]
-    return int(differs.argmax()) if differs.any() else size
+    latency_s: float
 
 
 class GreedyRunner:
     """Runs one model, one prompt at a time, and keeps the keys and values of the last prompt.
 
     The next prompt pays only for what stands behind the prefix it shares with the last one. Models whose cache cannot
-    be cut back (sliding windows that have slid, recurrent states) start afresh each time.
+    be cut back (sliding windows that have slid) start afresh each time. `new_cache` makes an empty cache.
     """
 
     def __init__(
@@ -40,20 +52,26 @@ class GreedyRunner:
         model: Any,
         stop_ids: Sequence[int],
         processors: Callable[[Any, Any], Any] | None = None,
+        new_cache: Callable[[], Any] | None = None,
     ) -> None:
         import inspect
 
         self._model = model
         self._stops = frozenset(stop_ids)
         self._processors = processors
+        self._new_cache = new_cache or (lambda: _dynamic_cache(model))
         self._cache: Any = None
-        self._ids: NDArray[np.int32] = np.empty(0, np.int32)
+        self._ids: Ids = np.empty(0, np.int32)
         accepted = inspect.signature(model.forward).parameters
         # Full logits of a long prompt take more memory than everything else together.
         self._options = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
 
-    def run(self, ids: NDArray[np.int32], budget: int, chunk: int) -> Generated:
-        """Continue `ids` by at most `budget` tokens, each the likeliest. `ids` must not be empty, `budget` not 0."""
+    def run(self, prompts: Sequence[Ids], budgets: Sequence[int], limits: Limits) -> list[Generated]:
+        """Continue each prompt by at most its budget of tokens, each the likeliest. No prompt may be empty."""
+        found = {each: self._run_one(prompts[each], budgets[each], limits.chunk) for each in ordered(prompts)}
+        return [found[each] for each in range(len(prompts))]
+
+    def _run_one(self, ids: Ids, budget: int, chunk: int) -> Generated:
         import torch
 
         begun = time.perf_counter()
@@ -80,7 +98,8 @@ class GreedyRunner:
                 logits = self._step(chosen, cache)
         self._cache = cache
         self._ids = np.concatenate([ids, np.asarray(answer[:-1], np.int32)])  # the last token was never fed back
-        return Generated(tuple(answer), answer[-1] in self._stops, cached, ttft)
+        latency = time.perf_counter() - begun
+        return Generated(tuple(answer), answer[-1] in self._stops, cached, ttft, latency)
 
     def forget(self) -> None:
         """Drop the kept cache."""
@@ -90,7 +109,7 @@ class GreedyRunner:
     def _step(self, ids: Any, cache: Any) -> Any:
         return self._model(input_ids=ids, past_key_values=cache, use_cache=True, **self._options).logits
 
-    def _reusable(self, ids: NDArray[np.int32]) -> tuple[Any, int]:
+    def _reusable(self, ids: Ids) -> tuple[Any, int]:
         """A cache and the number of leading `ids` that it holds; the last id is always computed, for its logits."""
         shared = min(common_prefix(self._ids, ids), len(ids) - 1)
         if shared > 0 and getattr(self._cache, "is_croppable", False):
@@ -103,7 +122,11 @@ class GreedyRunner:
         return self._fresh(), 0
 
     def _fresh(self) -> Any:
-        from transformers import DynamicCache
-
         self.forget()  # free the old cache before the new one grows
-        return DynamicCache(config=self._model.config)
+        return self._new_cache()
+
+
+def _dynamic_cache(model: Any) -> Any:
+    from transformers import DynamicCache
+
+    return DynamicCache(config=model.config)

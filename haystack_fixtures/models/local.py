@@ -4,39 +4,63 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from haystack_fixtures.models.greedy import Generated, GreedyRunner
+from haystack_fixtures.models.greedy import Generated, Limits
 from haystack_fixtures.models.model import ErrorKind, ModelError, Request, Response
-from haystack_fixtures.models.reasoning import split_reasoning
+from haystack_fixtures.models.reasoning import part_reasoning
+from haystack_fixtures.models.token_tree import Ids
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 _RETRY_CHUNK = 8  # after memory ran out, chunks are this many times smaller
 _SMALLEST_CHUNK = 64
 
 
+class Runner(Protocol):
+    """What computes answers: `TreeRunner`, or `GreedyRunner` for models that it cannot run."""
+
+    def run(self, prompts: Sequence[Ids], budgets: Sequence[int], limits: Limits) -> list[Generated]: ...
+
+    def forget(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Tokens since the model was loaded, of requests that were answered: asked, computed, written."""
+
+    prompt_tokens: int = 0
+    prefilled_tokens: int = 0
+    answer_tokens: int = 0
+
+
 class LocalModel:
-    """A loaded transformers model; answers one request at a time, whoever asks."""
+    """A loaded transformers model; answers several requests together, whoever asks.
+
+    `batch_size`: how many requests `respond_many` is best given at once.
+    """
 
     def __init__(
         self,
-        runner: GreedyRunner,
+        runner: Runner,
         *,
         tokenizer: Tokenizer,
         window: int | None,
         vocabulary: int,
-        chunk: int,
+        limits: Limits,
         identity: Mapping[str, str | int | float | None],
+        batch_size: int = 1,
     ) -> None:
-        self._runner: GreedyRunner | None = runner
+        self._runner: Runner | None = runner
         self._tokenizer = tokenizer
         self._window = window
         self._vocabulary = vocabulary
-        self._chunk = chunk
+        self._limits = limits
         self._identity = dict(identity)
         self._lock = threading.Lock()
+        self.batch_size = batch_size
+        self.counters = Counters()
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:
@@ -52,27 +76,26 @@ class LocalModel:
 
     def respond(self, request: Request) -> Response:
         """Continue the prompt's ids greedily, to a stop token or to the end of both budgets."""
-        refusal = self._refusal(request)
-        if refusal is not None:
-            return Response(error=ModelError("client", refusal))
+        return self.respond_many([request])[0]
+
+    def respond_many(self, requests: Sequence[Request]) -> list[Response]:
+        """Answer requests, in the order given. What their prompts share is computed once, answers are written together.
+
+        `latency_s` and `ttft_s` are each request's share of the time of all.
+        """
+        refusals = [self._refusal(request) for request in requests]
+        asked = [request for request, refusal in zip(requests, refusals, strict=True) if refusal is None]
         with self._lock:
-            begun = time.perf_counter()
-            generated, attempts = self._generate(request)
-            latency = time.perf_counter() - begun
-        if isinstance(generated, ModelError):
-            return Response(error=generated, attempts=attempts, latency_s=latency)
-        text, reasoning = split_reasoning(self._tokenizer.decode(generated.ids), request.prompt.text)
-        return Response(
-            text=text,
-            reasoning=reasoning,
-            finish_reason="stop" if generated.stopped else "length",
-            prompt_tokens=request.prompt.tokens,
-            completion_tokens=len(generated.ids),
-            cached_tokens=generated.cached,
-            latency_s=latency,
-            ttft_s=generated.ttft_s,
-            attempts=attempts,
-        )
+            answered = iter(self._answer(asked))
+        return [
+            next(answered) if refusal is None else Response(error=ModelError("client", refusal)) for refusal in refusals
+        ]
+
+    def forget(self) -> None:
+        """Drop what is kept of earlier prompts: the next request is computed from its first token on."""
+        with self._lock:
+            if self._runner is not None:
+                self._runner.forget()
 
     def close(self) -> None:
         """Free the model's memory; it answers no more."""
@@ -90,22 +113,56 @@ class LocalModel:
             return f"the tokenizer {self._tokenizer.name} is not this model's: leave --tokenizer away"
         return None
 
-    def _generate(self, request: Request) -> tuple[Generated | ModelError, int]:
-        """What came out, and in how many attempts: memory that ran out is given a second, smaller one."""
-        smaller = max(_SMALLEST_CHUNK, self._chunk // _RETRY_CHUNK)
-        failure = ModelError("client", "the model is closed")
-        for attempt, chunk in enumerate((self._chunk, smaller), start=1):
-            if self._runner is None:
-                return failure, attempt
-            try:
-                return self._runner.run(request.prompt.ids, _budget(request), chunk), attempt
-            except (RuntimeError, MemoryError, ValueError, IndexError) as error:
-                failure = ModelError(_kind(error), f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
-            self._runner.forget()
-            _free_memory()
-            if failure.kind != "oom":
-                return failure, attempt
-        return failure, 2
+    def _answer(self, requests: Sequence[Request]) -> list[Response]:
+        """Together; if that fails, one by one in smaller pieces, so that a failure is that of one request."""
+        found = self._generate(requests, self._limits)
+        if not isinstance(found, ModelError):
+            return [self._response(*each, attempts=1) for each in zip(requests, found, strict=True)]
+        if len(requests) == 1 and found.kind != "oom":
+            return [Response(error=found)]
+        alone = Limits(max(_SMALLEST_CHUNK, self._limits.chunk // _RETRY_CHUNK), 1, 0)
+        answers = []
+        for request in requests:
+            one = self._generate([request], alone)
+            if isinstance(one, ModelError):
+                answers.append(Response(error=one, attempts=2))
+            else:
+                answers.append(self._response(request, one[0], attempts=2))
+        return answers
+
+    def _generate(self, requests: Sequence[Request], limits: Limits) -> list[Generated] | ModelError:
+        if self._runner is None:
+            return ModelError("client", "the model is closed")
+        try:
+            prompts = [request.prompt.ids for request in requests]
+            return self._runner.run(prompts, [_budget(request) for request in requests], limits)
+        except (RuntimeError, MemoryError, ValueError, IndexError) as error:
+            failure = ModelError(_kind(error), f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+        self._runner.forget()
+        _free_memory()
+        return failure
+
+    def _response(self, request: Request, generated: Generated, attempts: int) -> Response:
+        parted = part_reasoning(self._tokenizer.decode(generated.ids), request.prompt.text)
+        unfinished = bool(parted.reasoning) and not parted.answer.strip()
+        tokens = request.prompt.tokens
+        self.counters = Counters(
+            self.counters.prompt_tokens + tokens,
+            self.counters.prefilled_tokens + tokens - generated.cached,
+            self.counters.answer_tokens + len(generated.ids),
+        )
+        return Response(
+            text=parted.answer,
+            reasoning=parted.reasoning,
+            finish_reason="length" if not generated.stopped else "unfinished" if unfinished else "stop",
+            prompt_tokens=tokens,
+            completion_tokens=len(generated.ids),
+            cached_tokens=generated.cached,
+            latency_s=generated.latency_s,
+            ttft_s=generated.ttft_s,
+            attempts=attempts,
+            flags=("reasoning_only",) * unfinished,
+        )
 
 
 def _budget(request: Request) -> int:

@@ -10,12 +10,16 @@ from typing import Any
 from haystack_fixtures.models.args import bool_arg, check_known, choice_arg, float_arg, int_arg, json_arg
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
-DEFAULT_CHUNK = 1024
+CACHES = ("plain", "offloaded", "quantized")
+KERNELS = ("auto", "plain")
+DEFAULT_CHUNK = 2048
 KNOWN = (
     "attn_implementation",
+    "cache",
     "device",
     "device_map",
     "dtype",
+    "kernels",
     "prefill_chunk",
     "quantization",
     "repetition_penalty",
@@ -24,6 +28,8 @@ KNOWN = (
     "trust_remote_code",
     "window",
 )
+# What configurations call the length. LLaMA's long variants of 2023 have the scaled one in `max_sequence_length`.
+_LENGTHS = ("max_position_embeddings", "n_positions", "max_sequence_length", "max_seq_len", "seq_length", "n_ctx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,8 @@ class LocalOptions:
 
     `quantization` is a transformers quantization config and `rope_scaling` changes the rope parameters of the
     checkpoint, both as JSON objects. `window` overrides what the configuration says. `repetition_penalty` overrides
-    the checkpoint's own, which greedy decoding would apply.
+    the checkpoint's own, which greedy decoding would apply. `cache`: keys and values `plain`, `offloaded` to main
+    memory, or `quantized` to 8 bits, which changes answers. `kernels`: `plain` leaves float32 layers as torch has them.
     """
 
     device: str | None = None
@@ -46,6 +53,8 @@ class LocalOptions:
     prefill_chunk: int = DEFAULT_CHUNK
     window: int | None = None
     repetition_penalty: float | None = None
+    cache: str = "plain"
+    kernels: str = "auto"
 
     def answer_changing(self) -> dict[str, str]:
         """The options that belong to the model's identity, beside those that it reports itself."""
@@ -56,6 +65,8 @@ class LocalOptions:
             found["rope_scaling"] = json.dumps(self.rope_scaling, sort_keys=True)
         if self.quantization:
             found["quantization"] = json.dumps(self.quantization, sort_keys=True)
+        if self.cache == "quantized":
+            found["cache"] = "quantized to float8_e4m3fn"
         return found
 
 
@@ -74,6 +85,8 @@ def local_options(args: Mapping[str, str]) -> LocalOptions:
         prefill_chunk=int_arg(args, "prefill_chunk", 1) or DEFAULT_CHUNK,
         window=int_arg(args, "window", 1),
         repetition_penalty=float_arg(args, "repetition_penalty", 0.01),
+        cache=choice_arg(args, "cache", CACHES) or "plain",
+        kernels=choice_arg(args, "kernels", KERNELS) or "auto",
     )
 
 
@@ -96,12 +109,49 @@ def window_of(config: Mapping[str, Any], given: Mapping[str, Any] | None = None)
     Scaling that is part of a checkpoint counts only where it names the length it starts from: others (Gemma 3) have
     their scaled length in `max_position_embeddings` already.
     """
-    stated = config.get("max_position_embeddings") or config.get("n_positions")
-    trained = int(stated) if isinstance(stated, int) and stated > 0 else None
-    scaling = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    trained = _trained(config)
     if given is not None:
         return _scaled(given, trained, trained)
-    return _scaled(scaling, trained, None) if isinstance(scaling, Mapping) else trained
+    return _scaled(_scaling(config), trained, None)
+
+
+def window_source(config: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> str:
+    """Where `window_of` has its number from, in words for the manifest."""
+    name = next((name for name in _LENGTHS if _tokens(config.get(name))), None)
+    if name is None:
+        return "the configuration does not tell"
+    window, trained = window_of(config, given), _trained(config)
+    scaling = given if given is not None else _scaling(config)
+    kind, factor = scaling.get("rope_type") or scaling.get("type"), scaling.get("factor")
+    if window != trained:
+        return f"config: {name} {trained}, {kind} scaling by {factor:g}"
+    if isinstance(factor, int | float) and "original_max_position_embeddings" not in scaling:
+        return f"config: {name}; its {kind} scaling by {factor:g} names no start and is taken as part of it"
+    return f"config: {name}"
+
+
+def sliding_window(config: Mapping[str, Any]) -> int | None:
+    """How far back the layers with local attention see, in tokens; `None` where every layer sees the whole text."""
+    size = _tokens(config.get("sliding_window"))
+    used = config.get("use_sliding_window") is not False
+    layers = config.get("layer_types")
+    local = any("sliding" in str(layer) for layer in layers) if isinstance(layers, list) else True
+    window = window_of(config)
+    return size if size and used and local and (window is None or size < window) else None
+
+
+def _trained(config: Mapping[str, Any]) -> int | None:
+    stated = [tokens for name in _LENGTHS if (tokens := _tokens(config.get(name)))]
+    return max(stated) if stated else None
+
+
+def _scaling(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    scaling = config.get("rope_parameters") or config.get("rope_scaling")
+    return scaling if isinstance(scaling, Mapping) else {}
+
+
+def _tokens(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _scaled(scaling: Mapping[str, Any], trained: int | None, start: int | None) -> int | None:

@@ -11,9 +11,17 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.models import memory
 from haystack_fixtures.models.checksums import joint_sha256
 from haystack_fixtures.models.gguf_cache import read_stamp
-from haystack_fixtures.models.greedy import GreedyRunner
+from haystack_fixtures.models.greedy import Limits
+from haystack_fixtures.models.kernels import use_fast_linears
 from haystack_fixtures.models.local import LocalModel, describe
-from haystack_fixtures.models.local_args import LocalOptions, rope_parameters, window_of
+from haystack_fixtures.models.local_args import (
+    LocalOptions,
+    rope_parameters,
+    sliding_window,
+    window_of,
+    window_source,
+)
+from haystack_fixtures.models.sharing import choose_runner
 from haystack_fixtures.models.weights import read_facts, weight_files
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
@@ -52,33 +60,49 @@ def load_folder(
     config = _config(spec, folder, options)
     text_config: Any = config.get_text_config(decoder=True)
     window = options.window or window_of(text_config.to_dict())
+    source = window_source(text_config.to_dict(), options.rope_scaling)
+    local = sliding_window(text_config.to_dict())
     if options.rope_scaling is not None:
         trained = window_of({"max_position_embeddings": getattr(text_config, "max_position_embeddings", None)})
         window = options.window or window_of(text_config.to_dict(), options.rope_scaling)
         own = text_config.rope_parameters or {}
         text_config.rope_parameters = rope_parameters(own, options.rope_scaling, trained)
-    _check_memory(
-        spec, folder, options, placement, text_config.to_dict(), longest or min(window or 0, _LONGEST_CHECKED)
+    check_cache(options, placement)
+    limits, room = _plan_memory(
+        spec, folder, options, placement, text_config.to_dict(), longest or min(window or 1, _LONGEST_CHECKED)
     )
     model = _load(spec, folder, options, placement, config)
+    kernels = use_fast_linears(model, room) if options.kernels == "auto" else "plain"
     generation = model.generation_config
     penalty = options.repetition_penalty or getattr(generation, "repetition_penalty", None) or 1.0
+    runner, sharing = choose_runner(
+        model,
+        stop_ids(model, tokenizer),
+        processors(generation, penalty),
+        attention=options.attn_implementation,
+        cache=options.cache,
+    )
     stamp = read_stamp(folder)
     identity = {
         "spec": spec,
         # A conversion's bytes depend on the version of the writer; its source's do not.
         "weights_sha256": str(stamp["source_sha256"]) if stamp else joint_sha256(weight_files(folder), cache_dir),
         **describe(model, placement.device),
+        "kernels": kernels,
+        "sharing": sharing,
+        "window_source": "--model-arg window" if options.window else source,
+        **({"sliding_window": local} if local else {}),
         "decoding": "greedy" if penalty == 1.0 else f"greedy, repetition_penalty={penalty:g}",
         **options.answer_changing(),
     }
     return LocalModel(
-        GreedyRunner(model, stop_ids(model, tokenizer), _processors(generation, penalty)),
+        runner,
         tokenizer=tokenizer,
         window=window,
         vocabulary=int(model.get_input_embeddings().weight.shape[0]),
-        chunk=options.prefill_chunk,
+        limits=limits,
         identity=identity,
+        batch_size=1 if sharing.startswith("none") else limits.rows,
     )
 
 
@@ -117,19 +141,38 @@ def _config(spec: str, folder: Path, options: LocalOptions) -> Any:
         raise _unloadable(spec, error) from error
 
 
-def _check_memory(
+def check_cache(options: LocalOptions, placement: Placement) -> None:
+    """Refuse a kind of cache that this device or installation does not have."""
+    import torch
+
+    if options.cache == "offloaded" and not placement.device.startswith("cuda"):
+        remedy = f"on {placement.device} keys and values are in main memory anyway; leave it away"
+        raise InputError("--model-arg cache", options.cache, remedy)
+    if options.cache == "quantized" and not hasattr(torch, "float8_e4m3fn"):
+        raise InputError("--model-arg cache", options.cache, "this torch has no 8-bit floats; install a newer one")
+
+
+def _plan_memory(
     spec: str, folder: Path, options: LocalOptions, placement: Placement, config: dict[str, Any], tokens: int
-) -> None:
+) -> tuple[Limits, int]:
+    """What the runner may use, and the bytes that a second copy of the weights may take."""
     facts = read_facts(weight_files(folder))
     number_bytes = {"float32": 4, "float16": 2, "bfloat16": 2}.get(placement.dtype)
     weights = facts.elements * number_bytes if number_bytes else facts.stored_bytes
+    number_bytes = number_bytes or (4 if facts.stored_bytes > 3 * facts.elements else 2)
     if options.quantization is not None:
         weights = 0  # how many bits they come to is the quantizer's secret
     sizes = memory.dimensions(config)
     attention = options.attn_implementation or "sdpa"
-    working = memory.working_bytes(sizes, number_bytes or 2, tokens, options.prefill_chunk, attention)
+    kept = tokens * memory.token_bytes(sizes, 1 if options.cache == "quantized" else number_bytes)
+    passing = memory.passing_bytes(sizes, number_bytes, tokens, options.prefill_chunk, attention)
     free, where = memory.available_bytes(placement.device, spread=options.device_map is not None)
-    memory.require(spec, weights + working, free, where)
+    memory.require(spec, weights + passing + (0 if options.cache == "offloaded" else kept), free, where)
+    room, kept_on = free - weights - passing, placement.device
+    if options.cache == "offloaded":
+        (room, _), kept_on = memory.available_bytes("cpu", spread=False), "cpu"
+    limits = memory.plan(kept // tokens, tokens, options.prefill_chunk, room, kept_on)
+    return limits, max(0, free - weights) // 4
 
 
 def _load(spec: str, folder: Path, options: LocalOptions, placement: Placement, config: Any) -> Any:
@@ -164,7 +207,7 @@ def _load(spec: str, folder: Path, options: LocalOptions, placement: Placement, 
     return model.eval()
 
 
-def _processors(generation: Any, penalty: float) -> Callable[[Any, Any], Any] | None:
+def processors(generation: Any, penalty: float) -> Callable[[Any, Any], Any] | None:
     """What `generate(do_sample=False)` would do to the logits with this checkpoint's settings; usually nothing."""
     import transformers as library
 

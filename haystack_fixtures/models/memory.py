@@ -7,6 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.models.greedy import Limits
+
+# More answers written together gain little on a CPU, where 16 rows keep the arithmetic units busy.
+MOST_ROWS = 16
+MOST_ROWS_GPU = 64
+_SHARE_OF_RAM = 0.5  # other programs run here as well
+_SHARE_OF_GPU = 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +42,31 @@ def dimensions(config: Mapping[str, Any]) -> Dimensions:
     )
 
 
-def working_bytes(sizes: Dimensions, number_bytes: int, tokens: int, chunk: int, attention: str) -> int:
-    """Memory beside the weights: the KV cache of `tokens` and the activations of one prefill chunk."""
+def token_bytes(sizes: Dimensions, number_bytes: int) -> int:
+    """Keys and values of one token in all layers."""
+    return 2 * sizes.layers * sizes.kv_heads * sizes.head_dim * number_bytes
+
+
+def plan(token: int, longest: int, chunk: int, room: int, device: str) -> Limits:
+    """What a runner may keep in `room` bytes of a device, when prompt and answer have up to `longest` tokens.
+
+    `token`: bytes of one token's keys and values. As many answers together as fit with their prompts, sharing not
+    counted on: the run's longest cells may share nothing. At least one, whose memory `require` has checked.
+    """
+    most, share = (MOST_ROWS_GPU, _SHARE_OF_GPU) if device.startswith("cuda") else (MOST_ROWS, _SHARE_OF_RAM)
+    rows = max(1, min(most, int(room * share) // (token * longest)))
+    return Limits(chunk, rows, rows * longest)
+
+
+def passing_bytes(sizes: Dimensions, number_bytes: int, tokens: int, chunk: int, attention: str) -> int:
+    """Memory that one prefill chunk needs while it is computed, keys and values left out."""
     chunk = min(chunk, tokens)
-    cache = 2 * sizes.layers * sizes.kv_heads * sizes.head_dim * tokens * number_bytes
     # One layer's keys and values are copied whenever the cache grows, repeated for each group of heads.
     growing = 2 * sizes.heads * sizes.head_dim * tokens * number_bytes
     activations = chunk * (10 * sizes.hidden + 3 * sizes.intermediate) * number_bytes
     mask = chunk * tokens * number_bytes
     scores = 2 * sizes.heads * mask if attention == "eager" else 0
-    return cache + growing + activations + mask + scores
+    return growing + activations + mask + scores
 
 
 def require(spec: str, needed: int, available: int, where: str) -> None:

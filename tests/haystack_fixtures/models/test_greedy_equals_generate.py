@@ -11,13 +11,14 @@ import pytest
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models.connection import Connection
-from haystack_fixtures.models.greedy import GreedyRunner, common_prefix
+from haystack_fixtures.models.greedy import Generated, GreedyRunner, Limits
 from haystack_fixtures.models.load import load_model
 from haystack_fixtures.models.local import LocalModel
 from haystack_fixtures.models.local_args import local_options
 from haystack_fixtures.models.local_load import place
 from haystack_fixtures.models.model import Request
 from haystack_fixtures.models.smollm2 import prepare
+from haystack_fixtures.models.token_tree import common_prefix, tree_size
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 6
@@ -62,7 +63,7 @@ def test_greedy_equals_generate(
 ) -> None:
     for question, ids in zip(QUESTIONS, expected, strict=True):
         runner = GreedyRunner(library_model, [2])
-        found = runner.run(chat(smol_tokenizer, question).prompt.ids, 12, chunk)
+        [found] = runner.run([chat(smol_tokenizer, question).prompt.ids], [12], Limits(chunk, 1, 0))
         assert (found.ids, found.cached) == (ids, 0)
         assert found.stopped == (ids[-1] == 2)
 
@@ -74,7 +75,7 @@ def test_a_reused_prefix_changes_no_answer(
     prompts = [chat(smol_tokenizer, question).prompt.ids for question in QUESTIONS]
     for number in (1, 2, 1, 0, 3, 3, 2):
         kept = runner._ids
-        found = runner.run(prompts[number], 12, 64)
+        [found] = runner.run([prompts[number]], [12], Limits(64, 1, 0))
         assert found.ids == expected[number]
         assert found.cached == min(common_prefix(kept, prompts[number]), len(prompts[number]) - 1)
     assert common_prefix(prompts[1], prompts[2]) > 150
@@ -85,13 +86,13 @@ def test_a_cache_that_cannot_be_cut_is_left(
 ) -> None:
     runner = GreedyRunner(library_model, [2])
     ids = chat(smol_tokenizer, QUESTIONS[0]).prompt.ids
-    runner.run(ids, 12, 64)
+    runner.run([ids], [12], Limits(64, 1, 0))
 
     def refuse(tokens: int) -> None:
         raise RuntimeError("the sliding window has slid")
 
     runner._cache.crop = refuse
-    found = runner.run(ids, 12, 64)
+    [found] = runner.run([ids], [12], Limits(64, 1, 0))
     assert (found.ids, found.cached) == (expected[0], 0)
 
 
@@ -105,9 +106,28 @@ def test_a_response_is_complete(smol: LocalModel, smol_tokenizer: Tokenizer, cha
     assert response.latency_s is not None
     assert response.ttft_s <= response.latency_s
     again = smol.respond(request)
-    assert (again.text, again.cached_tokens) == (response.text, request.prompt.tokens - 1)
+    assert (again.text, again.cached_tokens) == (response.text, request.prompt.tokens)
     cut = smol.respond(chat(smol_tokenizer, QUESTIONS[0], 2))
     assert (cut.finish_reason, cut.completion_tokens) == ("length", 2)
+
+
+def test_a_batch_is_answered_in_its_order_and_shares_its_beginnings(
+    smol: LocalModel, smol_tokenizer: Tokenizer, chat: Callable[..., Request], expected: list[tuple[int, ...]]
+) -> None:
+    requests = [chat(smol_tokenizer, question, 12) for question in QUESTIONS]
+    smol.forget()
+    before = smol.counters
+    responses = smol.respond_many(requests)
+    assert [response.text for response in responses] == [smol_tokenizer.decode(ids) for ids in expected]
+    computed = sum(
+        len(request.prompt.ids) - (response.cached_tokens or 0)
+        for request, response in zip(requests, responses, strict=True)
+    )
+    assert computed == tree_size([request.prompt.ids for request in requests])
+    assert smol.counters.prefilled_tokens - before.prefilled_tokens == computed
+    assert smol.counters.prompt_tokens - before.prompt_tokens == sum(request.prompt.tokens for request in requests)
+    assert smol.counters.answer_tokens - before.answer_tokens == sum(map(len, expected))
+    assert (smol.identity["sharing"], smol.batch_size) == ("batched", 16)
 
 
 def test_what_does_not_fit_is_the_callers_fault(
@@ -131,42 +151,59 @@ def test_another_models_tokenizer_is_refused(
 
 
 class _Failing:
-    """A runner that fails as often as it is told, then would work."""
+    """A runner that fails as often as it is told, then would work; one prompt, `poisoned` ids long, always fails."""
 
-    def __init__(self, *errors: Exception) -> None:
+    def __init__(self, *errors: Exception, poisoned: int = 0) -> None:
         self.errors = list(errors)
-        self.chunks: list[int] = []
+        self.poisoned = poisoned
+        self.asked: list[tuple[int, Limits]] = []
 
-    def run(self, ids: Any, budget: int, chunk: int) -> Any:
-        from haystack_fixtures.models.greedy import Generated
-
-        self.chunks.append(chunk)
+    def run(self, prompts: Any, budgets: Any, limits: Limits) -> list[Generated]:
+        self.asked.append((len(prompts), limits))
         if self.errors:
             raise self.errors.pop(0)
-        return Generated((9531,), False, 0, 0.1)
+        if any(len(prompt) == self.poisoned for prompt in prompts):
+            raise ValueError("poisoned")
+        return [Generated((9531,), False, 0, 0.1, 0.1)] * len(prompts)
 
     def forget(self) -> None: ...
 
 
 def _model(runner: Any, tokenizer: Tokenizer) -> LocalModel:
-    return LocalModel(runner, tokenizer=tokenizer, window=None, vocabulary=49152, chunk=1024, identity={})
+    return LocalModel(
+        runner, tokenizer=tokenizer, window=None, vocabulary=49152, limits=Limits(1024, 16, 9999), identity={}
+    )
 
 
 def test_out_of_memory_is_tried_once_more_in_smaller_pieces(
     smol_tokenizer: Tokenizer, chat: Callable[..., Request]
 ) -> None:
     full = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
-    request = chat(smol_tokenizer, "Hello?")
+    requests = [chat(smol_tokenizer, question) for question in QUESTIONS[:2]]
     runner = _Failing(full)
-    response = _model(runner, smol_tokenizer).respond(request)
-    assert (response.error, response.attempts, runner.chunks) == (None, 2, [1024, 128])
-    response = _model(_Failing(full, MemoryError()), smol_tokenizer).respond(request)
+    responses = _model(runner, smol_tokenizer).respond_many(requests)
+    assert [(response.error, response.attempts) for response in responses] == [(None, 2), (None, 2)]
+    assert runner.asked == [(2, Limits(1024, 16, 9999)), (1, Limits(128, 1, 0)), (1, Limits(128, 1, 0))]
+    response = _model(_Failing(full, MemoryError()), smol_tokenizer).respond(requests[0])
     assert response.error is not None
     assert (response.error.kind, response.attempts) == ("oom", 2)
-    response = _model(_Failing(RuntimeError("shapes\ndo not match")), smol_tokenizer).respond(request)
+    response = _model(_Failing(RuntimeError("shapes\ndo not match")), smol_tokenizer).respond(requests[0])
     assert response.error is not None
     assert (response.error.kind, response.attempts) == ("server", 1)
     assert "\n" not in response.error.message
+
+
+def test_one_request_that_fails_fails_alone(
+    smol: LocalModel, smol_tokenizer: Tokenizer, chat: Callable[..., Request], raw: Callable[..., Request]
+) -> None:
+    requests = [chat(smol_tokenizer, question) for question in QUESTIONS[:3]]
+    model = _model(_Failing(poisoned=requests[1].prompt.tokens), smol_tokenizer)
+    kinds = [response.error and response.error.kind for response in model.respond_many(requests)]
+    assert kinds == [None, "server", None]
+    refused = raw(smol_tokenizer, "")
+    kinds = [response.error and response.error.kind for response in model.respond_many([refused, requests[0], refused])]
+    assert kinds == ["client", None, "client"]
+    assert model.respond_many([]) == []
 
 
 def test_memory_is_checked_before_loading(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from haystack_fixtures.models.greedy import GreedyRunner
-from haystack_fixtures.models.local_load import _processors
+from haystack_fixtures.models.greedy import GreedyRunner, Limits
+from haystack_fixtures.models.local_load import processors as settings_of
 
 
 def tiny(sliding_window: int | None) -> Any:
@@ -49,11 +49,11 @@ def test_windows_that_slide(sliding_window: int | None) -> None:
     second = np.concatenate([first[:30], random.integers(1, 97, 10)]).astype(np.int32)
     runner = GreedyRunner(model, [])
     for ids in (first, second, first, first[:35], second):
-        found = runner.run(ids, 10, 7)
+        [found] = runner.run([ids], [10], Limits(7, 1, 0))
         assert found.ids == by_library(model, ids)
         assert not found.stopped
     # A window that has slid has dropped what a shorter prefix needs: computed again, never guessed.
-    assert runner.run(first, 10, 7).cached == (0 if sliding_window == 8 else 30)
+    assert runner.run([first], [10], Limits(7, 1, 0))[0].cached == (0 if sliding_window == 8 else 30)
 
 
 def test_a_checkpoints_own_settings_count() -> None:
@@ -63,15 +63,15 @@ def test_a_checkpoints_own_settings_count() -> None:
     model.generation_config.no_repeat_ngram_size = 2
     model.generation_config.suppress_tokens = [5, 6]
     expected = by_library(model, ids)
-    processors = _processors(model.generation_config, 1.7)
-    assert GreedyRunner(model, [], processors).run(ids, 10, 64).ids == expected
+    processors = settings_of(model.generation_config, 1.7)
+    assert GreedyRunner(model, [], processors).run([ids], [10], Limits(64, 1, 0))[0].ids == expected
 
 
 def test_only_the_last_logits_are_computed() -> None:
     model = tiny(None)
     shapes: list[tuple[int, ...]] = []
     model.lm_head.register_forward_hook(lambda _module, _inputs, output: shapes.append(tuple(output.shape)))
-    GreedyRunner(model, []).run(np.arange(1, 50, dtype=np.int32), 2, 20)
+    GreedyRunner(model, []).run([np.arange(1, 50, dtype=np.int32)], [2], Limits(20, 1, 0))
     assert {shape[1] for shape in shapes} == {1}
 
 
@@ -79,6 +79,6 @@ def test_a_stop_token_ends_the_answer() -> None:
     model = tiny(None)
     ids = np.arange(1, 20, dtype=np.int32)
     answer = by_library(model, ids)
-    found = GreedyRunner(model, [answer[3]]).run(ids, 10, 64)
+    [found] = GreedyRunner(model, [answer[3]]).run([ids], [10], Limits(64, 1, 0))
     assert found.stopped
     assert found.ids == answer[: answer.index(answer[3]) + 1]

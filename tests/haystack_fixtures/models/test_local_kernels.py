@@ -1,0 +1,85 @@
+"""oneDNN's linear layers: the same numbers as torch's, used only where they are there, right and faster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from haystack_fixtures.models import kernels
+from haystack_fixtures.models.kernels import use_fast_linears
+from tests.haystack_fixtures.models.test_tree_equals_generate import tiny
+
+PLENTY = 2**30
+
+
+@pytest.fixture
+def always_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "_GAIN", 0.0)
+
+
+@pytest.mark.usefixtures("always_faster")
+@pytest.mark.parametrize("room", [PLENTY, 0], ids=["packed", "as they are"])
+@pytest.mark.parametrize("rows", [1, 2, 3, 16, 200])
+def test_the_same_numbers(room: int, rows: int) -> None:
+    import torch
+
+    model = tiny("Qwen2", hidden_size=64, intermediate_size=160)  # with biases
+    ids = torch.arange(rows)[None] % 97
+    with torch.inference_mode():
+        expected = model(ids).logits
+        assert use_fast_linears(model, room) == "onednn"
+        torch.testing.assert_close(model(ids).logits, expected, rtol=1e-4, atol=1e-4)
+    assert all("forward" in layer.__dict__ for layer in model.modules() if type(layer) is torch.nn.Linear)
+
+
+@pytest.mark.usefixtures("always_faster")
+def test_no_rows_at_all() -> None:
+    import torch
+
+    model = tiny("Llama")
+    use_fast_linears(model, PLENTY)
+    assert model.lm_head(torch.empty(0, 32)).shape == (0, 97)
+
+
+def left_alone(model: Any) -> bool:
+    return use_fast_linears(model, PLENTY) == "plain" and not any(
+        "forward" in each.__dict__ for each in model.modules()
+    )
+
+
+@pytest.mark.usefixtures("always_faster")
+def test_wrong_numbers_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    def wrong(rows: Any, weight: Any, bias: Any) -> Any:
+        return torch.nn.functional.linear(rows, weight, bias) * 1.001
+
+    monkeypatch.setattr(kernels, "_operators", lambda: (wrong, lambda weight, _rows: weight))
+    assert left_alone(tiny("Llama"))
+
+
+@pytest.mark.usefixtures("always_faster")
+def test_a_kernel_that_fails_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(rows: Any, weight: Any, bias: Any) -> Any:
+        raise RuntimeError("no such instruction")
+
+    monkeypatch.setattr(kernels, "_operators", lambda: (fails, lambda weight, _rows: weight))
+    assert left_alone(tiny("Llama"))
+
+
+@pytest.mark.usefixtures("always_faster")
+def test_only_float32_layers_of_torch_itself() -> None:
+    import torch
+
+    assert left_alone(tiny("Llama").to(torch.bfloat16))
+
+
+def test_what_is_not_faster_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "_GAIN", float("inf"))
+    assert left_alone(tiny("Llama"))
+
+
+def test_a_torch_without_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "_operators", lambda: None)
+    assert left_alone(tiny("Llama"))
