@@ -62,10 +62,11 @@ def json_arg(args: Mapping[str, str], name: str) -> dict[str, object] | None:
         return None
     try:
         value = json.loads(args[name])
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise _bad(args, name, 'use a JSON object, such as {"factor": 4.0}')
+        # A field may be a key: the value is not shown.
+        raise InputError("--model-arg", name, 'its value is not a JSON object, such as {"factor": 4.0}')
     return value
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 
 @dataclass(frozen=True)
@@ -13,7 +14,7 @@ class Connection:
 
     `api_key_env` names the environment variable with the key. `headers_env` names one that holds extra headers as a
     JSON object. `timeout_s` is for one attempt with a short prompt (it grows with the prompt). `retries` counts the
-    attempts after the first.
+    attempts after the first. `concurrency`: requests in flight at once, of this process.
     """
 
     base_url: str | None = field(default=None, repr=False)  # may carry a user and password
@@ -21,6 +22,7 @@ class Connection:
     timeout_s: float = 120.0
     retries: int = 5
     headers_env: str | None = None
+    concurrency: int = 8
 
 
 def is_loopback(url: str) -> bool:
@@ -35,8 +37,15 @@ def is_loopback(url: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def without_credentials(url: str) -> str:
-    """The URL as it may be shown: no user, no password, no query."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+def is_usable(url: str) -> bool:
+    """Whether this is an HTTP address at all."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isprintable()
+    except ValueError:  # a bracket that is not closed, a port that is no number
+        return False
+
+
+def shown_url(url: str) -> str:
+    """What of a URL that nobody can use may be shown: nothing before an `@`, nothing of a query."""
+    return re.split(r"[?#&;=]", url.rpartition("@")[2])[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -11,16 +12,19 @@ from typing import Protocol, cast
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models import smollm2
 from haystack_fixtures.models.args import check_known
+from haystack_fixtures.models.checksums import joint_sha256, remembered_sha256
 from haystack_fixtures.models.connection import Connection as Connection
 from haystack_fixtures.models.gguf_cache import prepare_gguf
 from haystack_fixtures.models.gguf_words import UNKNOWN
 from haystack_fixtures.models.hub import checkpoint_folder
 from haystack_fixtures.models.mock import MOCK_ARGS, MockModel, parse_behaviour
 from haystack_fixtures.models.model import Model
+from haystack_fixtures.models.weights import weight_files
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 GROUP = "needlework.models"
 _NEED_NAME = {"hf": "ID_OR_PATH", "gguf": "PATH", "openai": "NAME", "mock": "BEHAVIOUR"}
+_CONFIGS = ("config.json", "generation_config.json")
 _MOCK_TOKENIZER = "tiktoken:cl100k_base"
 
 
@@ -101,6 +105,28 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
             return _plugin(parsed.kind).resolve_tokenizer(parsed.name, model_args, cache_dir)
 
 
+def weights_fingerprint(spec: str, model_args: Mapping[str, str], cache_dir: Path) -> str | None:
+    """The sha256 of a local model's weights and configuration files; `None` for a model that runs elsewhere.
+
+    Computed once per file and remembered, so that resuming a finished run reads no weights.
+    """
+    parsed = parse_spec(spec)
+    match parsed.kind:
+        case "smollm2":
+            return smollm2.GGUF_SHA256
+        case "gguf":
+            path = Path(parsed.name).expanduser()
+            if not path.is_file():
+                raise InputError("--model gguf", parsed.name, "there is no such file")
+            return remembered_sha256(path, cache_dir)
+        case "hf":
+            folder = _checkpoint(parsed, model_args, cache_dir, weights=True)
+            configs = [path for name in _CONFIGS if (path := folder / name).is_file()]
+            return joint_sha256([*weight_files(folder), *configs], cache_dir)
+        case _:
+            return None
+
+
 def check_model_args(spec: str, model_args: Mapping[str, str], connection: Connection) -> None:
     """Refuse before the first cell what `load_model` would refuse: misspelt arguments, a missing key."""
     parsed = parse_spec(spec)
@@ -138,8 +164,12 @@ def load_model(
         case "openai":
             from haystack_fixtures.models.served import ServedModel
             from haystack_fixtures.models.served_args import served_options
+            from haystack_fixtures.models.served_shared import shared_by_run
 
-            return ServedModel(parsed.name, served_options(model_args, connection), tokenizer, connection)
+            # pytest-xdist names its run to every worker.
+            shared = shared_by_run(cache_dir / "servers", os.environ.get("PYTEST_XDIST_TESTRUNUID"))
+            served = served_options(model_args, connection)
+            return ServedModel(parsed.name, served, tokenizer, connection, shared=shared)
         case "smollm2" | "gguf" | "hf":
             from haystack_fixtures.models.local_args import local_options
             from haystack_fixtures.models.local_load import load_folder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,7 +15,7 @@ from haystack_fixtures.models.mock_text import answer_sentence, language_of, ram
 from haystack_fixtures.models.model import ErrorKind, ModelError, Request, Response
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
-_PLAIN = ("perfect", "middle", "refuse", "ramble", "wrong", "empty", "distractor", "echo", "half", "die")
+_PLAIN = ("perfect", "middle", "refuse", "ramble", "wrong", "empty", "distractor", "echo", "half", "die", "unsteady")
 _WITH_VALUE = ("sleep", "error", "rate", "die")
 _KINDS: tuple[ErrorKind, ...] = ("timeout", "rate_limit", "server", "client", "oom", "protocol")
 _FORGOTTEN = (30.0, 70.0)  # depths between which `middle` knows nothing, both ends left out
@@ -57,6 +58,7 @@ class MockModel:
         self._window = int_arg(model_args, "window", 1)
         self._tokenizer = tokenizer
         self._identity = {"spec": f"mock:{behaviour}"}
+        self._asked: Counter[str] = Counter()
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:
@@ -71,7 +73,7 @@ class MockModel:
         return self._tokenizer
 
     def respond(self, request: Request) -> Response:
-        """Answer at once (`sleep`: later). The same request gets the same answer."""
+        """Answer at once (`sleep`: later). The same request gets the same answer (`unsteady`: every other time)."""
         begun = time.perf_counter()
         behaviour, depth = self._behaviour, request.cell.depth if request.cell else None
         if behaviour.error is not None:
@@ -108,6 +110,8 @@ class MockModel:
                 return self._ramble(language, request.answer_budget + request.thinking_budget), "length"
             case "distractor":
                 return _distractor(request, language), "stop"
+            case "unsteady" if self._again(request) % 2:
+                return _wrong(request, language), "stop"
             case _ if self._knows(request):
                 return answer_sentence(_answers(request), language), "stop"
             case _:
@@ -126,6 +130,11 @@ class MockModel:
         if behaviour.name == "rate":
             return int(sha256(cell.id.encode()).hexdigest()[:12], 16) / 16**12 < behaviour.number
         return True
+
+    def _again(self, request: Request) -> int:
+        """How often this prompt was asked before."""
+        self._asked[request.prompt.text_sha256] += 1
+        return self._asked[request.prompt.text_sha256] - 1
 
     def _ramble(self, language: str, budget: int) -> str:
         # A token is a character or more, so this is enough text; what is over the budget is cut off.

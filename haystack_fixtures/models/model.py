@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from haystack_fixtures.cells import Cell
 from haystack_fixtures.needles.needle import Needle
@@ -17,16 +17,23 @@ TemplateKind = Literal["chat", "raw"]
 
 @dataclass(frozen=True, slots=True)
 class ModelError:
-    """Why there is no response. `fatal` (a rejected key, say) ends the run: every further request would fail too."""
+    """Why there is no response. `fatal` (a rejected key, say) ends the run: every further request would fail too.
+
+    `too_long`: the prompt does not fit the model's window, as the server says.
+    """
 
     kind: ErrorKind
     message: str
     fatal: bool = False
+    too_long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a model. `cell` and `needles` are for `mock:` only; a real model never looks at them."""
+    """One question to a model. `cell` is the trial's, `None` for other questions (a judge's).
+
+    `needles` and `answer` are for `mock:`, and for recognising answers to other requests; no model is sent them.
+    """
 
     prompt: Prompt
     template: TemplateKind
@@ -38,12 +45,33 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Calibration:
+    """How a server counts prompts laid out like one request, learnt from two short ones.
+
+    `exact`: its count is ours plus `template_tokens`, whatever the prompt (0: the very same). `inconsistent`: there is
+    no such constant. `no_usage`: it gives no counts. `failed`: the short requests had no answer. `stale`: it gave one
+    of them the answer to the other. `ids_differ`: it gives every answer an id of its own, so that one that comes again
+    tells. `why`: what was seen, in words.
+    """
+
+    status: Literal["exact", "inconsistent", "no_usage", "failed", "stale"]
+    template_tokens: int = 0
+    ids_differ: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Response:
     """What came back. Times in seconds, around the request itself, queueing left out.
 
-    `finish_reason`: `stop`, `length`, `content_filter`, or the server's own word; `None` with an error.
+    `finish_reason`: `stop`, `length`, `content_filter`, `missing`, `unfinished` (reasoning, no answer behind it), or
+    the server's own word; `None` with an error.
     `prompt_tokens` and `completion_tokens` are the model's own count, `None` where it gives none.
+    `reasoning_tokens`: those of the completion that were reasoning, as far as the server tells.
     `cached_tokens`: prompt tokens that were not computed again.
+    `id`: the server's name for this answer. `flags`: what a record should tell beside the answer.
+    `stale`: why this is the answer to another request; empty: nothing says so.
+    `calibration`: what is known of the server's counting; `None` for a model that counts as we do.
     """
 
     text: str = field(default="", repr=False)
@@ -51,11 +79,16 @@ class Response:
     finish_reason: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
     cached_tokens: int | None = None
     latency_s: float | None = None
     ttft_s: float | None = None
     attempts: int = 1
     error: ModelError | None = None
+    id: str = ""
+    flags: tuple[str, ...] = ()
+    stale: str = ""
+    calibration: Calibration | None = None
 
 
 class Model(Protocol):
@@ -79,3 +112,21 @@ class Model(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class BatchModel(Model, Protocol):
+    """A model that shares work between requests: equal beginnings are computed once, answers decoded together."""
+
+    @property
+    def batch_size(self) -> int:
+        """How many requests it takes at once."""
+        ...
+
+    def respond_many(self, requests: Sequence[Request]) -> list[Response]:
+        """Answer requests, in their order. Never raises for a fault of the model."""
+        ...
+
+    def forget(self) -> None:
+        """Drop what is kept of earlier prompts: the next request is computed from its first token on."""
+        ...

@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import random
-import re
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 
-from haystack_fixtures.models.connection import Connection, without_credentials
+from haystack_fixtures.errors import printable
+from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.gate import Gate, Passage
+from haystack_fixtures.models.http_client import Allowed, Exchanged, HangUpError
 from haystack_fixtures.models.model import ModelError, Request, Response
-from haystack_fixtures.models.redact import Redactor, redactor, url_secrets
-from haystack_fixtures.models.served_args import Address, ServedOptions, address
-from haystack_fixtures.models.served_errors import Fault, HttpError, delay_s, fault_of_reply, fault_of_status
+from haystack_fixtures.models.pacing import Sign
+from haystack_fixtures.models.served_args import ServedOptions, address
+from haystack_fixtures.models.served_errors import Fault, HttpError, Retries, fault_of, fault_of_status
+from haystack_fixtures.models.served_facts import ServerFacts
+from haystack_fixtures.models.served_lookup import json_fetch
 from haystack_fixtures.models.served_reply import Reply, read_body, read_events, within
+from haystack_fixtures.models.served_request import Dialect, Sender
+from haystack_fixtures.models.served_shared import Shared
+from haystack_fixtures.models.served_window import Window, discover_window
+from haystack_fixtures.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
-TOKENS_PER_SECOND = 1000  # slowest prefill that the growing timeout allows for
-_CONNECT_S = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Dialect:
-    """What the server has taught us about itself; replaced as a whole, so that threads never see half of it."""
-
-    stream: bool
-    max_tokens_field: str
+# The slowest reading and writing that the growing time-out allows for, in tokens per second.
+PREFILL_PER_S = 1000
+DECODE_PER_S = 10
+_ERROR_BYTES = 65_536  # as much of an error's page as is looked at
 
 
 class ServedModel:
     """A model behind a server. `respond` may be called from many threads at once.
 
-    An attempt may take `connection.timeout_s` plus a second for each 1000 prompt tokens; what failed in passing is
-    tried again with growing pauses.
+    The server may be silent for `connection.timeout_s` plus a second for each 1000 prompt tokens, and may send for a
+    second longer for each 10 tokens that the answer may have. What failed in passing is tried again with growing
+    pauses; how many requests are in flight follows what the server can bear.
     """
 
     def __init__(
@@ -42,21 +46,24 @@ class ServedModel:
         options: ServedOptions,
         tokenizer: Tokenizer,
         connection: Connection,
-        sleep: Callable[[float], None] = time.sleep,
+        gate: Gate | None = None,
+        shared: Shared | None = None,
     ) -> None:
+        """`shared`: where the workers of one run keep what they learn of the server."""
         self._name = name
         self._options = options
         self._tokenizer = tokenizer
         self._timeout_s = connection.timeout_s
         self._retries = connection.retries
-        self._sleep = sleep
+        self._gate = gate or Gate(connection.concurrency)
         self._jitter = random.Random()
-        self._dialect = _Dialect(options.stream, options.max_tokens_field or "max_tokens")
         where = address(connection, azure=options.azure_api_version is not None)
+        addresses = (*url_secrets(where.base_url), *url_secrets(options.proxy))
         self._redactor: Redactor = redactor(
-            [where.key, *options.headers.values(), *url_secrets(where.base_url), *url_secrets(options.proxy)]
+            [where.secret, *options.headers.values(), *addresses, *named_secrets(options.extra_body)]
         )
-        self._client: Any = _client(where, options)
+        self._sender = Sender(name, options, where)
+        self._tells_window = not where.is_openai and options.azure_api_version is None
         self._identity: dict[str, str | int | float | None] = {
             "spec": f"openai:{name}",
             "server": without_credentials(where.base_url),
@@ -64,106 +71,128 @@ class ServedModel:
         }
         if options.azure_deployment:
             self._identity["azure_deployment"] = options.azure_deployment
+        self._facts = ServerFacts(
+            name=" ".join(str(fact) for fact in self._identity.values()),
+            ask=self._respond,
+            discover=self._discover,
+            tokenizer=tokenizer,
+            shared=shared or Shared(None),
+        )
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:
-        return self._identity
+        """With what has been learnt so far: where the window comes from, how the server counts."""
+        return self._identity | self._facts.told()
 
     @property
     def window(self) -> int | None:
-        return self._options.window
+        """The window that was given, else the server's own: it is asked on the first call."""
+        return self._facts.window().tokens
 
     @property
     def tokenizer(self) -> Tokenizer:
         return self._tokenizer
 
     def respond(self, request: Request) -> Response:
-        """Ask, and ask again where that can help."""
-        attempts = failures = 0
+        """Ask, and ask again where that can help. Two short requests go before the first trial of each layout."""
+        return self._facts.checked(request)
+
+    def _respond(self, request: Request) -> Response:
+        attempts, spent, since = 0, Retries(self._retries), self._gate.now()
         while True:
+            passage = self._gate.enter()
+            if passage is None:
+                return Response(error=self._gate.closed, attempts=attempts)
             attempts += 1
-            dialect = self._dialect
+            dialect = self._sender.dialect
             begun = time.perf_counter()
-            outcome = self._attempt(request, dialect, begun)
+            outcome = self._passing(passage, request, dialect, begun)
             latency = time.perf_counter() - begun
             if isinstance(outcome, Reply):
-                return _response(outcome, attempts, latency)
+                return _response(self._hidden(outcome), attempts, latency)
             if outcome.filtered:
                 return Response(finish_reason="content_filter", attempts=attempts, latency_s=latency)
-            learnt = self._learn(outcome, dialect)
-            if learnt is not None:
-                self._dialect = learnt
+            if self._sender.learn(outcome, dialect):
                 continue
-            failures += 1
-            if not outcome.retry or failures > self._retries:
-                error = ModelError(outcome.kind, self._redactor.clean(outcome.message), outcome.fatal)
-                return Response(error=error, attempts=attempts, latency_s=latency)
-            self._sleep(delay_s(outcome, failures, self._jitter))
+            pause_s = spent.pause_s(outcome, outage=self._gate.outage, jitter=self._jitter)
+            if pause_s is None:
+                # A server that refuses all, for so long, will refuse the rest too.
+                hopeless = outcome.sign == "busy" and outcome.retry and not self._gate.answered_since(since)
+                return Response(error=self._error(outcome, hopeless), attempts=attempts, latency_s=latency)
+            self._gate.wait(pause_s)
 
     def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+        """Close the connections; requests in other threads end at once."""
+        self._gate.close(ModelError("server", "the run is over"))
+        self._sender.http.abort()
 
-    def _attempt(self, request: Request, dialect: _Dialect, begun: float) -> Reply | Fault:
-        import httpx2
-        import openai
+    def _discover(self) -> Window:
+        if self._options.window is not None:
+            return Window(self._options.window, "--model-arg window")
+        if not self._tells_window:
+            return Window(None, "not asked: OpenAI and Azure do not tell")
+        return discover_window(json_fetch(self._sender.http), self._sender.base_url, self._name)
 
-        allowed = self._timeout_s + request.prompt.tokens / TOKENS_PER_SECOND
+    def _passing(self, passage: Passage, request: Request, dialect: Dialect, begun: float) -> Reply | Fault:
+        """One attempt of a request that the gate has let through, and what the gate learns from it."""
+        outcome: Reply | Fault | None = None
         try:
-            with self._open(request, dialect, httpx2.Timeout(allowed, connect=min(allowed, _CONNECT_S))) as answer:
-                chunks = within(answer.iter_bytes(), begun + allowed)
+            outcome = self._attempt(request, dialect, begun)
+        finally:
+            gone = self._gate.leave(passage, *_told(outcome))
+        if gone and isinstance(outcome, Fault):
+            outcome = replace(outcome, message=self._farewell(outcome), retry=False, fatal=True)
+            self._error(outcome)
+            self._sender.http.abort()
+        return outcome
+
+    def _farewell(self, fault: Fault) -> str:
+        row = self._gate.silent
+        if row is None:
+            return f"{self._identity['server']} never answered ({fault.message}); start the server or mend --base-url"
+        return f"the server is gone: {row} attempts in a row failed ({fault.message}); run again to go on from here"
+
+    def _error(self, fault: Fault, hopeless: bool = False) -> ModelError:
+        """The error that a record tells. One that would come to every further request closes the gate."""
+        message = printable(self._redactor.clean(fault.message))
+        error = ModelError(fault.kind, message, fault.fatal or hopeless, fault.too_long)
+        return self._gate.close(error) if error.fatal else error
+
+    def _hidden(self, reply: Reply) -> Reply:
+        """The answer of a server that says again what it was sent."""
+        hide = self._redactor.hide
+        return replace(
+            reply,
+            text=hide(reply.text),
+            reasoning=hide(reply.reasoning),
+            finish_reason=printable(hide(reply.finish_reason), 60),
+            id=hide(reply.id),
+        )
+
+    def _attempt(self, request: Request, dialect: Dialect, begun: float) -> Reply | Fault:
+        silence_s = self._timeout_s + request.prompt.tokens / PREFILL_PER_S
+        total_s = silence_s + (request.answer_budget + request.thinking_budget) / DECODE_PER_S
+        # Who does not stream says nothing before the whole answer is there.
+        allowed = Allowed(silence_s if dialect.stream else total_s, total_s)
+        try:
+            with self._sender.send(request, dialect, allowed) as answer:
+                if answer.status != 200:
+                    return fault_of_status(_http_error(answer))
+                chunks = within(answer.chunks(), begun + total_s)
                 if "event-stream" in answer.headers.get("content-type", ""):
                     return read_events(chunks, request.prompt.text, begun)
                 return read_body(chunks, request.prompt.text)
-        except openai.APIStatusError as error:
-            return fault_of_status(
-                HttpError(error.status_code, error.body, error.response.text, dict(error.response.headers))
-            )
-        except (openai.APITimeoutError, httpx2.TimeoutException):
-            return Fault("timeout", f"no answer within {allowed:.0f} s", retry=True)
-        except (openai.APIConnectionError, httpx2.TransportError) as error:
-            cause = error.__cause__ or error
-            return Fault("server", f"the connection failed: {type(cause).__name__}: {cause}", retry=True)
-        except (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, UnicodeError) as error:
-            return Fault("protocol", f"{type(error).__name__}: {error}")
-        except Exception as error:
-            fault = fault_of_reply(error)
-            if fault is None:
-                raise
-            return fault
-
-    def _open(self, request: Request, dialect: _Dialect, timeout: Any) -> Any:
-        """The open response, a context manager. The client's own parsing is left out: it takes nearly anything."""
-        chat = request.template == "chat"
-        endpoint = self._client.chat.completions if chat else self._client.completions
-        options = self._options
-        # `max_tokens` has no other name in the completions endpoint.
-        limit = dialect.max_tokens_field if chat else "max_tokens"
-        sent: dict[str, Any] = {"model": self._name, "timeout": timeout}
-        sent |= _messages(request) if chat else {"prompt": request.prompt.text}
-        sent["temperature"] = options.temperature
-        sent["seed"] = options.seed
-        if dialect.stream:
-            sent |= {"stream": True, "stream_options": {"include_usage": True}}
-        sent = {name: value for name, value in sent.items() if value is not None}
-        body = {limit: request.answer_budget + request.thinking_budget, **options.extra_body}
-        return endpoint.with_streaming_response.create(**sent, extra_body=body)
-
-    def _learn(self, fault: Fault, dialect: _Dialect) -> _Dialect | None:
-        """What to do differently, if the server refused the way we asked and not what we asked."""
-        if fault.kind not in ("client", "server") or fault.status not in (400, 404, 405, 422, 501):
-            return None
-        words = fault.message.lower()
-        settled = self._options.max_tokens_field or dialect.max_tokens_field != "max_tokens"
-        if not settled and "max_completion_tokens" in words:
-            return _Dialect(dialect.stream, "max_completion_tokens")
-        if dialect.stream and re.search(r"\bstream", words):
-            return _Dialect(False, dialect.max_tokens_field)
-        return None
+        except TimeoutError:
+            return Fault("timeout", f"no answer in {time.perf_counter() - begun:.3g} s", retry=True, sign="slow")
+        except Exception as error:  # noqa: BLE001 - a bad cell never ends the run, whatever a server thinks of
+            return fault_of(error) or Fault("protocol", f"{type(error).__name__}: {error}")
 
 
-def _messages(request: Request) -> dict[str, Any]:
-    return {"messages": [{"role": each.role, "content": each.content} for each in request.prompt.messages]}
+def _told(outcome: Reply | Fault | None) -> tuple[Sign, float | None]:
+    """What an attempt tells the gate: how the server is, and for how many seconds it wants to be left alone."""
+    if isinstance(outcome, Fault):
+        return outcome.sign, outcome.retry_after_s if outcome.sign == "busy" and outcome.retry else None
+    return ("broken" if outcome is None else "answered"), None
 
 
 def _response(reply: Reply, attempts: int, latency: float) -> Response:
@@ -173,30 +202,25 @@ def _response(reply: Reply, attempts: int, latency: float) -> Response:
         finish_reason=reply.finish_reason,
         prompt_tokens=reply.prompt_tokens,
         completion_tokens=reply.completion_tokens,
+        reasoning_tokens=reply.reasoning_tokens,
         cached_tokens=reply.cached_tokens,
         latency_s=latency,
         ttft_s=reply.ttft_s,
         attempts=attempts,
+        id=reply.id,
+        flags=reply.flags,
     )
 
 
-def _client(where: Address, options: ServedOptions) -> Any:
-    import openai
-
-    transport: dict[str, Any] = {"proxy": options.proxy} if options.proxy else {}
-    # Proxy variables are for the world outside; a server on this machine is never behind them.
-    http = openai.DefaultHttpxClient(trust_env=not where.loopback, **transport)
-    common: dict[str, Any] = {
-        "api_key": where.key,
-        "max_retries": 0,  # we count attempts ourselves
-        "default_headers": dict(options.headers),
-        "http_client": http,
-    }
-    if options.azure_api_version is None:
-        return openai.OpenAI(base_url=where.base_url, **common)
-    return openai.AzureOpenAI(
-        azure_endpoint=where.base_url,
-        azure_deployment=options.azure_deployment,
-        api_version=options.azure_api_version,
-        **common,
-    )
+def _http_error(answer: Exchanged) -> HttpError:
+    page = bytearray()
+    with suppress(HangUpError, TimeoutError):
+        for chunk in answer.chunks():
+            page += chunk
+            if len(page) >= _ERROR_BYTES:
+                break
+    text = page[:_ERROR_BYTES].decode("utf-8", "replace")
+    body: object = None
+    with suppress(ValueError, RecursionError):
+        body = json.loads(text)
+    return HttpError(answer.status, body, text, answer.headers)

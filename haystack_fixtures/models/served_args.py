@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models.args import bool_arg, check_known, choice_arg, float_arg, int_arg, json_arg
-from haystack_fixtures.models.connection import Connection, is_loopback
+from haystack_fixtures.models.connection import Connection, is_loopback, is_usable, shown_url
 
 KNOWN = (
     "azure_api_version",
@@ -21,6 +22,7 @@ KNOWN = (
     "seed",
     "stream",
     "temperature",
+    "thinking_field",
     "window",
 )
 _HEADER = "header."
@@ -33,7 +35,8 @@ class ServedOptions:
     """What `--model-arg` says about a served model.
 
     `temperature` is `None` where none is to be sent (some reasoning models refuse it). `max_tokens_field` is `None`
-    where the server may teach us. `headers` and `proxy` may hold secrets and are not shown.
+    where the server may teach us. `thinking_field` names the field that takes the thinking budget, `a.b` for one in a
+    table; there is no standard, and none is sent without it. `headers` and `proxy` may hold secrets and are not shown.
     """
 
     temperature: float | None = 0.0
@@ -42,6 +45,7 @@ class ServedOptions:
     max_tokens_field: str | None = None
     window: int | None = None
     extra_body: Mapping[str, object] = field(default_factory=dict, repr=False)
+    thinking_field: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     proxy: str | None = field(default=None, repr=False)
     azure_api_version: str | None = None
@@ -54,7 +58,15 @@ class ServedOptions:
             parts.append(f"seed={self.seed}")
         if self.extra_body:
             parts.append(f"extra_body={json.dumps(self.extra_body, sort_keys=True)}")
+        if self.thinking_field:
+            parts.append(f"thinking_field={self.thinking_field}")
         return ", ".join(parts)
+
+    def fields(self, thinking_budget: int) -> dict[str, object]:
+        """What goes into a request beside the usual fields: `extra_body`, and the thinking budget if there is one."""
+        if self.thinking_field is None or not thinking_budget:
+            return dict(self.extra_body)
+        return _with(self.extra_body, self.thinking_field.split("."), thinking_budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +77,16 @@ class Address:
     key: str = field(repr=False)
     loopback: bool
 
+    @property
+    def secret(self) -> str | None:
+        """The key, if there is one."""
+        return None if self.key == _NO_KEY else self.key
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether it is OpenAI's own service."""
+        return urlsplit(self.base_url).hostname == urlsplit(_OPENAI).hostname
+
 
 def served_options(args: Mapping[str, str], connection: Connection) -> ServedOptions:
     """Read the arguments; an unknown name or a value of the wrong type raises `InputError`."""
@@ -74,17 +96,25 @@ def served_options(args: Mapping[str, str], connection: Connection) -> ServedOpt
     if "azure_deployment" in args and "azure_api_version" not in args:
         raise InputError("--model-arg azure_deployment", args["azure_deployment"], "give azure_api_version too")
     proxy = args.get("proxy")
-    if proxy is not None and (urlsplit(proxy).scheme not in ("http", "https") or not urlsplit(proxy).hostname):
-        raise InputError("--model-arg proxy", proxy.rpartition("@")[2], "use an address such as http://proxy:3128")
+    if proxy is not None and not is_usable(proxy):
+        raise InputError("--model-arg proxy", shown_url(proxy), "use an address such as http://proxy:3128")
     headers = _headers_of_environment(connection.headers_env)
     headers |= {name[len(_HEADER) :]: _header(name, value) for name, value in args.items() if name.startswith(_HEADER)}
+    extra_body = json_arg(args, "extra_body") or {}
+    thinking_field = args.get("thinking_field")
+    if thinking_field is not None and not _fits(extra_body, thinking_field.split(".")):
+        remedy = (
+            "name a field of the request, such as thinking_budget or reasoning.max_tokens, that extra_body leaves free"
+        )
+        raise InputError("--model-arg thinking_field", thinking_field, remedy)
     return ServedOptions(
         temperature=0.0 if send_temperature and temperature is None else temperature,
         seed=int_arg(args, "seed", 0),
         stream=bool_arg(args, "stream", True),
         max_tokens_field=choice_arg(args, "max_tokens_field", ("max_tokens", "max_completion_tokens")),
         window=int_arg(args, "window", 1),
-        extra_body=json_arg(args, "extra_body") or {},
+        extra_body=extra_body,
+        thinking_field=thinking_field,
         headers=headers,
         proxy=proxy,
         azure_api_version=args.get("azure_api_version"),
@@ -95,9 +125,8 @@ def served_options(args: Mapping[str, str], connection: Connection) -> ServedOpt
 def address(connection: Connection, azure: bool) -> Address:
     """The server and its key. A server on this machine needs no key."""
     url = connection.base_url or os.environ.get("OPENAI_BASE_URL") or ("" if azure else _OPENAI)
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError("--base-url", url.rpartition("@")[2], "use an address such as http://127.0.0.1:8000/v1")
+    if not is_usable(url):
+        raise InputError("--base-url", shown_url(url), "use an address such as http://127.0.0.1:8000/v1")
     loopback = is_loopback(url)
     key = os.environ.get(connection.api_key_env, "").strip()
     if not key and not loopback:
@@ -106,14 +135,34 @@ def address(connection: Connection, azure: bool) -> Address:
     return Address(url, key or _NO_KEY, loopback)
 
 
+def _fits(body: Mapping[str, object], path: list[str]) -> bool:
+    """Whether a field can be put there: names are words, and nothing else stands in the way."""
+    first, *rest = path
+    inner = body.get(first)
+    if not rest:
+        return bool(first.strip()) and first not in body
+    return bool(first.strip()) and (inner is None or isinstance(inner, Mapping)) and _fits(inner or {}, rest)
+
+
+def _with(body: Mapping[str, object], path: list[str], value: object) -> dict[str, object]:
+    first, *rest = path
+    inner = body.get(first)
+    return {**body, first: _with(inner if isinstance(inner, Mapping) else {}, rest, value) if rest else value}
+
+
 def _header(option: str, value: str) -> str:
-    """A header's value: as written, or `ENV:NAME` for what an environment variable holds."""
+    """A header's value: as written, or `ENV:NAME` for what an environment variable holds. It is never shown."""
+    name = re.match(r"[\w!#$%&'*+.^`|~-]*", option)
+    if name is None or name[0] != option or option == _HEADER:
+        raise InputError("--model-arg", name and name[0], "is no header's name; write header.NAME=VALUE")
+    if not value.isprintable():
+        raise InputError("--model-arg", option, "its value has characters that no header can have")
     if not value.startswith("ENV:"):
         return value
-    name = value.removeprefix("ENV:")
-    if name not in os.environ:
-        raise InputError(f"--model-arg {option}", value, f"set the environment variable {name}")
-    return os.environ[name].strip()
+    variable = value.removeprefix("ENV:")
+    if variable not in os.environ:
+        raise InputError(f"--model-arg {option}", value, f"set the environment variable {variable}")
+    return os.environ[variable].strip()
 
 
 def _headers_of_environment(name: str | None) -> dict[str, str]:

@@ -3,33 +3,52 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from haystack_fixtures.models.http_client import HangUpError, UnreachableError
 from haystack_fixtures.models.model import ErrorKind
+from haystack_fixtures.models.pacing import Sign
 from haystack_fixtures.models.served_reply import DroppedError, MalformedError, ServerSaidError, TooSlowError
 
-FIRST_DELAY_S = 0.5
-LONGEST_DELAY_S = 60.0
+FIRST_DELAY_S = 1.0
+LONGEST_DELAY_S = 30.0
 LONGEST_RETRY_AFTER_S = 300.0
+REFUSED_S = 600.0
 
-_TOO_LONG = ("context_length", "context length", "context size", "maximum context", "exceed_context", "too many tokens")
+_BUSY = (429, 503, 529)  # 529: Anthropic's and others' "overloaded"
+_DOWN = (502, 521, 522, 523, 530)  # what a gateway says for a server that it cannot reach
+_SLOW = (408, 504, 524)
+_TOO_LARGE = ("request too large",)  # OpenAI says so with 429 where one prompt is over the limit for a minute
+# The words of OpenAI and vLLM, SGLang, llama.cpp, Ollama, TGI, Anthropic's and Google's gateways, LiteLLM.
+_TOO_LONG = re.compile(
+    r"context[ _]?(length|size|window|limit)|exceed_context|(prompt|input|request|messages?)( is| are)? too long"
+    r"|too many (input |prompt )?tokens|maximum (number of (input )?tokens|model length|sequence length)"
+    r"|exceeds? (the )?(model's )?(maximum )?token limit|max_new_tokens` must be"
+)
 _FILTERED = ("content_filter", "content_policy", "moderation")
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit")
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One failed attempt. `filtered`: no fault of ours or theirs, the server refused to answer this prompt."""
+    """One failed attempt. `filtered`: no fault of ours or theirs, the server refused to answer this prompt.
+
+    `sign`: what it says about the server. `fatal`: every further request would end the same way. `too_long`: the
+    prompt does not fit the window.
+    """
 
     kind: ErrorKind
     message: str
     retry: bool = False
+    sign: Sign = "answered"
     fatal: bool = False
     filtered: bool = False
+    too_long: bool = False
     retry_after_s: float | None = None
     status: int | None = None
 
@@ -50,36 +69,58 @@ def fault_of_status(error: HttpError) -> Fault:
     said = _said(error)
     words = f"{said} {error.text}".lower()
     shown = f"HTTP {status}: {said}"
+    wait_s = retry_after(error.headers)
     if status in (400, 403) and any(word in words for word in _FILTERED):
         return Fault("client", f"content filter: {shown}", filtered=True, status=status)
     if status in (401, 403) or any(word in words for word in _NO_QUOTA):
         return Fault("client", f"the server refuses the key: {shown}", fatal=True, status=status)
+    if status == 402:
+        return Fault("client", f"the server wants money: {shown}", fatal=True, status=status)
     if status == 404:
         return Fault("client", f"no such model or address: {shown}", fatal=True, status=status)
-    if status == 429:
-        wait = retry_after(error.headers)
-        soon = wait is None or wait <= LONGEST_RETRY_AFTER_S
-        return Fault("rate_limit", shown, retry=soon, retry_after_s=wait, status=status)
-    if status in (408, 504):
-        return Fault("timeout", shown, retry=True, retry_after_s=retry_after(error.headers), status=status)
-    if status in (400, 413, 422, 500) and any(sign in words for sign in _TOO_LONG):
-        return Fault("client", f"context too long: {shown}", status=status)
+    if 300 <= status < 400:
+        where = {name.lower(): value for name, value in error.headers.items()}.get("location", "another address")
+        message = f"HTTP {status}: the server sends us on to {where}: give that as --base-url"
+        return Fault("client", message, fatal=True, status=status)
+    if status in (400, 413, 422, 500) and _TOO_LONG.search(words):
+        return Fault("client", f"context too long: {shown}", too_long=True, status=status)
+    if status == 429 and any(sign in words for sign in _TOO_LARGE):
+        return Fault("client", shown, status=status)
+    if status in _BUSY:
+        kind: ErrorKind = "rate_limit" if status == 429 else "server"
+        if wait_s is not None and wait_s > LONGEST_RETRY_AFTER_S:
+            message = f"the server wants to be left alone for {wait_s / 60:.0f} minutes: {shown}"
+            return Fault(kind, message, sign="busy", fatal=True, retry_after_s=wait_s, status=status)
+        return Fault(kind, shown, retry=True, sign="busy", retry_after_s=wait_s, status=status)
+    if status in _SLOW:
+        return Fault("timeout", shown, retry=True, sign="slow", retry_after_s=wait_s, status=status)
     if status >= 500 or status in (409, 425):
-        return Fault("server", shown, retry=status != 501, retry_after_s=retry_after(error.headers), status=status)
+        sign: Sign = "down" if status in _DOWN else "broken"
+        return Fault("server", shown, retry=status != 501, sign=sign, retry_after_s=wait_s, status=status)
     return Fault("client", shown, status=status)
 
 
-def fault_of_reply(error: Exception) -> Fault | None:
-    """Classify what reading a reply raised; `None` for anything else."""
-    if isinstance(error, ServerSaidError):
-        return fault_of_status(HttpError(error.status or 500, error.body, str(error)))
-    if isinstance(error, MalformedError):
-        return Fault("protocol", str(error))
-    if isinstance(error, TooSlowError):
-        return Fault("timeout", str(error), retry=True)
-    if isinstance(error, DroppedError):
-        return Fault("server", str(error), retry=True)
-    return None
+def fault_of(error: Exception) -> Fault | None:
+    """Classify what sending a request or reading its answer raised; `None` for anything else."""
+    match error:
+        case ServerSaidError():
+            return fault_of_status(HttpError(error.status or 500, error.body, str(error)))
+        case MalformedError():
+            return Fault("protocol", str(error), retry=True, sign="broken")
+        case TooSlowError():
+            return Fault("timeout", str(error), retry=True, sign="late")
+        case TimeoutError():
+            return Fault("timeout", str(error), retry=True, sign="slow")
+        case UnreachableError():
+            return Fault("server", f"no connection: {error}", retry=True, sign="gone")
+        case HangUpError(begun=False):
+            return Fault("server", f"no answer: {error}", retry=True, sign="gone")
+        case DroppedError() | HangUpError():
+            return Fault("server", str(error), retry=True, sign="broken")
+        case UnicodeError():
+            return Fault("protocol", f"{type(error).__name__}: {error}")
+        case _:
+            return None
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
@@ -102,12 +143,41 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
 
 def delay_s(fault: Fault, failures: int, jitter: random.Random) -> float:
-    """How long to wait after so many failures (1 = the first): doubling, spread by a half either way.
+    """How long to wait after so many failures (1 = the first): anything up to a bound that doubles ("full jitter").
 
-    Never less than the server asks for.
+    Random over the whole width, so that requests that failed together do not come back together (M. Brooker,
+    "Exponential Backoff and Jitter", AWS 2015). Never less than the server asks for.
     """
-    backoff = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** (failures - 1)) * jitter.uniform(0.5, 1.5)
-    return backoff if fault.retry_after_s is None else fault.retry_after_s + FIRST_DELAY_S * jitter.random()
+    if fault.retry_after_s:
+        return fault.retry_after_s + jitter.uniform(0, FIRST_DELAY_S)
+    return jitter.uniform(0, min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(failures - 1, 30)))
+
+
+@dataclass(slots=True)
+class Retries:
+    """What one request has spent of its further tries.
+
+    Refusals ("too many requests", "not now") are no faults: they are waited out, for `REFUSED_S` seconds of this
+    request's own waiting. Nor is it the request's fault when nobody is there at all. Everything else counts against
+    `allowed`.
+    """
+
+    allowed: int
+    failures: int = 0
+    counted: int = 0
+    refused_s: float = 0.0
+
+    def pause_s(self, fault: Fault, *, outage: bool, jitter: random.Random) -> float | None:
+        """Seconds to wait before the next try; `None` when there is none."""
+        if not fault.retry:
+            return None
+        self.failures += 1
+        pause_s = delay_s(fault, self.failures, jitter)
+        if fault.sign == "busy":
+            self.refused_s += pause_s
+            return pause_s if self.refused_s <= REFUSED_S else None
+        self.counted += not (outage and fault.sign in ("down", "gone"))
+        return pause_s if self.counted <= self.allowed else None
 
 
 def _said(error: HttpError) -> str:

@@ -8,7 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from haystack_fixtures.models.reasoning import split_reasoning
+from haystack_fixtures.models.reasoning import part_reasoning
+from haystack_fixtures.models.served_fields import (
+    cached_count,
+    completion_count,
+    finish_of,
+    gave_up,
+    prompt_count,
+    reasoning_count,
+    said_and_thought,
+    table_of,
+)
+
+_LARGEST = 64 * 2**20  # bytes; the longest answers have some hundred thousand
 
 
 class MalformedError(Exception):
@@ -35,23 +47,40 @@ class ServerSaidError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer. Counts are `None` where the server gives none."""
+    """A whole answer. Counts are `None` where the server gives none.
+
+    `finish_reason`: see `finish_of`. `id`: the server's name for this answer, empty without one. `flags`:
+    `unclosed_reasoning` where the text ended inside the reasoning, `reasoning_only` where nothing else came,
+    `no_finish_reason`.
+    """
 
     text: str = field(repr=False)
     reasoning: str = field(repr=False)
     finish_reason: str
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
     cached_tokens: int | None = None
     ttft_s: float | None = None
+    id: str = ""
+    flags: tuple[str, ...] = ()
 
 
 def within(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
     """The same chunks, until `deadline` (a `time.perf_counter()` time): a trickle must not last for ever."""
-    for chunk in chunks:
-        if time.perf_counter() > deadline:
-            raise TooSlowError("the answer was still being sent when its time was over")
-        yield chunk
+    size = 0
+    try:
+        for chunk in chunks:
+            size += len(chunk)
+            if size > _LARGEST:
+                raise MalformedError(f"the answer is longer than {_LARGEST >> 20} MiB")
+            if time.perf_counter() > deadline:
+                raise TimeoutError
+            yield chunk
+    except TimeoutError:
+        if not size:
+            raise
+        raise TooSlowError("the answer had begun and was not over when its time was") from None
 
 
 def read_body(chunks: Iterable[bytes], prompt: str) -> Reply:
@@ -59,7 +88,7 @@ def read_body(chunks: Iterable[bytes], prompt: str) -> Reply:
     body = b"".join(chunks)
     try:
         data = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         shown = " ".join(body[:200].decode("utf-8", "replace").split())
         raise MalformedError(f"the answer is not JSON: {shown!r}") from None
     return _Gathered().add(data).reply(prompt)
@@ -73,7 +102,7 @@ def read_events(chunks: Iterable[bytes], prompt: str, begun: float) -> Reply:
         name, _, value = line.partition(":")
         value = value.strip()
         if name == "error":  # llama.cpp before 2026
-            raise ServerSaidError(_object(_event(value)).get("error") or {"message": value})
+            raise ServerSaidError(table_of(_event(value)).get("error") or {"message": value})
         if name != "data" or not value:
             continue  # comments keep the connection alive; other fields say nothing we need
         if value == "[DONE]":
@@ -93,16 +122,23 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[str]:
     rest = b""
     for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield line.decode("utf-8", "replace").rstrip("\r")
+        yield from map(_line, lines)
     if rest:
-        yield rest.decode("utf-8", "replace")
+        yield _line(rest)
+
+
+def _line(line: bytes) -> str:
+    try:
+        return line.decode().rstrip("\r")
+    except UnicodeDecodeError:
+        shown = line[:200].decode("utf-8", "replace")
+        raise MalformedError(f"an event of the stream is not UTF-8: {shown!r}") from None
 
 
 def _event(value: str) -> Any:
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise MalformedError(f"an event of the stream is not JSON: {value[:200]!r}") from None
 
 
@@ -118,6 +154,8 @@ class _Gathered:
     ttft_s: float | None = None
     events: int = 0
     choices: int = 0
+    index: Any = None
+    id: str = ""
 
     @property
     def has_text(self) -> bool:
@@ -130,68 +168,59 @@ class _Gathered:
             error = data["error"]
             raise ServerSaidError(error if isinstance(error, dict) else {"message": str(error)})
         self.events += 1
-        self.usage = _object(data.get("usage")) or self.usage
-        self.timings = _object(data.get("timings")) or self.timings
+        named = data.get("id")
+        self.id = named if isinstance(named, str) and named else self.id
+        self.usage = table_of(data.get("usage")) or self.usage
+        self.timings = table_of(data.get("timings")) or self.timings
         choices = data.get("choices")
         first = choices[0] if isinstance(choices, list) and choices else None
         if isinstance(first, dict):
-            self.choices += 1
             self._add_choice(first)
         return self
 
     def _add_choice(self, choice: dict[str, Any]) -> None:
-        message = _object(choice.get("delta")) or _object(choice.get("message"))
-        text, thought = _content(message.get("content") if message else choice.get("text"))
+        self.choices += 1
+        if self.choices == 1:
+            self.index = choice.get("index")
+        elif choice.get("index") != self.index:
+            return  # several answers were asked for; the first one is judged
+        text, thought = said_and_thought(choice)
         self.text += [text] if text else []
-        # Servers that send both names send the same text twice.
-        named = message.get("reasoning_content") or message.get("reasoning")
-        self.reasoning += [part for part in (named if isinstance(named, str) else "", thought) if part]
+        self.reasoning += [thought] if thought else []
         self.finish_reason = choice.get("finish_reason") or self.finish_reason
 
     def reply(self, prompt: str) -> Reply:
         if not self.choices:
             raise MalformedError("the answer has no choices")
-        text, inline = split_reasoning("".join(self.text), "" if self.reasoning else prompt)
+        finish = finish_of(self.finish_reason)
+        if gave_up(finish):
+            raise DroppedError(f"the server gave up in the middle of the answer: {finish}")
+        thought = _whole(self.reasoning)
+        reasoning_tokens = reasoning_count(self.usage)
+        # What the server has parted already is not looked for behind the template's opening mark.
+        parted = part_reasoning(_whole(self.text), "" if thought or reasoning_tokens else prompt)
+        reasoning = "\n".join(part for part in (thought, parted.reasoning) if part)
+        flags = ["unclosed_reasoning"] if parted.unclosed else []
+        flags += ["reasoning_only"] if reasoning or reasoning_tokens else []
+        flags = [] if parted.answer.strip() else flags
+        flags += ["no_finish_reason"] if finish == "missing" else []
         return Reply(
-            text=text,
-            reasoning="".join(self.reasoning) or inline,
-            finish_reason=str(self.finish_reason or "missing"),
-            prompt_tokens=_count(self.usage.get("prompt_tokens")),
-            completion_tokens=_count(self.usage.get("completion_tokens")),
-            cached_tokens=_cached(self.usage, self.timings),
+            text=parted.answer,
+            reasoning=reasoning,
+            finish_reason=finish,
+            id=self.id,
+            prompt_tokens=prompt_count(self.usage, self.timings),
+            completion_tokens=completion_count(self.usage, self.timings),
+            reasoning_tokens=reasoning_tokens,
+            cached_tokens=cached_count(self.usage, self.timings),
             ttft_s=self.ttft_s,
+            flags=tuple(flags),
         )
 
 
-def _content(content: Any) -> tuple[str, str]:
-    """(text, reasoning) of a message's content: a string, nothing, or a list of typed blocks."""
-    if isinstance(content, str):
-        return content, ""
-    text: list[str] = []
-    reasoning: list[str] = []
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, str):
-            text.append(block)
-        elif isinstance(block, dict):
-            kind = str(block.get("type", "text"))
-            inner = block.get("text") or block.get("thinking") or block.get("reasoning") or ""
-            inner = inner if isinstance(inner, str) else _content(inner)[0]
-            (text if kind in ("text", "output_text") else reasoning).append(inner)
-    return "".join(text), "".join(reasoning)
-
-
-def _cached(usage: Mapping[str, Any], timings: Mapping[str, Any]) -> int | None:
-    named = (
-        _object(usage.get("prompt_tokens_details")).get("cached_tokens"),
-        usage.get("prompt_cache_hit_tokens"),
-        timings.get("cache_n"),
-    )
-    return next((count for value in named if (count := _count(value)) is not None), None)
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _count(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+def _whole(parts: list[str]) -> str:
+    """The parts as one text. Servers cut emoji in two halves (surrogates); a half that stays alone is replaced."""
+    text = "".join(parts)
+    if text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

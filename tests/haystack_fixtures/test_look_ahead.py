@@ -3,6 +3,8 @@
 import threading
 import time
 
+import pytest
+
 from haystack_fixtures.look_ahead import LookAhead
 
 
@@ -48,3 +50,45 @@ def test_each_question_is_asked_once():
     ahead.close()
 
     assert sorted(asked) == [1, 2, 3]
+
+
+def test_a_question_taken_before_its_turn_is_not_asked_again():
+    asked = []
+    ahead = LookAhead(range(100), lambda n: asked.append(n) or n, width=2)
+    taken = [ahead.take(n) for n in (70, *range(70), *range(71, 100))]
+
+    assert taken[0] == 70
+    assert sorted(asked) == list(range(100))
+
+
+def test_spare_threads_let_work_that_waits_be_overtaken():
+    everyone = threading.Barrier(6)
+    ahead = LookAhead(range(6), lambda n: everyone.wait(5) and n, width=2, spare=4)
+
+    assert {ahead.take(n) for n in range(6)} <= set(range(6))
+
+
+def test_what_goes_wrong_in_a_thread_is_told_where_the_answer_is_taken():
+    def work(n):
+        if n == 1:
+            raise ZeroDivisionError
+        return n
+
+    ahead = LookAhead(range(3), work, width=1)
+    assert ahead.take(0) == 0
+    with pytest.raises(ZeroDivisionError):
+        ahead.take(1)
+    assert ahead.take(2) == 2
+
+
+def test_closing_drops_what_has_not_begun():
+    begun, go_on = [], threading.Event()
+    ahead = LookAhead(range(8), lambda n: (begun.append(n), go_on.wait(5)), width=2)
+    ahead._fill()
+    while len(begun) < 2:
+        time.sleep(0.005)
+    ahead.close()
+    go_on.set()
+    time.sleep(0.05)
+
+    assert sorted(begun) == [0, 1]

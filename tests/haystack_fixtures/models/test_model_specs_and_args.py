@@ -14,9 +14,16 @@ from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models import load
 from haystack_fixtures.models.connection import Connection, is_loopback
+from haystack_fixtures.models.greedy import Limits
 from haystack_fixtures.models.load import ModelSpec, load_model, parse_spec, resolve_tokenizer
-from haystack_fixtures.models.local_args import local_options, rope_parameters, window_of
-from haystack_fixtures.models.memory import Dimensions, dimensions, require, working_bytes
+from haystack_fixtures.models.local_args import (
+    local_options,
+    rope_parameters,
+    sliding_window,
+    window_of,
+    window_source,
+)
+from haystack_fixtures.models.memory import Dimensions, dimensions, passing_bytes, plan, require, token_bytes
 from haystack_fixtures.models.served_args import served_options
 
 
@@ -77,6 +84,8 @@ def test_a_served_model_of_unknown_tokenizer_asks_for_one(tmp_path: Path) -> Non
     [
         {"dtipe": "float32"},
         {"dtype": "int3"},
+        {"cache": "none"},
+        {"kernels": "fast"},
         {"prefill_chunk": "0"},
         {"prefill_chunk": "many"},
         {"rope_scaling": "[1]"},
@@ -117,12 +126,37 @@ def test_served_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
         {"extra_body": "1"},
         {"max_tokens_field": "tokens"},
         {"temperatur": "0"},
+        {"thinking_field": "reasoning..max_tokens"},
+        {"thinking_field": "top_k", "extra_body": '{"top_k": 1}'},
+        {"thinking_field": "top_k.budget", "extra_body": '{"top_k": 1}'},
         {"temperature": "-1"},
     ],
 )
 def test_wrong_served_arguments(args: dict[str, str]) -> None:
     with pytest.raises(InputError, match="--model-arg"):
         served_options(args, Connection())
+
+
+@pytest.mark.parametrize(
+    ("args", "sent"),
+    [
+        ({}, {}),
+        ({"extra_body": '{"top_k": 1}'}, {"top_k": 1}),
+        ({"thinking_field": "thinking_token_budget"}, {"thinking_token_budget": 2000}),
+        (
+            {"thinking_field": "reasoning.max_tokens", "extra_body": '{"reasoning": {"enabled": true}, "top_k": 1}'},
+            {"reasoning": {"enabled": True, "max_tokens": 2000}, "top_k": 1},
+        ),
+    ],
+)
+def test_the_thinking_budget_goes_into_the_field_that_was_named(args: dict[str, str], sent: dict[str, Any]) -> None:
+    assert served_options(args, Connection()).fields(2000) == sent
+
+
+def test_without_a_thinking_budget_no_field_is_sent() -> None:
+    options = served_options({"thinking_field": "thinking_budget"}, Connection())
+    assert options.fields(0) == {}
+    assert "thinking_field=thinking_budget" in options.decoding()
 
 
 @pytest.mark.parametrize(
@@ -146,11 +180,71 @@ def test_wrong_served_arguments(args: dict[str, str]) -> None:
         ({"max_position_embeddings": 131072, "rope_parameters": {"rope_type": "linear", "factor": 8.0}}, 131072),
         ({"max_position_embeddings": 4096, "rope_parameters": {"full_attention": {"factor": 8.0}}}, 4096),
         ({"n_positions": 1024}, 1024),
+        ({"max_seq_len": 2048}, 2048),
+        ({"seq_length": 32768}, 32768),
+        ({"max_position_embeddings": 4096, "max_sequence_length": 16384}, 16384),
+        (  # Phi-3: the long factors are part of the stated length
+            {"max_position_embeddings": 131072, "rope_parameters": {"rope_type": "longrope", "long_factor": [1.0]}},
+            131072,
+        ),
+        (  # DeepSeek-V3
+            {
+                "max_position_embeddings": 163840,
+                "rope_scaling": {"type": "yarn", "factor": 40, "original_max_position_embeddings": 4096},
+            },
+            163840,
+        ),
+        ({"max_position_embeddings": True}, None),
         ({}, None),
     ],
 )
 def test_windows(config: dict[str, Any], window: int | None) -> None:
     assert window_of(config) == window
+
+
+@pytest.mark.parametrize(
+    ("config", "given", "source"),
+    [
+        ({"max_position_embeddings": 8192}, None, "config: max_position_embeddings"),
+        ({"n_positions": 1024}, None, "config: n_positions"),
+        (
+            {"max_position_embeddings": 8192},
+            {"type": "yarn", "factor": 2.0},
+            "config: max_position_embeddings 8192, yarn scaling by 2",
+        ),
+        (
+            {
+                "max_position_embeddings": 32768,
+                "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768},
+            },
+            None,
+            "config: max_position_embeddings 32768, yarn scaling by 4",
+        ),
+        (
+            {"max_position_embeddings": 16384, "rope_scaling": {"type": "linear", "factor": 4.0}},
+            None,
+            "config: max_position_embeddings; its linear scaling by 4 names no start and is taken as part of it",
+        ),
+        ({}, None, "the configuration does not tell"),
+    ],
+)
+def test_where_a_window_comes_from(config: dict[str, Any], given: dict[str, Any] | None, source: str) -> None:
+    assert window_source(config, given) == source
+
+
+@pytest.mark.parametrize(
+    ("config", "size"),
+    [
+        ({"max_position_embeddings": 32768, "sliding_window": 4096}, 4096),
+        ({"max_position_embeddings": 32768, "sliding_window": 4096, "use_sliding_window": False}, None),
+        ({"max_position_embeddings": 4096, "sliding_window": 4096}, None),
+        ({"max_position_embeddings": 32768, "sliding_window": None}, None),
+        ({"sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]}, 512),
+        ({"sliding_window": 512, "layer_types": ["full_attention"]}, None),
+    ],
+)
+def test_sliding_windows_are_noted(config: dict[str, Any], size: int | None) -> None:
+    assert sliding_window(config) == size
 
 
 def test_rope_scaling_asked_for_widens_the_window() -> None:
@@ -170,12 +264,23 @@ def test_memory_grows_with_length_and_eager_attention() -> None:
         {"hidden_size": 576, "num_attention_heads": 9, "num_key_value_heads": 3, "num_hidden_layers": 30}
     )
     assert sizes == Dimensions(layers=30, heads=9, kv_heads=3, head_dim=64, hidden=576, intermediate=2304)
-    cache = 2 * 30 * 3 * 64 * 4
-    grown = working_bytes(sizes, 4, 8000, 512, "sdpa") - working_bytes(sizes, 4, 4000, 512, "sdpa")
-    assert grown > 4000 * cache
-    assert working_bytes(sizes, 4, 8000, 512, "eager") > working_bytes(sizes, 4, 8000, 512, "sdpa") + 9 * 512 * 8000 * 4
+    assert token_bytes(sizes, 4) == 2 * 30 * 3 * 64 * 4
+    short, long, eager = (
+        passing_bytes(sizes, 4, tokens, 512, attention)
+        for tokens, attention in ((4000, "sdpa"), (8000, "sdpa"), (8000, "eager"))
+    )
+    assert short < long
+    assert eager > long + 9 * 512 * 8000 * 4
     with pytest.raises(InputError, match=r"needs about 2\.00 GiB and cuda has 1\.00 GiB"):
         require("hf:x", 2 * 2**30, 2**30, "cuda")
+
+
+def test_answers_are_written_together_as_memory_allows() -> None:
+    token, prompt = 1000, 2000
+    assert plan(token, prompt, 512, 2 * 5 * token * prompt, "cpu") == Limits(512, 5, 5 * prompt)
+    assert plan(token, prompt, 512, 2**40, "cpu") == Limits(512, 16, 16 * prompt)
+    assert plan(token, prompt, 512, 2**40, "cuda:1").rows > 16
+    assert plan(token, prompt, 512, 0, "cpu") == Limits(512, 1, prompt)  # whether one fits is asked before
 
 
 def test_loopback_addresses() -> None:

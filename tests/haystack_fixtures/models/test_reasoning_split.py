@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from haystack_fixtures.models.reasoning import split_reasoning
+from haystack_fixtures.models.reasoning import part_reasoning, split_reasoning
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,7 @@ from haystack_fixtures.models.reasoning import split_reasoning
         ("hm 42</think>Paris.", "", "Paris.", "hm 42"),
         ("hm 42", "...<think>\n", "", "hm 42"),
         ("hm</think>Paris.", "...<think>\n", "Paris.", "hm"),
+        ("Paris.", "...<think>\n\n</think>\n\n", "Paris.", ""),
         ("[THINK]hm[/THINK]Paris.", "", "Paris.", "hm"),
         ("<think>a</think>One. <think>b</think>Two.", "", "One. Two.", "a\nb"),
         ("<think></think>Paris.", "", "Paris.", ""),
@@ -26,3 +27,51 @@ from haystack_fixtures.models.reasoning import split_reasoning
 )
 def test_split(text: str, prompt: str, answer: str, reasoning: str) -> None:
     assert split_reasoning(text, prompt) == (answer, reasoning)
+
+
+MARKS = [
+    ("<think>", "</think>"),
+    ("<Think>", "</THINK>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<seed:think>", "</seed:think>"),
+    ("[THINK]", "[/THINK]"),
+    ("◁think▷", "◁/think▷"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|channel>thought", "<channel|>"),
+    ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    ("<|start|>assistant<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    ("Here is my thought process:", "Here is my response:"),
+    ("Here's my thought process:", "Here's my response:"),
+]
+
+
+@pytest.mark.parametrize(("opening", "closing"), MARKS)
+def test_every_pair_of_marks(opening: str, closing: str) -> None:
+    whole = f"{opening}\nIs it 42?\n{closing}\nParis."
+    assert part_reasoning(whole) == ("Paris.", "Is it 42?", False)
+    assert part_reasoning(f"{opening}\nIs it 42?") == ("", "Is it 42?", True)
+
+
+@pytest.mark.parametrize("closing", [closing for _, closing in MARKS[:11]])
+def test_a_block_that_the_template_opened(closing: str) -> None:
+    assert part_reasoning(f"Is it 42?\n{closing}\n\nParis.") == ("Paris.", "Is it 42?", False)
+
+
+def test_channels() -> None:
+    said = "<|channel|>commentary to=none<|message|>A plan.<|end|><|channel|>final <|message|>Paris.<|return|>"
+    assert part_reasoning(said) == ("Paris.", "A plan.", False)
+    assert part_reasoning("<|channel|>final<|message|>Paris.") == ("Paris.", "", False)
+    assert part_reasoning("<|channel|>analysis") == ("", "", True)
+
+
+def test_channels_whose_special_tokens_the_server_dropped() -> None:
+    assert part_reasoning("analysisWe need the code. 42?assistantfinalParis.") == (
+        "Paris.",
+        "We need the code. 42?",
+        False,
+    )
+    assert part_reasoning("analysisWe need the code.") == ("", "We need the code.", True)
+    assert part_reasoning("analysis of the text gives 42") == ("analysis of the text gives 42", "", False)

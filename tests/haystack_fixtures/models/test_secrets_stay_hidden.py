@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.connection import Connection, without_credentials
+from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.model import Request
-from haystack_fixtures.models.redact import redactor, url_secrets
 from haystack_fixtures.models.served import ServedModel
 from haystack_fixtures.models.served_args import address, served_options
+from haystack_fixtures.redact import redactor, url_secrets, without_credentials
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.planted_http import Answer, PlantedServer, good
 
@@ -77,7 +77,7 @@ def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch: pytest.Mon
 def test_dummy_keys_do_not_eat_words() -> None:
     assert redactor(["", "a", None]).clean("a banana") == "a banana"
     assert redactor(["abcd-efgh"]).clean("x abcd-efgh y") == "x *** y"
-    assert url_secrets("http://u:p%40ss@h/v1?key=k") == ("p%40ss", "key=k", "p@ss")
+    assert url_secrets("http://u:p%40ss@h/v1?key=k") == ("u", "p%40ss", "key=k", "k", "u:p@ss", "p@ss")
     assert without_credentials("http://u:p@h:8/v1?key=k") == "http://h:8/v1"
 
 

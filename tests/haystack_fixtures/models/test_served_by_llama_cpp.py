@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from haystack_fixtures.cells import Cell
+from haystack_fixtures.exchange import check_answer
 from haystack_fixtures.models.connection import Connection
-from haystack_fixtures.models.model import Model, Request
+from haystack_fixtures.models.model import Model, Request, TemplateKind
 from haystack_fixtures.models.served import ServedModel
 from haystack_fixtures.models.served_args import served_options
+from haystack_fixtures.needles.needle import Needle
+from haystack_fixtures.prompts.prompt import Message
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from tests.haystack_fixtures.models.conftest import make_prompt
 
 NEEDLE = "The code of the red house is 48151. The sea was calm.\nWhat is the code of the red house?"
 TEXTS = (
@@ -68,6 +74,45 @@ def test_too_long_a_prompt_is_refused_once(
     assert response.error.kind == "client"
     assert response.attempts == 1
     assert "context too long" in response.error.message
+
+
+def test_the_window_is_found(served: ServedModel) -> None:
+    assert served.window == 2048
+    assert served.identity["window_source"] == "/props default_generation_settings.n_ctx"
+
+
+def trial(tokenizer: Tokenizer, template: str, sentences: int) -> Request:
+    needle = Needle("code", "The code of the red house is 48151.", "What is the code of the red house?", "48151")
+    context = "The sea was calm. " * sentences + needle.text + " A gull sat on the rail." * sentences
+    messages = (Message("system", "Be brief."), Message("user", f"Read this.\n{context}\n{needle.question}"))
+    text = tokenizer.render_chat(messages) if template == "chat" else "\n\n".join(each.content for each in messages)
+    prompt = replace(
+        make_prompt(tokenizer, text, messages), context=(text.index(context), text.index(context) + len(context))
+    )
+    kind: TemplateKind = "chat" if template == "chat" else "raw"
+    return Request(prompt, kind, 24, needles=(needle,), cell=Cell("niah", 1000, 50.0, "code"))
+
+
+@pytest.mark.parametrize("template", ["chat", "raw"])
+def test_short_requests_show_that_it_counts_as_we_do(
+    served: ServedModel, smol_tokenizer: Tokenizer, template: str
+) -> None:
+    for sentences in (5, 80):
+        request = trial(smol_tokenizer, template, sentences)
+        response = served.respond(request)
+        assert response.calibration is not None
+        assert (response.calibration.status, response.calibration.template_tokens) == ("exact", 0)
+        check = check_answer(request.prompt.tokens, ["48151"], response)
+        assert (check.invalid, check.flags) == ((), ())
+
+
+def test_another_tokenizer_is_noticed(llama_server: str, mock_tokenizer: Tokenizer) -> None:
+    connection = Connection(llama_server, timeout_s=60)
+    model = ServedModel("any", served_options({}, connection), mock_tokenizer, connection)
+    request = trial(mock_tokenizer, "chat", 20)
+    check = check_answer(request.prompt.tokens, ["48151"], model.respond(request))
+    assert check.invalid == ("token_mismatch",)
+    assert "--tokenizer" in check.why
 
 
 def test_without_streaming(llama_server: str, smol_tokenizer: Tokenizer, chat: Callable[..., Request]) -> None:

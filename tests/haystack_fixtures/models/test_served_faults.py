@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.gate import Gate
 from haystack_fixtures.models.model import Request
 from haystack_fixtures.models.served import ServedModel
 from haystack_fixtures.models.served_args import served_options
 from haystack_fixtures.models.served_errors import Fault, delay_s, retry_after
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.planted_http import Answer, PlantedServer, events, good
+from tests.haystack_fixtures.models.slept_time import SleptTime
 
 Ask = Callable[..., Request]
 
@@ -26,15 +28,21 @@ def error(status: int, message: str, headers: dict[str, str] | None = None, **mo
 
 
 @pytest.fixture
-def slept() -> list[float]:
-    return []
+def time() -> SleptTime:
+    return SleptTime()
 
 
 @pytest.fixture
-def model(planted: PlantedServer, mock_tokenizer: Tokenizer, slept: list[float]) -> Callable[..., ServedModel]:
+def slept(time: SleptTime) -> list[float]:
+    return time.slept
+
+
+@pytest.fixture
+def model(planted: PlantedServer, mock_tokenizer: Tokenizer, time: SleptTime) -> Callable[..., ServedModel]:
     def make(timeout_s: float = 5.0, retries: int = 3, **args: str) -> ServedModel:
         connection = Connection(planted.url, "NO_SUCH_KEY", timeout_s, retries)
-        return ServedModel("m", served_options(args, connection), mock_tokenizer, connection, slept.append)
+        gate = Gate(8, now=time.now, sleep=time.sleep)
+        return ServedModel("m", served_options(args, connection), mock_tokenizer, connection, gate)
 
     return make
 
@@ -142,10 +150,17 @@ def test_passing_faults_are_tried_again(
     ("fault", "kind"),
     [
         (error(500, "boom"), "server"),
-        (error(429, "slow down"), "rate_limit"),
         (DROPPED, "server"),
         (TORN, "server"),
         (Answer(body=good(), wait_s=1.0), "timeout"),
+        (error(504, "gateway time-out"), "timeout"),
+        (Answer(body="<html>Gateway</html>", kind="text/html"), "protocol"),
+        (Answer(body='{"choices": [{"mess'), "protocol"),
+        (Answer(body=""), "protocol"),
+        (Answer(body="[]"), "protocol"),
+        (Answer(body={"choices": []}), "protocol"),
+        (events("{broken"), "protocol"),
+        (events(done=False), "protocol"),
     ],
 )
 def test_faults_that_stay_get_their_kind(
@@ -168,13 +183,9 @@ def test_faults_that_stay_get_their_kind(
         (error(400, "This model's maximum context length is 4096"), "client", False, "context too long"),
         (error(400, "too big", type="exceed_context_size_error"), "client", False, "context too long"),
         (error(400, "bad parameter"), "client", False, "bad parameter"),
-        (error(429, "come back tomorrow", {"Retry-After": "86400"}), "rate_limit", False, "tomorrow"),
-        (Answer(body="<html>Gateway</html>", kind="text/html"), "protocol", False, "Gateway"),
-        (Answer(body='{"choices": [{"mess'), "protocol", False, "not JSON"),
-        (Answer(body="[]"), "protocol", False, "no JSON object"),
-        (Answer(body={"choices": []}), "protocol", False, "no choices"),
-        (events("{broken"), "protocol", False, "not JSON"),
-        (events(done=False), "protocol", False, "empty stream"),
+        (error(429, "Request too large for m: Limit 30000, Requested 40000"), "client", False, "too large"),
+        (error(429, "come back tomorrow", {"Retry-After": "86400"}), "rate_limit", True, "1440 minutes"),
+        (Answer(307, "", {"Location": "https://elsewhere/v1"}), "client", True, "https://elsewhere/v1"),
     ],
 )
 def test_what_no_retry_can_mend(
@@ -191,6 +202,37 @@ def test_what_no_retry_can_mend(
     assert response.error is not None
     assert (response.error.kind, response.error.fatal, response.attempts) == (kind, fatal, 1)
     assert words in response.error.message
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        error(400, "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."),
+        error(400, "The input (9000 tokens) is longer than the model's context length (8192 tokens)."),
+        error(400, "the request exceeds the available context size", type="exceed_context_size_error"),
+        error(422, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens"),
+        error(400, "prompt is too long: 205000 tokens > 200000 maximum"),
+        error(400, "The input token count (5000) exceeds the maximum number of tokens allowed (4096)."),
+        error(400, "The prompt (total length 5000) is too long to fit into the model (maximum model length 4096)"),
+        error(500, "litellm.ContextWindowExceededError: context window exceeded"),
+    ],
+)
+def test_a_prompt_too_long_is_known_in_many_words(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request, fault: Answer
+) -> None:
+    planted.plant(fault)
+    response = model().respond(question)
+    assert response.error is not None
+    assert (response.error.too_long, response.attempts) == (True, 1)
+
+
+def test_another_bad_request_is_not_too_long(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request
+) -> None:
+    planted.plant(error(400, "max_tokens is too large: 99999. This model supports at most 16384 completion tokens"))
+    response = model().respond(question)
+    assert response.error is not None
+    assert (response.error.too_long, response.attempts) == (False, 1)
 
 
 def test_a_content_filter_is_no_error(
@@ -214,10 +256,10 @@ def test_retry_after_is_honoured(
 def test_pauses_grow_and_scatter() -> None:
     jitter = random.Random(0)
     fault = Fault("server", "x", retry=True)
-    pauses = [delay_s(fault, failures, jitter) for failures in range(1, 12)]
-    assert all(0.25 * 2**n <= pause <= 0.75 * 2**n for n, pause in enumerate(pauses[:6]))
-    assert max(pauses) <= 90
-    assert len(set(pauses)) == len(pauses)
+    pauses = [[delay_s(fault, failures, jitter) for _ in range(200)] for failures in range(1, 12)]
+    assert all(0 <= pause <= min(30, 2**n) for n, several in enumerate(pauses) for pause in several)
+    assert all(max(several) > 0.9 * min(30, 2**n) for n, several in enumerate(pauses)), "the whole width is used"
+    assert all(min(several) < 0.1 * min(30, 2**n) for n, several in enumerate(pauses))
 
 
 def test_retry_after_as_seconds_or_date() -> None:
@@ -265,7 +307,9 @@ def test_azure_addresses(planted: PlantedServer, mock_tokenizer: Tokenizer, ques
 
 def test_a_connection_refused_is_the_servers_fault(mock_tokenizer: Tokenizer, question: Request) -> None:
     connection = Connection("http://127.0.0.1:9/v1", retries=1)
-    model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, lambda _: None)
+    time = SleptTime()
+    gate = Gate(8, now=time.now, sleep=time.sleep)
+    model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
     response = model.respond(question)
     assert response.error is not None
     assert response.error.kind == "server"

@@ -1,0 +1,103 @@
+"""How many requests may be in flight, when, and when a server must be given up. No threads, no clock, no network here.
+
+The limit follows the server as TCP's window follows a network (additive increase, multiplicative decrease), with the
+decrease in proportion to the share of requests that the server had to turn away, as in DCTCP (Alizadeh et al.,
+SIGCOMM 2010): a server that refuses all is asked half as much in the next round, one that refuses 2 % hardly less.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+Sign = Literal["answered", "broken", "busy", "late", "slow", "down", "gone"]
+"""What one attempt says about the server.
+
+`answered`: it works, whatever it thinks of the request. `broken`: it answered, wrongly. `busy`: it refuses for now.
+`late`: its answer had begun and was not over in time. `slow`: nothing came in time. `down`: a gateway says that there
+is nobody behind it. `gone`: nobody took the request.
+"""
+
+ROW = 10  # attempts in a row without a sign of life, of all requests together: now it is the server, not a request
+PATIENCE_S = 120.0  # for a server that has answered before: long enough for most to start again
+NEVER_HEARD_S = 10.0  # for one that has not: a wrong address is told at once
+_WAVES = 3  # time-outs take longer than that patience; so often a request may wait for its time-out
+_STEPS = 16  # rounds from the lowest limit to the highest
+
+
+@dataclass(slots=True)
+class Pace:
+    """The state of one server's requests. Every method takes the time in seconds, of any clock that only goes forward.
+
+    `width`: the highest limit. `cuts` counts decreases: what was begun before the last one says nothing about the new
+    limit and is left out of it, so that a burst of refusals lowers the limit once.
+    """
+
+    width: int
+    limit: float = field(init=False)
+    in_flight: int = field(default=0, init=False)
+    cuts: int = field(default=0, init=False)
+    paused_until: float = field(default=-math.inf, init=False)
+    answered_at: float = field(default=-math.inf, init=False)
+    heard: bool = field(default=False, init=False)
+    silent: int = field(default=0, init=False)
+    _silent_since: float = field(default=0.0, init=False)
+    _ended: int = field(default=0, init=False)
+    _turned_away: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.limit = float(self.width)
+
+    @property
+    def slots(self) -> int:
+        """How many requests may be in flight: between 1 and the width."""
+        return max(1, int(self.limit))
+
+    def wait_s(self, now: float) -> float:
+        """How long the next request must wait: 0 when it may begin, infinity when another one must end first."""
+        if now < self.paused_until:
+            return self.paused_until - now
+        return 0.0 if self.in_flight < self.slots else math.inf
+
+    def begin(self) -> int:
+        """Count a request in; what comes back belongs to `end`."""
+        self.in_flight += 1
+        return self.cuts
+
+    def end(self, begun: int, sign: Sign, now: float, retry_after_s: float | None = None) -> None:
+        """Count a request out, and learn from it. `retry_after_s`: the server wants to be left alone for so long."""
+        self.in_flight -= 1
+        if retry_after_s is not None:
+            self.paused_until = max(self.paused_until, now + retry_after_s)
+        self.heard |= sign not in ("slow", "gone")
+        if sign in ("slow", "down", "gone"):
+            self._silent_since = now if self.silent == 0 else self._silent_since
+            self.silent += 1
+        else:
+            self.silent = 0
+        if sign == "answered":
+            self.answered_at = now
+        if begun == self.cuts:
+            self._ended += 1
+            self._turned_away += sign in ("busy", "late", "slow")
+            if self._ended >= self.slots:
+                self._next_round()
+
+    def _next_round(self) -> None:
+        share = self._turned_away / self._ended
+        step = max(1.0, self.width / _STEPS)
+        before = self.slots
+        self.limit = min(max(self.limit * (1 - share / 2) + step * (1 - share), 1.0), float(self.width))
+        self.cuts += self.slots < before
+        self._ended = self._turned_away = 0
+
+    @property
+    def outage(self) -> bool:
+        """Whether the server shows no sign of life, so that a failure says nothing about the request."""
+        return self.silent >= ROW
+
+    def given_up(self, now: float, took_s: float) -> bool:
+        """Whether the outage has lasted too long. `took_s`: how long the last attempt waited in vain."""
+        patience = PATIENCE_S if self.heard else NEVER_HEARD_S
+        return self.outage and now - self._silent_since >= max(patience, _WAVES * took_s)

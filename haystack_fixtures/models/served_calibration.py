@@ -1,0 +1,111 @@
+"""Learn from two short requests how a server counts, and whether each answer belongs to its request.
+
+The short requests are the trial itself with another text: the same messages, template, question and end, the document
+replaced by the needle alone (with another value) between sentences of no interest. What the server's template adds or
+leaves out is then the same as in the trial. Every message of the second request is longer than that of the first, so
+that a server which drops one of them, or counts with another tokenizer, shows two different differences.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+
+import numpy as np
+
+from haystack_fixtures.models.model import Calibration, Request, Response
+from haystack_fixtures.models.served_replays import are_unique
+from haystack_fixtures.needles.needle import Needle
+from haystack_fixtures.prompts.prompt import Message, Prompt
+from haystack_fixtures.prompts.shape import raw_text
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+FILLER = "On 12 March 1921 the ferry Ægir left Skagen at 6:45 with 38 crates of tea; 红房子在河边。 "
+_REPEATS = (1, 2)  # sentences of filler in the first and in the second request
+
+
+def layout_of(request: Request, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """What the constant depends on: the endpoint, the roles in their order, and a raw prompt's last words."""
+    return (request.template, *(message.role for message in request.prompt.messages), _end(request, tokenizer))
+
+
+def short_requests(request: Request, tokenizer: Tokenizer, draw: random.Random) -> tuple[Request, Request]:
+    """The two requests for a trial, with values of their own. Not trials: they have no cell."""
+    one, other = (_short(request, tokenizer, FILLER * repeats, draw) for repeats in _REPEATS)
+    return one, other
+
+
+def calibrate(requests: Sequence[Request], responses: Sequence[Response]) -> Calibration:
+    """What two short requests and their responses say."""
+    for response in responses:
+        if response.error is not None:
+            return Calibration("failed", why=f"a short request failed: {response.error.message}")
+    stale = next((response.stale for response in responses if response.stale), "")
+    if stale:
+        return Calibration("stale", why=f"the server mixes requests up, as two short ones show: {stale}")
+    ids_differ = are_unique(responses[0].id, responses[1].id)
+    counts = [response.prompt_tokens for response in responses]
+    ours = [request.prompt.tokens for request in requests]
+    if None in counts:
+        return Calibration("no_usage", ids_differ=ids_differ, why="the server does not count tokens")
+    for cached in (False, True):
+        differences = [
+            (response.prompt_tokens or 0) + (response.cached_tokens or 0) * cached - tokens
+            for response, tokens in zip(responses, ours, strict=True)
+        ]
+        if abs(differences[0] - differences[1]) <= 1:
+            return Calibration("exact", min(differences, key=abs), ids_differ)
+    seen = ", ".join(f"{served} for {tokens}" for served, tokens in zip(counts, ours, strict=True))
+    why = f"short requests show no constant difference ({seen}): it has another tokenizer than --tokenizer, or"
+    return Calibration("inconsistent", why=f"{why} messages get lost")
+
+
+def _short(request: Request, tokenizer: Tokenizer, filler: str, draw: random.Random) -> Request:
+    needles = tuple(_revalued(needle, draw) for needle in request.needles)
+    stated = " ".join(needle.text for needle in needles)
+    document = filler + stated
+    start, end = request.prompt.context
+    context = request.prompt.text[start:end]
+    messages = tuple(
+        Message(message.role, _shortened(message.content, context, document, filler))
+        for message in request.prompt.messages
+    )
+    chat = request.template == "chat" and tokenizer.has_chat_template
+    text = tokenizer.render_chat(messages) if chat else raw_text(messages, _end(request, tokenizer)) or document
+    bos = np.asarray(() if chat else tokenizer.bos, dtype=np.int32)
+    prompt = Prompt(
+        messages=messages,
+        text=text,
+        ids=np.concatenate([bos, tokenizer.encode(text).ids]),
+        context=(0, 0),
+        context_tokens=0,
+        placed=(),
+        slack=0,
+        corpus_passes=0.0,
+        text_sha256=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        filler_sha256="",
+    )
+    return replace(request, prompt=prompt, cell=None, needles=needles, answer="".join(each.answer for each in needles))
+
+
+def _revalued(needle: Needle, draw: random.Random) -> Needle:
+    """The needle with a number that stands nowhere else in place of its value."""
+    value = str(draw.randrange(1_000_000, 10_000_000))
+    if needle.answer and needle.answer in needle.text:
+        return replace(needle, text=needle.text.replace(needle.answer, value), answer=value, accepted=())
+    return replace(needle, text=f"{needle.question} {value}.", answer=value, accepted=())
+
+
+def _shortened(content: str, context: str, document: str, filler: str) -> str:
+    """A message with another document, or, where it has none, with filler before its own words."""
+    return content.replace(context, document, 1) if context and context in content else filler + content
+
+
+def _end(request: Request, tokenizer: Tokenizer) -> str:
+    """What stands behind the last message where there is no chat template."""
+    if request.template == "chat" and tokenizer.has_chat_template:
+        return ""
+    joined = raw_text(request.prompt.messages, "")
+    return request.prompt.text[len(joined) :].strip() if request.prompt.text.startswith(joined) else ""

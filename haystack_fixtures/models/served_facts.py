@@ -1,0 +1,128 @@
+"""What a process knows about the server that it asks: its window, how it counts, whether it mixes answers up."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any
+
+from haystack_fixtures.models.model import Calibration, Request, Response
+from haystack_fixtures.models.served_calibration import calibrate, layout_of, short_requests
+from haystack_fixtures.models.served_replays import Replays
+from haystack_fixtures.models.served_shared import Shared
+from haystack_fixtures.models.served_window import Window
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+_TRIES = 2
+
+
+class ServerFacts:
+    """Learns on first use, once for each kind of fact, whatever the number of threads (and of workers, by `shared`).
+
+    `ask` puts a request to the server, `discover` asks it for its window. Nothing is asked before it is needed.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        ask: Callable[[Request], Response],
+        discover: Callable[[], Window],
+        tokenizer: Tokenizer,
+        shared: Shared,
+    ) -> None:
+        """`name`: model, server and decoding, which the workers of a run share facts by."""
+        self._name = name
+        self._ask = ask
+        self._discover = discover
+        self._tokenizer = tokenizer
+        self._shared = shared
+        self._lock = threading.Lock()
+        self._window: Window | None = None
+        self._looked = 0
+        self._calibrations: dict[tuple[str, ...], Calibration] = {}
+        self._failures: dict[tuple[str, ...], int] = {}
+        self._replays = Replays()
+        self._answered = False
+
+    def checked(self, request: Request) -> Response:
+        """Ask, and say of the answer to a trial what it proves: whose it is, and how it was counted."""
+        calibration = self.calibration(request) if request.cell is not None else None
+        response = self._witnessed(request)
+        if response.error is not None or calibration is None:
+            return response
+        self._answered = True
+        stale = calibration.why if calibration.status == "stale" else response.stale
+        return replace(response, stale=stale, calibration=calibration)
+
+    def _witnessed(self, request: Request) -> Response:
+        self._replays.ask(request)
+        response = self._ask(request)
+        if response.error is not None:
+            return response
+        stale = self._replays.problem(request, response.text, response.id)
+        return replace(response, stale=stale, finish_reason=_finish(request, response))
+
+    def window(self) -> Window:
+        """The server's window; asked for on the first call, and again once the server answers if it did not then."""
+        with self._lock:
+            missed = self._window is not None and self._window.tokens is None and not self._window.exact
+            if self._window is None or (missed and self._answered and self._looked < _TRIES):
+                self._looked += 1
+                self._window = Window(**self._shared.once(f"{self._name} window", self._learn_window))
+            return self._window
+
+    def calibration(self, request: Request) -> Calibration:
+        """How the server counts prompts laid out like this one; two short requests on the first call.
+
+        What failed is tried once more, after the server has answered a trial.
+        """
+        layout = layout_of(request, self._tokenizer)
+        with self._lock:
+            known = self._calibrations.get(layout)
+            failed = known is not None and known.status == "failed"
+            if known is None or (failed and self._answered and self._failures[layout] < _TRIES):
+                key = f"{self._name} calibration {layout}"
+                known = Calibration(**self._shared.once(key, lambda: self._learn_calibration(request)))
+                self._calibrations[layout] = known
+                self._replays.ids_differ |= known.ids_differ
+                self._failures[layout] = self._failures.get(layout, 0) + (known.status == "failed")
+            return known
+
+    def told(self) -> dict[str, str | int | float | None]:
+        """What has been learnt so far, for the manifest; asks nothing."""
+        found: dict[str, str | int | float | None] = {}
+        if self._window is not None:
+            found["window_source"] = self._window.source
+        for layout, known in sorted(self._calibrations.items()):
+            said = f"{known.status}, {known.template_tokens:+d} tokens" if known.status == "exact" else known.status
+            found[f"calibration {' '.join(layout)}".strip()] = f"{said}: {known.why}" if known.why else said
+        return found
+
+    def _learn_window(self) -> tuple[dict[str, Any], bool]:
+        found = self._discover()
+        return asdict(found), found.tokens is not None
+
+    def _learn_calibration(self, request: Request) -> tuple[dict[str, Any], bool]:
+        requests = short_requests(request, self._tokenizer, random.SystemRandom())
+        responses: list[Response] = []
+        for each in requests:
+            responses.append(self._witnessed(each))
+            if responses[-1].error is not None:
+                break
+        found = calibrate(requests, responses)
+        return asdict(found), found.status != "failed"
+
+
+def _finish(request: Request, response: Response) -> str | None:
+    """The finish reason: `length` where just the whole budget was used, whatever the server says; `unfinished` where it
+    ended with reasoning alone.
+    """
+    said, budget = response.finish_reason, request.answer_budget + request.thinking_budget
+    if said == "content_filter":
+        return said
+    if response.completion_tokens in (budget, budget + 1):  # some count the end token; more: no limit was heeded
+        return "length"
+    return "unfinished" if said != "length" and "reasoning_only" in response.flags else said

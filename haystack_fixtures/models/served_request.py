@@ -1,0 +1,94 @@
+"""What is sent to an OpenAI-compatible server, and where to."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import SplitResult, quote, urlsplit
+
+from haystack_fixtures.models.http_client import Allowed, Exchanged, HttpClient, joined
+from haystack_fixtures.models.model import Request
+from haystack_fixtures.models.served_args import Address, ServedOptions
+from haystack_fixtures.models.served_errors import Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What the server has taught us about itself; replaced as a whole, so that threads never see half of it."""
+
+    stream: bool
+    max_tokens_field: str
+
+
+class Sender:
+    """Sends requests in the dialect of their server, from many threads at once."""
+
+    def __init__(self, name: str, options: ServedOptions, where: Address) -> None:
+        self._name = name
+        self._options = options
+        self._base = _base(where, options, name)
+        self.http = _client(where, options)
+        self.dialect = Dialect(options.stream, options.max_tokens_field or "max_tokens")
+
+    @property
+    def base_url(self) -> str:
+        """The address that the endpoints are below."""
+        return self._base.geturl()
+
+    def send(self, request: Request, dialect: Dialect, allowed: Allowed) -> Exchanged:
+        """Send a request; the answer, a context manager, is still to be read."""
+        chat = request.template == "chat"
+        # `max_tokens` has no other name in the completions endpoint.
+        limit = dialect.max_tokens_field if chat else "max_tokens"
+        sent: dict[str, Any] = {"model": self._name}
+        sent |= _messages(request) if chat else {"prompt": request.prompt.text}
+        sent |= {"temperature": self._options.temperature, "seed": self._options.seed}
+        sent[limit] = request.answer_budget + request.thinking_budget
+        if dialect.stream:
+            sent |= {"stream": True, "stream_options": {"include_usage": True}}
+        sent = {name: value for name, value in sent.items() if value is not None}
+        sent |= self._options.fields(request.thinking_budget)
+        body = json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
+        path = self._base.path + ("/chat/completions" if chat else "/completions")
+        return self.http.send("POST", self._base._replace(path=path).geturl(), body, allowed)
+
+    def learn(self, fault: Fault, dialect: Dialect) -> bool:
+        """Whether to ask again in another way: the server refused the way we asked, and not what we asked."""
+        if fault.kind not in ("client", "server") or fault.status not in (400, 404, 405, 422, 501):
+            return False
+        words = fault.message.lower()
+        settled = self._options.max_tokens_field or dialect.max_tokens_field != "max_tokens"
+        if not settled and "max_completion_tokens" in words:
+            self.dialect = Dialect(dialect.stream, "max_completion_tokens")
+            return True
+        if dialect.stream and re.search(r"\bstream", words):
+            self.dialect = Dialect(False, dialect.max_tokens_field)
+            return True
+        return False
+
+
+def _messages(request: Request) -> dict[str, Any]:
+    return {"messages": [{"role": each.role, "content": each.content} for each in request.prompt.messages]}
+
+
+def _client(where: Address, options: ServedOptions) -> HttpClient:
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    if options.azure_api_version is None:
+        headers["Authorization"] = f"Bearer {where.key}"
+    else:
+        headers["api-key"] = where.key
+    # Proxy variables are for the world outside; a server on this machine is never behind them.
+    return HttpClient(
+        where.base_url, joined(headers, options.headers), proxy=options.proxy, environment=not where.loopback
+    )
+
+
+def _base(where: Address, options: ServedOptions, name: str) -> SplitResult:
+    parts = urlsplit(where.base_url)
+    path, query = parts.path.rstrip("/"), parts.query
+    if options.azure_api_version is not None:
+        path += f"/openai/deployments/{quote(options.azure_deployment or name, safe='')}"
+        query = "&".join(part for part in (query, f"api-version={quote(options.azure_api_version)}") if part)
+    return parts._replace(path=path, query=query)

@@ -1,0 +1,197 @@
+"""The same thing under each server's name for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from haystack_fixtures.models.served_fields import (
+    cached_count,
+    completion_count,
+    finish_of,
+    gave_up,
+    prompt_count,
+    reasoning_count,
+    said_and_thought,
+)
+from haystack_fixtures.models.served_reply import (
+    DroppedError,
+    MalformedError,
+    Reply,
+    TooSlowError,
+    read_body,
+    read_events,
+    within,
+)
+
+MESSAGES: list[tuple[dict[str, Any], str, str]] = [
+    ({"content": "Paris"}, "Paris", ""),
+    ({"content": None}, "", ""),
+    ({}, "", ""),
+    ({"content": 4829173}, "4829173", ""),
+    ({"content": "Paris", "reasoning_content": "hm"}, "Paris", "hm"),
+    ({"content": "Paris", "reasoning": "hm"}, "Paris", "hm"),
+    ({"content": "Paris", "reasoning_content": None, "reasoning": "hm"}, "Paris", "hm"),
+    ({"content": "Paris", "reasoning_content": "hm", "reasoning": "hm"}, "Paris", "hm"),
+    ({"content": "Paris", "thinking": "hm"}, "Paris", "hm"),
+    ({"content": "Paris", "reasoning": {"content": "hm"}}, "Paris", "hm"),
+    ({"content": "", "reasoning_details": [{"type": "reasoning.text", "text": "hm", "signature": "x"}]}, "", "hm"),
+    ({"content": "Paris", "reasoning_details": [{"type": "reasoning.summary", "summary": "hm"}]}, "Paris", "hm"),
+    ({"content": "Paris", "reasoning_details": [{"type": "reasoning.encrypted", "data": "abc"}]}, "Paris", ""),
+    ({"content": "Paris", "thinking_blocks": [{"type": "thinking", "thinking": "hm"}]}, "Paris", "hm"),
+    ({"content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Paris"}]}, "Paris", "hm"),
+    (
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+                {"type": "text", "text": "P"},
+            ]
+        },
+        "P",
+        "hm",
+    ),
+    ({"content": [{"type": "reasoning", "reasoning": "hm"}, {"type": "output_text", "text": "Paris"}]}, "Paris", "hm"),
+    ({"content": [{"type": "redacted_thinking", "data": "abc"}, {"type": "text", "text": "Paris"}]}, "Paris", ""),
+    ({"content": ["Par", "is"]}, "Paris", ""),
+    ({"content": {"type": "text", "text": "Paris"}}, "Paris", ""),
+    ({"content": None, "refusal": "I can't help with that."}, "I can't help with that.", ""),
+    ({"content": [{"type": "refusal", "refusal": "No, sorry."}]}, "No, sorry.", ""),
+    ({"content": None, "tool_calls": [{"id": "1"}]}, "", ""),
+]
+
+
+@pytest.mark.parametrize(("message", "text", "thought"), MESSAGES)
+def test_answer_and_reasoning(message: dict[str, Any], text: str, thought: str) -> None:
+    assert said_and_thought({"message": message}) == (text, thought)
+    assert said_and_thought({"delta": message}) == (text, thought)
+
+
+def test_a_streams_last_event_may_repeat_the_message() -> None:
+    assert said_and_thought({"delta": {}, "message": {"content": "Paris"}}) == ("", "")
+    assert said_and_thought({"text": "Paris"}) == ("Paris", "")
+
+
+@pytest.mark.parametrize(
+    ("usage", "timings", "prompt", "completion", "cached", "reasoning"),
+    [
+        ({"prompt_tokens": 9, "completion_tokens": 3}, {}, 9, 3, None, None),
+        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}}, {}, 9, None, 4, None),
+        ({"prompt_tokens": 9, "prompt_tokens_details": None}, {}, 9, None, None, None),
+        ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 4}, {}, 9, None, 4, None),
+        ({"input_tokens": 9, "output_tokens": 3, "cache_read_input_tokens": 4}, {}, 9, 3, 4, None),
+        ({"prompt_eval_count": 9, "eval_count": 3}, {}, 9, 3, None, None),
+        ({"prompt_tokens": 0, "completion_tokens": 3}, {}, None, 3, None, None),
+        ({}, {"prompt_n": 1, "cache_n": 8, "predicted_n": 3}, 9, 3, 8, None),
+        ({"completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}}, {}, None, 9, None, 7),
+        ({"output_tokens": 9, "output_tokens_details": {"reasoning_tokens": 7}}, {}, None, 9, None, 7),
+        ({"completion_tokens": 9, "reasoning_tokens": 7}, {}, None, 9, None, 7),
+        ({"prompt_tokens": True, "completion_tokens": "3"}, {}, None, None, None, None),
+        ({"prompt_tokens": float("nan"), "completion_tokens": float("inf")}, {}, None, None, None, None),
+        ({"prompt_tokens": -1}, {}, None, None, None, None),
+        ({"prompt_tokens": 9.0}, {}, 9, None, None, None),
+    ],
+)
+def test_counts(
+    usage: dict[str, Any],
+    timings: dict[str, Any],
+    prompt: int | None,
+    completion: int | None,
+    cached: int | None,
+    reasoning: int | None,
+) -> None:
+    assert prompt_count(usage, timings) == prompt
+    assert completion_count(usage, timings) == completion
+    assert cached_count(usage, timings) == cached
+    assert reasoning_count(usage) == reasoning
+
+
+@pytest.mark.parametrize(
+    ("word", "meaning"),
+    [
+        ("stop", "stop"), ("STOP", "stop"), ("eos_token", "stop"), ("end_turn", "stop"), ("length", "length"),
+        ("MAX_TOKENS", "length"), ("model_length", "length"), ("content_filter", "content_filter"),
+        ("SAFETY", "content_filter"), ("tool_calls", "tool_calls"), ("something_new", "something_new"),
+        (None, "missing"), ("", "missing"), (7, "7"), (["stop"], "['stop']"),
+    ],
+)  # fmt: skip
+def test_finish_reasons(word: Any, meaning: str) -> None:
+    assert finish_of(word) == meaning
+
+
+def test_a_server_that_gave_up_is_asked_again() -> None:
+    assert gave_up("abort")
+    assert gave_up("insufficient_system_resource")
+    assert not gave_up("stop")
+    body = {"choices": [{"finish_reason": "abort", "message": {"content": "The code is"}}]}
+    with pytest.raises(DroppedError, match="gave up"):
+        read_body([json.dumps(body).encode()], "")
+
+
+def stream(*choices: dict[str, Any], **more: Any) -> Reply:
+    lines = [json.dumps({"choices": [choice], **more}) for choice in choices]
+    return read_events(["".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]).encode()], "", 0.0)
+
+
+def test_a_stream_with_reasoning_and_an_emoji_in_two_halves() -> None:
+    reply = stream(
+        {"delta": {"reasoning": "so "}},
+        {"delta": {"reasoning": "42"}},
+        {"delta": {"content": "Paris \ud83d"}},
+        {"delta": {"content": "\ude00\ud83d"}, "finish_reason": "stop"},
+        id="chatcmpl-1",
+    )
+    assert (reply.text, reply.reasoning, reply.id) == ("Paris \U0001f600\ufffd", "so 42", "chatcmpl-1")
+
+
+def test_of_several_answers_the_first_is_taken() -> None:
+    reply = stream(
+        {"index": 0, "delta": {"content": "Par"}},
+        {"index": 1, "delta": {"content": "Rome"}},
+        {"index": 0, "delta": {"content": "is"}, "finish_reason": "stop"},
+    )
+    assert reply.text == "Paris"
+
+
+def test_reasoning_that_the_server_has_parted_already() -> None:
+    prompt = "...<think>\n"
+    plain = {"choices": [{"finish_reason": "stop", "message": {"content": "Paris"}}]}
+    assert read_body([json.dumps(plain).encode()], prompt).text == ""  # nobody closed the block
+    told = plain | {"usage": {"completion_tokens_details": {"reasoning_tokens": 9}}}
+    assert read_body([json.dumps(told).encode()], prompt).text == "Paris"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[" * 200_000, b'{"choices": [{"message": {"content": "\xff"}}]}', b"\x00"],
+    ids=["nested", "no UTF-8", "NUL"],
+)
+def test_bodies_that_no_reader_survives(body: bytes) -> None:
+    with pytest.raises(MalformedError):
+        read_body([body], "")
+
+
+def test_an_event_that_is_no_utf8() -> None:
+    with pytest.raises(MalformedError, match="UTF-8"):
+        read_events([b'data: {"choices": [{"delta": {"content": "\xe7\xba"}}]}\n\ndata: [DONE]\n\n'], "", 0.0)
+
+
+def test_an_endless_body_is_no_answer() -> None:
+    with pytest.raises(MalformedError, match="longer than"):
+        for _ in within((b"x" * 2**20 for _ in range(100)), float("inf")):
+            pass
+
+
+def test_an_answer_that_had_begun_is_late_and_not_missing() -> None:
+    def stalls(*said: bytes) -> Iterator[bytes]:
+        yield from said
+        raise TimeoutError
+
+    with pytest.raises(TooSlowError, match="had begun"):
+        list(within(stalls(b"Pa"), float("inf")))
+    with pytest.raises(TooSlowError, match="had begun"):
+        list(within([b"Pa", b"ris"], 0.0))
+    with pytest.raises(TimeoutError):
+        list(within(stalls(), float("inf")))

@@ -1,0 +1,293 @@
+"""A served model learns the window and how the server counts; every answer is held against it."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from haystack_fixtures.cells import Cell
+from haystack_fixtures.exchange import check_answer
+from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.model import Request, Response
+from haystack_fixtures.models.served import ServedModel
+from haystack_fixtures.models.served_args import served_options
+from haystack_fixtures.models.served_shared import Shared, shared_by_run
+from haystack_fixtures.needles.needle import Needle
+from haystack_fixtures.prompts.prompt import Message
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from tests.haystack_fixtures.models.conftest import make_prompt
+from tests.haystack_fixtures.models.planted_http import Answer, PlantedServer
+
+VALUE = re.compile(r"The gate code for the mill is (\d{7})")
+Make = Callable[..., ServedModel]
+
+
+@pytest.fixture
+def model(planted: PlantedServer, smol_tokenizer: Tokenizer) -> Make:
+    def make(shared: Shared | None = None, **args: str) -> ServedModel:
+        connection = Connection(planted.url, "NO_SUCH_KEY", 5.0, 0)
+        return ServedModel("m", served_options(args, connection), smol_tokenizer, connection, shared=shared)
+
+    return make
+
+
+def trial(tokenizer: Tokenizer, value: str = "4829173", sentences: int = 40, system: str = "") -> Request:
+    """A trial as the engine makes it."""
+    needle = Needle("code", f"The gate code for the mill is {value}.", "What is the gate code for the mill?", value)
+    context = "The sea was calm. " * sentences + needle.text + " A gull sat there." * sentences
+    messages = (Message("user", f"Read this.\n{context}\n{needle.question}"),)
+    messages = (Message("system", system), *messages) if system else messages
+    text = tokenizer.render_chat(messages)
+    start = text.index(context)
+    prompt = replace(make_prompt(tokenizer, text, messages), context=(start, start + len(context)))
+    return Request(prompt, "chat", 16, needles=(needle,), cell=Cell("niah", 1000, 50.0, "code"))
+
+
+def honest(tokenizer: Tokenizer, *, more: int = 0, window: int = 10**6) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """A server that reads the code, counts `more` tokens beside the prompt's own, and sees `window` tokens at most."""
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        messages = [Message(row["role"], row["content"]) for row in request["messages"]]
+        tokens = len(tokenizer.encode(tokenizer.render_chat(messages)).ids) + more
+        found = VALUE.search(messages[-1].content)
+        return said(f"The code is {found[1] if found else 'unknown'}.", min(tokens, window))
+
+    return answer
+
+
+def said(text: str, tokens: int | None, **more: Any) -> dict[str, Any]:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    usage = {} if tokens is None else {"usage": {"prompt_tokens": tokens, "completion_tokens": 5}}
+    return {"choices": [choice], **usage, **more}
+
+
+def checked(model: ServedModel, request: Request) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    response = model.respond(request)
+    assert response.error is None, response.error
+    check = check_answer(request.prompt.tokens, [each.answer for each in request.needles], response)
+    return response.text, check.invalid, check.flags
+
+
+@pytest.mark.parametrize("more", [0, 7, -1])
+def test_a_constant_difference_is_learnt_and_told(
+    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer, more: int
+) -> None:
+    planted.plant(Answer(body=honest(smol_tokenizer, more=more)))
+    one = model()
+    flags = ("template_difference",) if more else ()
+    assert checked(one, trial(smol_tokenizer)) == ("The code is 4829173.", (), flags)
+    assert checked(one, trial(smol_tokenizer, sentences=100)) == ("The code is 4829173.", (), flags)
+    assert len(planted.requests) == 4  # two short ones, once
+    assert one.identity["calibration chat user"] == f"exact, {more:+d} tokens"
+
+
+def test_another_layout_is_learnt_anew(planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer) -> None:
+    planted.plant(Answer(body=honest(smol_tokenizer)))
+    one = model()
+    one.respond(trial(smol_tokenizer))
+    one.respond(trial(smol_tokenizer, system="Be brief."))
+    assert len(planted.requests) == 6
+    assert {name for name in one.identity if name.startswith("calibration")} == {
+        "calibration chat user",
+        "calibration chat system user",
+    }
+
+
+def test_a_cut_prompt_is_invalid_to_the_token(planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer) -> None:
+    request = trial(smol_tokenizer)
+    planted.plant(Answer(body=honest(smol_tokenizer, more=9, window=request.prompt.tokens + 9 - 3)))
+    _, invalid, _ = checked(model(), request)
+    assert invalid == ("server_truncated",)
+
+
+def test_questions_that_are_no_trials_learn_nothing(
+    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
+) -> None:
+    planted.plant(Answer(body=honest(smol_tokenizer)))
+    assert model().respond(replace(trial(smol_tokenizer), cell=None)).calibration is None
+    assert len(planted.requests) == 1
+
+
+def test_a_server_that_answers_the_request_before(
+    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
+) -> None:
+    right = honest(smol_tokenizer)
+    before: list[dict[str, Any]] = []
+
+    def late(request: dict[str, Any]) -> dict[str, Any]:
+        before.append(right(request))
+        return before[-2] if len(before) > 1 else before[0]
+
+    planted.plant(Answer(body=late))
+    one = model()
+    _, invalid, _ = checked(one, trial(smol_tokenizer))
+    assert invalid == ("stale_answer",)
+    assert str(one.identity["calibration chat user"]).startswith("stale: ")
+    planted.plant(Answer(body=right))  # what it says from now on proves nothing
+    assert checked(one, trial(smol_tokenizer))[1] == ("stale_answer",)
+
+
+def test_another_trials_answer_is_stale(planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer) -> None:
+    planted.plant(Answer(body=honest(smol_tokenizer)))
+    one = model()
+    assert checked(one, trial(smol_tokenizer, "4829173"))[1] == ()
+    mine = trial(smol_tokenizer, "7302911")
+    planted.plant(said("The code is 4829173.", mine.prompt.tokens))
+    assert checked(one, mine)[1] == ("stale_answer",)
+    planted.plant(said("The code is 1111111.", mine.prompt.tokens))
+    assert checked(one, mine)[1] == ()
+
+
+def test_an_id_that_comes_again_is_stale_even_with_the_right_value(
+    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
+) -> None:
+    right = honest(smol_tokenizer)
+    given: list[str] = []
+
+    def own(request: dict[str, Any]) -> dict[str, Any]:
+        given.append(f"chatcmpl-{len(given):032x}")
+        return right(request) | {"id": given[-1]}
+
+    planted.plant(Answer(body=own))
+    one = model()
+    assert checked(one, trial(smol_tokenizer))[1] == ()
+    planted.plant(Answer(body=lambda request: right(request) | {"id": given[-1]}))
+    assert checked(one, trial(smol_tokenizer, sentences=60))[1] == ("stale_answer",)
+
+
+def test_no_counts(planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer) -> None:
+    planted.plant(Answer(body=lambda request: said("4829173", None)))
+    assert checked(model(), trial(smol_tokenizer)) == ("4829173", (), ("no_usage",))
+
+
+def test_a_calibration_that_fails_is_made_again_once_the_server_answers(
+    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
+) -> None:
+    one = model()
+    right = Answer(body=honest(smol_tokenizer, more=5))
+    planted.plant(Answer(400, {"error": {"message": "too short a prompt"}}), right)
+    assert checked(one, trial(smol_tokenizer))[1] == ("token_mismatch",)  # nothing vouches for the difference
+    assert checked(one, trial(smol_tokenizer))[1:] == ((), ("template_difference",))
+
+
+def test_a_rejected_key_ends_the_run_by_the_normal_path(
+    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
+) -> None:
+    planted.plant(Answer(401, {"error": {"message": "Incorrect API key"}}))
+    response = model().respond(trial(smol_tokenizer))
+    assert response.error is not None
+    assert response.error.fatal
+    assert len(planted.requests) <= 2
+
+
+def test_many_threads_learn_once(planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer) -> None:
+    planted.plant(Answer(body=honest(smol_tokenizer, more=4)))
+    planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
+    one, seen = model(), []
+
+    def ask() -> None:
+        seen.append((one.window, checked(one, trial(smol_tokenizer))))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [(4096, ("The code is 4829173.", (), ("template_difference",)))] * 8
+    assert len(planted.requests) == 8 + 2
+    assert planted.looked_up == ["/v1/models"]
+
+
+def test_workers_of_a_run_learn_once_and_agree(
+    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    planted.plant(Answer(body=honest(smol_tokenizer, more=4)))
+    planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
+    workers = [model(shared_by_run(tmp_path, "one-run")) for _ in range(3)]
+    for worker in workers:
+        assert worker.window == 4096
+        assert checked(worker, trial(smol_tokenizer))[1:] == ((), ("template_difference",))
+    assert len(planted.requests) == 3 + 2
+    assert planted.looked_up == ["/v1/models"]
+    assert model(shared_by_run(tmp_path, "another-run")).window == 4096
+    assert len(planted.looked_up) == 2
+
+
+def test_what_failed_is_not_shared(planted: PlantedServer, model: Make, tmp_path: Path) -> None:
+    shared = shared_by_run(tmp_path, "one-run")
+    assert model(shared).window is None
+    planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
+    assert model(shared).window == 4096
+
+
+def test_a_window_that_was_given_is_not_asked_for(planted: PlantedServer, model: Make) -> None:
+    one = model(window="2048")
+    assert (one.window, one.identity["window_source"]) == (2048, "--model-arg window")
+    assert not planted.looked_up
+
+
+def test_the_window_and_where_it_comes_from(planted: PlantedServer, model: Make) -> None:
+    planted.told["/props?model=m&autoload=false"] = {"default_generation_settings": {"n_ctx": 1024}, "total_slots": 4}
+    one = model()
+    assert "window_source" not in one.identity  # nothing is asked before it is needed
+    assert one.window == 1024
+    assert one.identity["window_source"] == "/props default_generation_settings.n_ctx"
+    assert model().identity["spec"] == "openai:m"
+
+
+def test_a_server_that_is_still_loading_is_asked_again_once_it_answers(
+    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
+) -> None:
+    planted.plant(Answer(body=honest(smol_tokenizer)))
+    planted.told["/v1/models"] = Answer(503, {"error": {"message": "Loading model"}})
+    one = model()
+    assert (one.window, one.window, len(planted.looked_up)) == (None, None, 1)
+    planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
+    one.respond(trial(smol_tokenizer))
+    assert one.window == 4096
+
+
+def test_the_key_goes_to_this_server_alone(
+    planted: PlantedServer, model: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_SUCH_KEY", "sk-planted-0123456789")
+    planted.told["/v1/models"] = {"data": []}
+    one = model()
+    assert one.window is None
+    assert {headers["authorization"] for headers in planted.headers} == {"Bearer sk-planted-0123456789"}
+    assert "sk-planted" not in str(one.identity)
+
+
+def test_budgets_say_what_a_finish_reason_does_not(
+    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
+) -> None:
+    request = replace(trial(smol_tokenizer), cell=None)
+
+    def answer(finish: str | None, text: str | None, completion: int, **message: Any) -> Response:
+        body = said("", 10)
+        body["choices"][0] |= {"finish_reason": finish, "message": {"content": text, **message}}
+        body["usage"]["completion_tokens"] = completion
+        planted.plant(body)
+        return model().respond(request)
+
+    assert answer("stop", "Well", 5).finish_reason == "stop"
+    assert answer("stop", "Well", 16).finish_reason == "length"
+    assert answer("stop", "Well", 400).finish_reason == "stop"  # it did not heed the limit at all
+    assert answer("eos_token", "Well", 5).finish_reason == "stop"
+    assert answer("MAX_TOKENS", "Well", 5).finish_reason == "length"
+    assert answer("model_length", "Well", 5).finish_reason == "length"
+    assert answer("SAFETY", "", 0).finish_reason == "content_filter"
+    assert answer("whatever", "Well", 5).finish_reason == "whatever"
+    missing = answer(None, "Well", 5)
+    assert (missing.finish_reason, missing.flags) == ("missing", ("no_finish_reason",))
+    alone = answer("stop", None, 5, reasoning_content="hm")
+    assert (alone.finish_reason, alone.flags, alone.text) == ("unfinished", ("reasoning_only",), "")
+    unclosed = answer("stop", "<think>hm", 5)
+    assert (unclosed.finish_reason, unclosed.flags) == ("unfinished", ("unclosed_reasoning", "reasoning_only"))
+    assert answer("length", "<think>hm", 16).finish_reason == "length"
