@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, Field, ValidationError
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 _DOUBLE_BRACKETS = re.compile(r"\[\[(.*?)\]\]")
 _LLMTEST_MARKS = {str(mark): mark for mark in range(1, 11)}
@@ -15,9 +18,16 @@ class JudgeReplyError(ValueError):
     """The judge's reply holds no verdict that its contract allows."""
 
 
-class _Rating(BaseModel):
-    reasoning: str = ""
-    verdict: float = Field(ge=0, le=10)
+@cache
+def _contract() -> type[BaseModel]:
+    """Most runs have no judge: they need not wait for pydantic."""
+    from pydantic import BaseModel, Field
+
+    class Rating(BaseModel):
+        reasoning: str = ""
+        verdict: float = Field(ge=0, le=10)
+
+    return Rating
 
 
 def parse_evalscope_reply(reply: str) -> float:
@@ -33,8 +43,10 @@ def parse_evalscope_reply(reply: str) -> float:
         raise JudgeReplyError("no JSON object found in the reply")
     if len(objects) > 1:
         raise JudgeReplyError(f"{len(objects)} JSON objects found where exactly one is required")
+    from pydantic import ValidationError
+
     try:
-        return _Rating.model_validate(json.loads(objects[0])).verdict
+        return float(vars(_contract().model_validate(json.loads(objects[0])))["verdict"])
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "reply"

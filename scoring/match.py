@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from scoring.candidates import Candidate, find_candidates, is_hedged
 from scoring.normalize import flatten, normalize, normalize_lines, normalize_value
 from scoring.passages import CLOSING, LONG, conclusion, first_sentence, split_at_question, weight
-from scoring.polarity import is_refusal
+from scoring.polarity import refusal_end
 from scoring.scores import Reference, Score, Scorer, Verdict
 from scoring.values import Cover, find_plain
 
@@ -121,7 +121,7 @@ def _judge_one(text: str, candidates: Sequence[Candidate]) -> Score:
     if not right or right[-1].denied:
         if wrong:
             return Score(0.0, "distractor", wrong[-1].value, "gives a known wrong value")
-        return _miss(text, "denies the value" if right else "no accepted value in the answer")
+        return _miss(text, "denies the value" if right else "no accepted value in the answer", given)
     if wrong:
         return Score(0.0, "distractor", wrong[-1].value, "gives the value together with a known wrong one")
     if len(alike) > _MAX_ALIKE or is_hedged(text, given):
@@ -139,7 +139,7 @@ def _judge_parts(text: str, candidates: Sequence[Candidate], wanted: _Wanted) ->
     extra = len(wrong) + (len(alike) if len(alike) > _MAX_ALIKE else 0)
     details = {"parts": len(wanted.parts), "parts_found": len(found), "extra": extra}
     if not found:
-        miss = _miss(text, "no part found")
+        miss = _miss(text, "no part found", [last[value] for value in alike])
         verdict: Verdict = "distractor" if wrong else miss.verdict
         return Score(0.0, verdict, wrong[-1] if wrong else miss.answer, miss.why, details)
     value = len(found) / (len(wanted.parts) + extra)
@@ -163,10 +163,12 @@ def _outside_copies(
     ]
 
 
-def _miss(text: str, why: str) -> Score:
-    if is_refusal(text):
+def _miss(text: str, why: str, given: Sequence[Candidate] = ()) -> Score:
+    """A miss: refused, unless a value of the right shape is `given` after the words that decline (`not sure: 1234`)."""
+    declined = refusal_end(text)
+    if declined is not None and all(candidate.span.start < declined for candidate in given):
         return Score(0.0, "refused", text[:_SHOWN], "declines to answer or says that it is not there")
     return Score(0.0, "wrong", text[:_SHOWN], why)
 
 
-MATCH = Scorer("match", 1, match_score)
+MATCH = Scorer("match", 2, match_score)

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from scoring.scores import Outcome, Score
 
+CUT_OFF = ("length", "unfinished")
+"""Finish reasons of an answer that is not whole: the token limit, and reasoning with no answer behind it."""
+
 
 def outcome_of(
     *, error_kind: str | None, finish_reason: str | None, invalid: Sequence[str], score: Score | None, answer_text: str
@@ -13,15 +16,15 @@ def outcome_of(
     """Decide the outcome of one trial, and its score (`None` where it must not enter an average).
 
     In this order: an error; a prompt that was not what it should be; an answer that the token limit cut off before it
-    gave anything right (censored); a content filter (refused); the scorer's verdict. Without a score a blank answer is
-    empty, and any other text an error: nothing judged it.
+    gave anything right, or that never got beyond its reasoning (censored); a content filter (refused); the scorer's
+    verdict. Without a score a blank answer is empty, and any other text an error: nothing judged it.
     """
     if error_kind:
         return "error", None
     if invalid:
         return "invalid", None
     hit = score is not None and score.verdict in ("found", "partial")
-    if finish_reason == "length" and not hit:
+    if finish_reason in CUT_OFF and not hit:
         return "censored", None
     if finish_reason == "content_filter" and not hit:
         return "refused", 0.0

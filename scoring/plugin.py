@@ -5,6 +5,7 @@ Recording is all it does: results are reported, and turned into an exit code, el
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import pytest
@@ -16,6 +17,8 @@ SCORE_KEY = pytest.StashKey[Score]()
 """The score of the test's last scored exchange; absent if that exchange has none."""
 SCORER_KEY = pytest.StashKey[tuple[str, int]]()
 """Name and version of the scorer; `("", 0)` when the exchange had an error and nothing was scored."""
+AGAIN_KEY = pytest.StashKey[Sequence[Scored]]()
+"""What came of scoring the same prompt's further answers (`exchange.asked_again`), in their order."""
 SCORE_ERROR_KEY = pytest.StashKey[tuple[str, str]]()
 """Kind and message when there is no score; absent if there is one."""
 
@@ -39,6 +42,7 @@ def assert_scored(request: pytest.FixtureRequest) -> AssertScored:
     def record(exchange: Answered, scorer: ScorerLike | None = None) -> Score:
         scored = score_exchange(exchange, scorer)
         store_score(request.node.stash, scored)
+        request.node.stash[AGAIN_KEY] = [score_exchange(each, scorer) for each in getattr(exchange, "asked_again", ())]
         return scored.for_asserting
 
     return record

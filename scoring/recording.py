@@ -17,6 +17,8 @@ from scoring.verdicts import verdict_for
 DEFAULT_SCORER = "match"
 JUDGE = "judge_"  # `judge_evalscope`, `judge_llmtest`: made of the exchange's `ask_judge(system, user) -> reply`
 
+_FIELDS = tuple(field.name for field in fields(Reference))
+
 ScorerLike = str | Scorer | Callable[[str, Reference], Score | float]
 
 
@@ -114,11 +116,10 @@ def as_reference(reference: object) -> Reference:
         return reference
     if isinstance(reference, str):
         return Reference((reference,))
-    names = [field.name for field in fields(Reference)]
     if isinstance(reference, Mapping):
-        given = {name: reference[name] for name in names if name in reference}
+        given = {name: reference[name] for name in _FIELDS if name in reference}
     else:
-        given = {name: getattr(reference, name) for name in names if hasattr(reference, name)}
+        given = {name: getattr(reference, name) for name in _FIELDS if hasattr(reference, name)}
     if not given:
         raise ValueError(f"a reference needs answers or parts, this {type(reference).__name__} has none")
     plural = {name: _texts(given.get(name, ())) for name in ("answers", "parts", "distractors")}

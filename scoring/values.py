@@ -12,6 +12,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -80,18 +81,26 @@ def find_same_shape(text: str, value: str) -> list[Span]:
     if value.isascii() and value.isdigit():
         if size < _MIN_DIGITS:
             return []
-        pattern = re.compile(rf"(?<![\d.a-z_])\d{{{size}}}(?!\d|\.\d|[a-z_])")
-        return [Span(*match.span()) for match in pattern.finditer(text)]
+        return [Span(*match.span()) for match in _digits(size).finditer(text)]
     if not _CODE.fullmatch(value) or not any(char.isdigit() for char in value):
         return []
-    pattern = re.compile(rf"(?<![a-z0-9-])[a-z0-9-]{{{size}}}(?![a-z0-9-])")
     hyphens = [place for place, char in enumerate(value) if char == "-"]
     return [
         Span(*match.span())
-        for match in pattern.finditer(text)
+        for match in _code_of(size).finditer(text)
         if any(char.isdigit() for char in match[0])
         and [place for place, char in enumerate(match[0]) if char == "-"] == hyphens
     ]
+
+
+@lru_cache(256)
+def _digits(size: int) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\d.a-z_])\d{{{size}}}(?!\d|\.\d|[a-z_])")
+
+
+@lru_cache(256)
+def _code_of(size: int) -> re.Pattern[str]:
+    return re.compile(rf"(?<![a-z0-9-])[a-z0-9-]{{{size}}}(?![a-z0-9-])")
 
 
 def _find_phrase(text: str, value: str) -> list[Span]:

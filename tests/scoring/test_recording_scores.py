@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from scoring.judge_scorers import judged
+from scoring.match import MATCH
 from scoring.outcomes import outcome_of
 from scoring.plugin import SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY, store_score
 from scoring.recording import as_reference, score_exchange
@@ -45,6 +46,7 @@ class Exchange:
         (None, "length", (), WRONG, "x", ("censored", None)),
         (None, "length", (), Score(0.0, "empty"), "", ("censored", None)),
         (None, "length", (), None, "", ("censored", None)),
+        (None, "unfinished", (), Score(0.0, "empty"), "", ("censored", None)),
         (None, "content_filter", (), WRONG, "x", ("refused", 0.0)),
         (None, "content_filter", (), None, "", ("refused", 0.0)),
         (None, "content_filter", (), FOUND, "x", ("found", 1.0)),
@@ -145,7 +147,7 @@ def test_the_stash_holds_the_last_result_only() -> None:
     stash = pytest.Stash()
     store_score(stash, score_exchange(Exchange()))
     assert stash[SCORE_KEY] == 1.0
-    assert stash[SCORER_KEY] == ("match", 1)
+    assert stash[SCORER_KEY] == ("match", MATCH.version)
     assert SCORE_ERROR_KEY not in stash
     store_score(stash, score_exchange(Exchange(error_kind="oom")))
     assert SCORE_KEY not in stash
@@ -155,6 +157,7 @@ def test_the_stash_holds_the_last_result_only() -> None:
 _SUITE = """
 from types import SimpleNamespace
 import pytest
+from scoring.match import MATCH
 from scoring.plugin import SCORE_KEY, SCORER_KEY
 
 def exchange(answer, **more):
@@ -165,7 +168,7 @@ def test_records(assert_scored, request):
     score = assert_scored(exchange("It is 48213."))
     assert score == 1
     assert request.node.stash[SCORE_KEY] is score
-    assert request.node.stash[SCORER_KEY] == ("match", 1)
+    assert request.node.stash[SCORER_KEY] == ("match", MATCH.version)
 
 def test_never_raises(assert_scored):
     assert_scored(exchange("x"), scorer="no_such")
@@ -182,5 +185,5 @@ def test_the_fixture_records_and_explains(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
-        ["*score 0 (wrong) >= 0.9*", "*scorer: match v1*", "*why: no accepted value in the answer*"]
+        ["*score 0 (wrong) >= 0.9*", "*scorer: match v*", "*why: no accepted value in the answer*"]
     )
