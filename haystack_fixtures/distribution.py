@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from haystack_fixtures.cells import Cell
+
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
+
+
+OVERLAPPING = pytest.StashKey[int]()
+"""Tests that are best known to the workers, all together, so that their requests overlap; absent: none do."""
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -30,6 +36,30 @@ def worker_count(config: pytest.Config) -> int:
     return int(cast("dict[str, Any]", config.workerinput)["workercount"]) if hasattr(config, "workerinput") else 1
 
 
+def workers_asked(config: pytest.Config) -> bool:
+    """Whether `-n` asks for workers; true before xdist has made anything of it."""
+    return bool(getattr(config.option, "numprocesses", None)) and not is_worker(config)
+
+
+def use_one_process(config: pytest.Config) -> None:
+    """Run everything in this process, whatever `-n` says; to be called before xdist reads its options."""
+    config.option.numprocesses = None
+    config.option.tx = []
+    config.option.dist = "no"
+
+
+def upcoming(config: pytest.Config) -> list[Cell]:
+    """The cells that this worker has been given and has not finished, in order; none without workers."""
+    interactor: Any = next((plugin for plugin in config.pluginmanager.get_plugins() if hasattr(plugin, "torun")), None)
+    if interactor is None:
+        return []
+    with interactor.torun.lock() as queue:
+        places = [interactor.item_index, interactor.nextitem_index, *queue]
+    items = (interactor.session.items[place] for place in places if isinstance(place, int))
+    cells = (item.callspec.params.get("cell") for item in items if hasattr(item, "callspec"))
+    return [cell for cell in cells if isinstance(cell, Cell)]
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
     """Cells of one haystack stay on one worker, in order; every other test is a unit of its own.
@@ -41,4 +71,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
         return None
     from haystack_fixtures.scheduling import HaystackScheduling
 
-    return HaystackScheduling(config, log)
+    further = config.pluginmanager.get_plugin("needlework-further")
+    ahead = max(2, config.stash.get(OVERLAPPING, 0) // max(1, len(config.option.tx)))
+    return HaystackScheduling(config, log, further and (lambda: config.hook.pytest_further_cells(config=config)), ahead)

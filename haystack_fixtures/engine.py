@@ -1,52 +1,70 @@
-"""The engine of a process: which model answers which cell, in what order, with how many requests in flight."""
+"""The engine of a process: which model answers which cell, in what order, with how much in flight."""
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from haystack_fixtures.batches import Batches
 from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.exchange import Exchange, check_server_count, prompt_facts
+from haystack_fixtures.exchange import Exchange, check_answer, prompt_facts, with_canaries
 from haystack_fixtures.look_ahead import LookAhead
-from haystack_fixtures.models.connection import Connection
-from haystack_fixtures.models.load import check_model_args, load_model, parse_spec, resolve_tokenizer
-from haystack_fixtures.models.model import Model, ModelError, Request, Response
+from haystack_fixtures.model_pool import ModelPool
+from haystack_fixtures.models.load import parse_spec, runs_here
+from haystack_fixtures.models.model import BatchModel, Model, ModelError, Request, Response
+from haystack_fixtures.needles.canaries import Canaries
+from haystack_fixtures.replay import replayed
 from haystack_fixtures.settings import Settings
-from haystack_fixtures.tasks.load import Series, grid, task_named
+from haystack_fixtures.stability import ask_again, probed_cells
+from haystack_fixtures.tasks.load import Series, grid
 from haystack_fixtures.trials import Trial, TrialBuilder
 
+_COMPANY = 3  # other prompts in the batch of a stability probe
 StoredAnswer = Callable[[str], "Mapping[str, Any] | None"]
 
 
 class Engine:
     """Builds trials, asks models, and keeps what cells share. One per process.
 
+    Served models: requests of the cells to come are in flight while one cell waits for its own. Local models: cells
+    are handed over in batches, so that the model computes what they share once. Prompts are built as they are needed.
+
     `workers`: processes that share this run (concurrency and CPU threads are divided between them).
     `stored`: gives the journal's record for a key, if that trial has been answered before.
+    `keep`: is given each answer that comes before its cell's turn, in the thread that asked.
     """
 
     def __init__(
-        self, settings: Settings, cache_dir: Path, *, workers: int = 1, stored: StoredAnswer | None = None
+        self,
+        settings: Settings,
+        cache_dir: Path,
+        *,
+        workers: int = 1,
+        stored: StoredAnswer | None = None,
+        keep: Callable[[Exchange], None] | None = None,
     ) -> None:
         self.settings = settings
         self._cache_dir = cache_dir
         self._workers = workers
         self._stored = stored or (lambda _key: None)
+        self._keep = keep or (lambda _exchange: None)
         self._series: dict[tuple[str, str, str], Series] = {
             (series.cells[0].task, series.cells[0].needle, series.cells[0].model): series for series in grid(settings)
         }
         self._builders: dict[tuple[str, str | None], TrialBuilder] = {}
-        self._model: tuple[str, Model] | None = None
-        self._judge: Model | None = None
-        self._ahead: tuple[str, LookAhead[Cell, Exchange]] | None = None
-        self._order: dict[str, list[Cell]] = {}
-        self._building = threading.Lock()
+        self._pool = ModelPool(settings, cache_dir, workers)
+        self._keys: dict[Cell, str] = {}
+        self._announced: set[Cell] = set()
+        self._ahead: dict[str, LookAhead[Cell, Exchange] | Batches[Cell, Exchange]] = {}
+        self._probed = probed_cells(
+            (cell for series in self._series.values() for cell in series.cells), settings.stability, settings.seed
+        )
+        self._turn = threading.RLock()
 
     # -- what there is -------------------------------------------------------------------------------------------
 
@@ -63,57 +81,18 @@ class Engine:
         series = self.series_of(cell)
         key = (series.model, self.settings.tokenizer or series.suite.tokenizer_model)
         if key not in self._builders:
-            tokenizer = resolve_tokenizer(series.model, self._model_args(), key[1], self._cache_dir)
-            self._builders[key] = TrialBuilder(self.settings, tokenizer, self._cache_dir)
+            self._builders[key] = TrialBuilder(self.settings, self._pool.tokenizer(*key), self._cache_dir)
         return self._builders[key]
 
     def model(self, cell: Cell) -> Model:
-        """The model that answers this cell; loaded on first use, one at a time."""
-        spec = self.series_of(cell).model
-        if self._model is None or self._model[0] != spec:
-            if self._model is not None:
-                self._model[1].close()
-                self._model = None
-            self._model = (
-                spec,
-                load_model(
-                    spec,
-                    model_args=self._model_args(),
-                    tokenizer=self.builder(cell).tokenizer,
-                    connection=self._connection(self.settings.base_url),
-                    cache_dir=self._cache_dir,
-                    longest=max(max(suite.lengths) for suite in self.settings.suites),
-                    threads=max(1, len(os.sched_getaffinity(0)) // self._workers)
-                    if hasattr(os, "sched_getaffinity")
-                    else None,
-                ),
-            )
-        return self._model[1]
+        """The model that answers this cell; loaded on first use, one local model at a time."""
+        with self._turn:
+            return self._pool.model(self.series_of(cell).model, self.builder(cell).tokenizer)
 
-    def prepare(self, cells: Sequence[Cell]) -> None:
-        """Check before the first cell what would spoil every cell: texts, needles, tokenizers, models, short lengths.
-
-        Raises `InputError`. Also makes what workers would otherwise make at the same time (converted models).
-        """
-        for key in dict.fromkeys((cell.task, cell.needle, cell.model) for cell in cells):
-            series = self._series[key]
-            builder = self.builder(series.cells[0])
-            builder.corpus(series.suite)
-            builder.shape(series.suite)
-            builder.key(series.suite, series.cells[0], {})
-            shortest = min((cell for cell in cells if (cell.task, cell.needle, cell.model) == key), key=_length)
-            builder.build(series.suite, shortest)
-        for spec in dict.fromkeys(self.series_of(cell).model for cell in cells):
-            check_model_args(spec, self._model_args(), self._connection(self.settings.base_url))
-
-    def start(self, order: Sequence[Cell]) -> None:
-        """Say which cells come, in which order, so that requests to a served model can overlap.
-
-        Under several workers no process knows all cells that it will get, but cells of one haystack come together.
-        """
-        self._order = {}
-        for cell in order:
-            self._order.setdefault(cell.haystack_id if self._workers > 1 else cell.model, []).append(cell)
+    def trial(self, cell: Cell) -> Trial:
+        """Build a cell's trial without asking it."""
+        with self._turn:
+            return self.builder(cell).build(self.series_of(cell).suite, cell)
 
     def facts(self, cell: Cell) -> dict[str, Any]:
         """What a manifest says about this cell's texts, tokenizer and model."""
@@ -121,7 +100,7 @@ class Engine:
         builder = self.builder(cell)
         corpus = builder.corpus(series.suite)
         shape = builder.shape(series.suite)
-        loaded = self._model if self._model is not None and self._model[0] == series.model else None
+        loaded = self._pool.loaded(series.model)
         return {
             "corpora": {
                 f"{series.suite.corpus}/{series.suite.language}": {
@@ -136,126 +115,221 @@ class Engine:
             },
             "tokenizers": {builder.tokenizer.name: builder.tokenizer.fingerprint},
             "prompts": {f"{shape.name}/{series.suite.language}": shape.sha256},
-            "models": {series.model: dict(loaded[1].identity) | {"window": loaded[1].window}} if loaded else {},
+            "models": {series.model: dict(loaded.identity) | {"window": loaded.window}} if loaded else {},
         }
+
+    # -- before the first cell -----------------------------------------------------------------------------------
+
+    def prepare(self, cells: Sequence[Cell]) -> None:
+        """Check before the first cell what would spoil every cell: texts, needles, tokenizers, models, short lengths.
+
+        Raises `InputError`. Also makes what workers would otherwise make at the same time (converted models).
+        """
+        shortest: dict[tuple[str, str, str], Cell] = {}
+        for cell in cells:
+            key = (cell.task, cell.needle, cell.model)
+            if key not in shortest or cell.length < shortest[key].length:
+                shortest[key] = cell
+        for key, cell in shortest.items():
+            series = self._series[key]
+            builder = self.builder(cell)
+            builder.corpus(series.suite)
+            builder.shape(series.suite)
+            self._key(cell)
+            builder.build(series.suite, cell)
+        for spec in dict.fromkeys(self._series[key].model for key in shortest):
+            self._pool.check(spec)
+
+    def start(self, cells: Iterable[Cell]) -> None:
+        """Announce cells that will be asked, in that order; may be called again as more become known."""
+        coming: dict[str, list[Cell]] = {}
+        for cell in cells:
+            if cell not in self._announced:
+                self._announced.add(cell)
+                coming.setdefault(cell.model, []).append(cell)
+        for model, found in coming.items():
+            ahead = self._ahead_of(found[0])
+            if ahead is not None:
+                self._ahead[model] = ahead
+                ahead.extend(found)
+
+    def _ahead_of(self, cell: Cell) -> LookAhead[Cell, Exchange] | Batches[Cell, Exchange] | None:
+        if cell.model in self._ahead:
+            return self._ahead[cell.model]
+        spec = self.series_of(cell).model
+        if runs_here(spec):
+            return Batches(self._ask_batch, lambda: self._batch_size(cell), self._unanswered)
+        served = parse_spec(spec).kind == "openai"
+        if self.settings.concurrency > 1 and (served or spec.startswith("mock:sleep")):
+            width = -(-self.settings.concurrency // self._workers)
+            # Of served models each keeps to its width itself, and to less where its server wants less.
+            return LookAhead((), self._ask_ahead, width, self._unanswered, spare=width if served else 0)
+        return None
 
     # -- one cell ------------------------------------------------------------------------------------------------
 
     def exchange(self, cell: Cell) -> Exchange:
         """Ask one cell, or wait for its answer if it was asked ahead."""
-        if not self._overlaps(cell):
-            return self._ask(cell)
-        unit = cell.haystack_id if self._workers > 1 else cell.model
-        if self._ahead is None or self._ahead[0] != unit:
-            if self._ahead is not None:
-                self._ahead[1].close()
-            width = -(-self.settings.concurrency // self._workers)
-            self._ahead = (unit, LookAhead(self._order.get(unit, ()), self._ask, width))
-        return self._ahead[1].take(cell)
+        self._announced.add(cell)
+        done = self._done(cell)
+        if done is not None:
+            return self._replayed(cell, done)
+        ahead = self._ahead.get(cell.model)
+        exchange = self._ask(cell) if ahead is None else ahead.take(cell)
+        self._keys.pop(cell, None)
+        return self._probe(exchange) if cell in self._probed else exchange
 
-    def trial(self, cell: Cell) -> Trial:
-        """Build a cell's trial without asking it."""
-        with self._building:
-            return self.builder(cell).build(self.series_of(cell).suite, cell)
+    def _probe(self, exchange: Exchange) -> Exchange:
+        if exchange.trial is None or exchange.response.error is not None or exchange.skipped:
+            return exchange
+        cell = exchange.cell
+        others = sorted((each for each in self._probed if each.model == cell.model and each != cell), key=_length)
+        model = self.model(cell)
+        company = [_request(self.trial(each)) for each in others[:_COMPANY]] if isinstance(model, BatchModel) else []
+        return replace(exchange, again=ask_again(model, _request(exchange.trial), company))
+
+    def _unanswered(self, cell: Cell) -> bool:
+        return self._done(cell) is None
+
+    def _done(self, cell: Cell) -> Mapping[str, Any] | None:
+        done = self._stored(self._key(cell))
+        unprobed = done is not None and cell in self._probed and not done["details"].get("stability")
+        return None if unprobed else done
+
+    def _key(self, cell: Cell) -> str:
+        with self._turn:
+            if cell not in self._keys:
+                series = self.series_of(cell)
+                model = self._pool.identity(series.model)
+                self._keys[cell] = self.builder(cell).key(series.suite, cell, model)
+            return self._keys[cell]
+
+    def _replayed(self, cell: Cell, done: Mapping[str, Any]) -> Exchange:
+        series, key = self.series_of(cell), self._keys.pop(cell)
+        return replayed(cell, series, key, done, seed=self.settings.seed, ask_judge=self._ask_judge())
+
+    def _ask_ahead(self, cell: Cell) -> Exchange:
+        exchange = self._ask(cell)
+        self._keep(exchange)
+        return exchange
+
+    def _ask_batch(self, cells: Sequence[Cell]) -> list[Exchange]:
+        exchanges = self._ask_many(cells)
+        for exchange in exchanges:
+            self._keep(exchange)
+        return exchanges
 
     def _ask(self, cell: Cell) -> Exchange:
+        drafted, model = self._draft(cell)
+        if model is None or drafted.trial is None:
+            return drafted
+        answered = _answered(drafted, model.respond(_request(drafted.trial)))
+        ends = self._canary_trial(answered)
+        return answered if ends is None else with_canaries(answered, ends[0], model.respond(_request(ends[1])))
+
+    def _ask_many(self, cells: Sequence[Cell]) -> list[Exchange]:
+        drafted = [self._draft(cell) for cell in cells]
+        asked = [(i, _request(draft.trial), model) for i, (draft, model) in enumerate(drafted) if draft.trial and model]
+        found = [draft for draft, _ in drafted]
+        if not asked:
+            return found
+        model = asked[0][2]
+        requests = [request for _, request, _ in asked]
+        if isinstance(model, BatchModel):
+            responses = model.respond_many(requests)
+        else:
+            responses = [model.respond(request) for request in requests]
+        for (i, _, _), response in zip(asked, responses, strict=True):
+            found[i] = _answered(found[i], response)
+            ends = self._canary_trial(found[i])
+            if ends is not None:
+                found[i] = with_canaries(found[i], ends[0], model.respond(_request(ends[1])))
+        return found
+
+    def _canary_trial(self, exchange: Exchange) -> tuple[Canaries, Trial] | None:
+        """What asks for the marks at both ends of this exchange's context, where there are any."""
+        cell, suite = exchange.cell, exchange.suite
+        with self._turn:
+            builder = self.builder(cell)
+            ends = builder.canaries(suite, cell)
+            if ends is None or exchange.response.error is not None:
+                return None
+            return ends, builder.canary_trial(suite, cell, ends)
+
+    def _batch_size(self, cell: Cell) -> int:
+        try:
+            model = self.model(cell)
+        except InputError:
+            return 1  # told by the cell itself
+        return model.batch_size if isinstance(model, BatchModel) else 1
+
+    def _draft(self, cell: Cell) -> tuple[Exchange, Model | None]:
+        """The exchange as far as it is known before the model is asked; without a model it is final."""
         series = self.series_of(cell)
-        with self._building:
-            key = self.builder(cell).key(series.suite, cell, self._identity(series.model))
-        done = self._stored(key)
-        if done is not None:
-            return _replayed(cell, series, key, done, self._ask_judge(), self.settings.seed)
+        key = self._key(cell)
         begun = time.perf_counter()
         try:
             trial = self.trial(cell)
         except InputError as error:
-            return self._failed(cell, series, key, ModelError("client", str(error)))
+            return self._failed(cell, series, key, ModelError("client", str(error))), None
         build_s = time.perf_counter() - begun
         try:
-            with self._building:
-                model = self.model(cell)
+            model = self.model(cell)
         except InputError as error:
             # A model that cannot be loaded would fail every further cell too.
-            return self._failed(cell, series, key, ModelError("client", str(error), fatal=True))
-        facts = prompt_facts(trial)
-        asked = trial.asked
-        base = Exchange(
+            return self._failed(cell, series, key, ModelError("client", str(error), fatal=True)), None
+        draft = Exchange(
             cell,
             series.suite,
             series.model,
             key,
             Response(),
-            question=asked.question,
-            reference=asked.reference,
+            question=trial.asked.question,
+            reference=trial.asked.reference,
             trial=trial,
-            prompt_facts=facts,
+            prompt_facts=prompt_facts(trial),
             flags=trial.prompt.flags,
             build_s=build_s,
             seed=self.settings.seed,
             ask_judge=self._ask_judge(),
         )
-        if model.window is not None and cell.length > model.window:
-            return replace(base, skipped=f"length {cell.length} is over the model's window of {model.window} tokens")
-        response = model.respond(_request(trial))
-        if response.error is not None:
-            return replace(base, response=response)
-        invalid, flags = check_server_count(trial.prompt.tokens, response.prompt_tokens)
-        return replace(base, response=response, invalid=invalid, flags=(*base.flags, *flags))
+        window = model.window
+        if window is not None and cell.length > window:
+            return replace(draft, skipped=f"length {cell.length} is over the model's window of {window} tokens"), None
+        return draft, model
 
     def _failed(self, cell: Cell, series: Series, key: str, error: ModelError) -> Exchange:
         return Exchange(cell, series.suite, series.model, key, Response(error=error), seed=self.settings.seed)
-
-    def _overlaps(self, cell: Cell) -> bool:
-        spec = self.series_of(cell).model
-        return self.settings.concurrency > 1 and (parse_spec(spec).kind == "openai" or spec.startswith("mock:sleep"))
-
-    # -- connections ---------------------------------------------------------------------------------------------
-
-    def _model_args(self) -> dict[str, str]:
-        return dict(cast("tuple[str, str]", tuple(word.split("=", 1))) for word in self.settings.model_arg)
-
-    def _identity(self, spec: str) -> dict[str, Any]:
-        # What is known without loading weights or reaching a server: resuming a finished run needs neither.
-        return {
-            "spec": spec,
-            "args": sorted(word for word in self.settings.model_arg if not word.startswith("header.")),
-            "base_url": self.settings.base_url,
-        }
-
-    def _connection(self, base_url: str | None) -> Connection:
-        return Connection(
-            base_url=base_url,
-            api_key_env=self.settings.api_key_env,
-            timeout_s=self.settings.timeout,
-            retries=self.settings.retries,
-        )
 
     def _ask_judge(self) -> Callable[[str, str], str] | None:
         return self._asked_judge if self.settings.judge else None
 
     def _asked_judge(self, system: str, user: str) -> str:
-        from haystack_fixtures.models.judging import ask, open_judge
-
-        with self._building:
-            if self._judge is None:
-                connection = self._connection(self.settings.judge_base_url or self.settings.base_url)
-                self._judge = open_judge(
-                    self.settings.judge or "", connection, self.settings.tokenizer, self._cache_dir
-                )
-        return ask(self._judge, system, user)
+        with self._turn:
+            judge = self._pool.judge()
+        return judge(system, user)
 
     def close(self) -> None:
         """Let go of models, threads and connections."""
-        if self._ahead is not None:
-            self._ahead[1].close()
-        for model in (self._model[1] if self._model else None, self._judge):
-            if model is not None:
-                model.close()
-        self._model = self._judge = None
+        for ahead in self._ahead.values():
+            if isinstance(ahead, LookAhead):
+                ahead.close()
+        self._pool.close()
 
 
 def _length(cell: Cell) -> int:
     return cell.length
+
+
+def _answered(draft: Exchange, response: Response) -> Exchange:
+    if response.error is not None and response.error.too_long:
+        return replace(draft, response=replace(response, error=None), skipped=response.error.message)
+    if response.error is not None or draft.trial is None:
+        return replace(draft, response=response)
+    answers = [needle.answer for needle in draft.trial.asked.needles]
+    check = check_answer(draft.trial.prompt.tokens, answers, response)
+    flags = (*draft.flags, *check.flags)
+    return replace(draft, response=response, invalid=check.invalid, invalid_why=check.why, flags=flags)
 
 
 def _request(trial: Trial) -> Request:
@@ -267,38 +341,4 @@ def _request(trial: Trial) -> Request:
         cell=trial.cell,
         needles=trial.asked.needles,
         answer=trial.asked.answer,
-    )
-
-
-def _replayed(
-    cell: Cell, series: Series, key: str, done: Mapping[str, Any], judge: Callable[[str, str], str] | None, seed: int
-) -> Exchange:
-    asked = task_named(series.suite.task).ask(series.suite, cell, seed)
-    response, timing = done["response"], done.get("timing", {})
-    return Exchange(
-        cell,
-        series.suite,
-        series.model,
-        key,
-        Response(
-            text=response.get("text", ""),
-            reasoning=response.get("reasoning", ""),
-            finish_reason=response.get("finish_reason"),
-            prompt_tokens=response.get("prompt_tokens"),
-            completion_tokens=response.get("completion_tokens"),
-            cached_tokens=timing.get("cached_tokens"),
-            latency_s=timing.get("latency_s"),
-            ttft_s=timing.get("ttft_s"),
-            attempts=timing.get("attempts", 1),
-        ),
-        question=asked.question,
-        reference=asked.reference,
-        prompt_facts=done["prompt"],
-        invalid=tuple(done["details"].get("invalid", ())),
-        flags=tuple(done["details"].get("flags", ())),
-        skipped=done["why"] if done["outcome"] == "skipped" else "",
-        build_s=timing.get("build_s"),
-        seed=seed,
-        replayed=True,
-        ask_judge=judge,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+_LONGEST_VALUE, _LONGEST = 120, 600
+
 
 class InputError(Exception):
     """Something the user gave cannot be used.
@@ -10,7 +12,19 @@ class InputError(Exception):
     """
 
     def __init__(self, what: str, value: object, remedy: str) -> None:
-        shown = " ".join(str(value).split())
-        if len(shown) > 120:
-            shown = shown[:117] + "..."
-        super().__init__(f"{what}: {shown!r}: {remedy}")
+        shown = _cut(_one_line(value), _LONGEST_VALUE)
+        super().__init__(f"{printable(what, _LONGEST_VALUE)}: {shown!r}: {printable(remedy)}")
+
+
+def printable(text: object, longest: int = _LONGEST) -> str:
+    """On one line, and nothing in it that a terminal obeys: files and servers have a say in what we print."""
+    return _cut("".join(c if c.isprintable() else ascii(c)[1:-1] for c in _one_line(text)), longest)
+
+
+def _one_line(value: object) -> str:
+    # Only the beginning can be shown: a value of a gigabyte is not split into words.
+    return " ".join(str(value)[:10_000].split())
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+
+from haystack_fixtures.cells import Cell
+from haystack_fixtures.exchange import Exchange
 
 
 @pytest.hookspec(firstresult=True)
@@ -17,4 +20,21 @@ def pytest_cell_stored(config: pytest.Config, key: str) -> Mapping[str, Any] | N
 
         def pytest_cell_stored(config, key):
             return my_answers.get(key)
+    """
+
+
+@pytest.hookspec
+def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
+    """An answer has come, before its cell's turn. Called in threads, as soon as the request ends.
+
+    The results plugin writes it down, so that no answer is lost when the run is killed.
+    """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_further_cells(config: pytest.Config) -> Sequence[Cell] | None:
+    """Name cells to run beyond those that were selected: further repeats of theirs. Asked only with `--top-up`.
+
+    Called in the process that writes the results, when everything has run, and again when those cells have; `None`
+    ends the run. The results plugin names what undecided gates need.
     """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grids import parse_tokens
@@ -10,16 +12,35 @@ from haystack_fixtures.grids import parse_tokens
 Parsed = str | int | float | bool | tuple[str, ...] | None
 Parser = Callable[[str, str], Parsed]
 
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_LONGEST_S = 1_000_000  # 11 days; what sockets take as a time-out is not endless
+
 
 def text(option: str, value: str) -> str:
-    """Any text; an empty one is a mistake."""
+    """Any text on one line; an empty one is a mistake, and so is one that a terminal would obey."""
     if not value.strip():
         raise InputError(option, value, "give a value that is not empty")
+    if _CONTROLS.search(value):
+        raise InputError(option, value, "give a value without control characters")
     return value
 
 
-def any_text(_option: str, value: str) -> str:
+def path(option: str, value: str) -> str:
+    """A path; `~` is the home folder."""
+    try:
+        if "\0" not in text(option, value):
+            return str(Path(value).expanduser())
+    except RuntimeError:  # ~nobody
+        pass
+    raise InputError(option, value, "is no path; write the whole path")
+
+
+def any_text(option: str, value: str) -> str:
     """Any text, an empty one too."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(option, value, "is not UTF-8 text") from None
     return value
 
 
@@ -34,7 +55,8 @@ def words(option: str, value: str) -> tuple[str, ...]:
 def key_value(option: str, value: str) -> str:
     """`KEY=VALUE`."""
     if not value.partition("=")[0].strip() or "=" not in value:
-        raise InputError(option, value, "write KEY=VALUE, such as dtype=bfloat16")
+        # What follows may be a header with a key in it.
+        raise InputError(option, re.split(r"[\s:=]", value.strip())[0], "write KEY=VALUE, such as dtype=bfloat16")
     return value
 
 
@@ -42,7 +64,7 @@ def whole(least: int) -> Parser:
     """A whole number, at least `least`."""
 
     def parse(option: str, value: str) -> int:
-        if not value.strip().lstrip("-").isdigit() or int(value) < least:
+        if not re.fullmatch(r"-?[0-9]{1,15}", value.strip()) or int(value) < least:
             raise InputError(option, value, f"give a whole number, {least} or more")
         return int(value)
 
@@ -60,8 +82,8 @@ def seconds(option: str, value: str) -> float:
         number = float(value)
     except ValueError:
         number = 0.0
-    if not 0 < number < float("inf"):
-        raise InputError(option, value, "give seconds above 0, such as 120")
+    if not 0 < number <= _LONGEST_S:
+        raise InputError(option, value, f"give seconds above 0 and up to {_LONGEST_S:,}, such as 120")
     return number
 
 

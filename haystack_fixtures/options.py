@@ -10,6 +10,7 @@ from haystack_fixtures.option_values import (
     any_text,
     key_value,
     one_of,
+    path,
     percent,
     seconds,
     switch,
@@ -210,6 +211,15 @@ OPTIONS: tuple[Option, ...] = (
         metavar="NAME_OR_FILE",
         suite=True,
     ),
+    Option(
+        "canary",
+        HOW,
+        "put a mark at the very start and end of each context and ask for both in a further request: proves that"
+        " nothing was cut, also where a server gives no token counts",
+        switch,
+        "false",
+        flag=True,
+    ),
     Option("verify-prompts", HOW, "encode each whole prompt again and check every count", switch, "false", flag=True),
     Option(
         "concurrency",
@@ -226,9 +236,17 @@ OPTIONS: tuple[Option, ...] = (
         one_of("shared", "isolated"),
         "shared",
     ),
+    Option(
+        "stability",
+        SEND,
+        "cells to ask again, warm, cold and in a batch; answers that differ are reported beside the score",
+        whole(0),
+        "0",
+        metavar="CELLS",
+    ),
     Option("timeout", SEND, "seconds for a short request; longer prompts get more", seconds, "120", metavar="SECONDS"),
     Option("retries", SEND, "further tries after a fault that may pass", whole(0), "4", metavar="N"),
-    Option("results-dir", OUT, "folder that holds the runs", text, "results/runs", metavar="DIR"),
+    Option("results-dir", OUT, "folder that holds the runs", path, "results/runs", metavar="DIR"),
     Option(
         "run-name",
         OUT,
@@ -239,6 +257,14 @@ OPTIONS: tuple[Option, ...] = (
     Option("fresh", OUT, "empty the named run's folder first", switch, "false", flag=True),
     Option("resume", OUT, "go on where the named run stopped (the default)", switch, "true", flag=True),
     Option("plan", OUT, "print what would be run, with tokens and requests, and stop", switch, "false", flag=True),
+    Option(
+        "power",
+        OUT,
+        "with --plan: trials needed to find this, such as drop=0.05 or score=0.9",
+        text,
+        shown_default="not shown",
+        metavar="EXPR",
+    ),
     Option("save-prompts", OUT, "write each prompt beside the results", switch, "false", flag=True),
     Option(
         "heatmap-colors",
@@ -263,6 +289,22 @@ OPTIONS: tuple[Option, ...] = (
         text,
         metavar="EXPR",
         repeatable=True,
+    ),
+    Option(
+        "baseline",
+        OUT,
+        'run folder or results.json that a gate such as "drop <= 0.02" compares with',
+        text,
+        shown_default="none",
+        metavar="RUN",
+    ),
+    Option(
+        "top-up",
+        OUT,
+        "further trials, at most, that may be asked while a gate is inconclusive",
+        whole(0),
+        "0",
+        metavar="TRIALS",
     ),
 )
 

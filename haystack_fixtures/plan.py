@@ -41,4 +41,6 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
     yield ""
     total = f"{total_in:,} prompt tokens, at most {total_out:,} answer tokens"
     yield f"in all: {len(cells):,} cells = {len(cells):,} requests, {total}"
+    if engine.settings.top_up:
+        yield f"--top-up: at most {engine.settings.top_up:,} further requests while a gate is inconclusive"
     yield "nothing was run; leave out --plan to run it"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -12,7 +12,8 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.grids import parse_depths, parse_lengths
 from haystack_fixtures.option_values import Parsed, text
 from haystack_fixtures.options import BY_KEY, OPTIONS, SUITE_KEYS
-from haystack_fixtures.presets.load import Preset, as_written, built_in_presets, load_preset, read_toml
+from haystack_fixtures.presets.load import Preset, as_written, built_in_presets, load_preset
+from haystack_fixtures.user_files import read_toml
 
 Written = Mapping[str, str | Sequence[str]]
 """Option key -> value as written; repeatable options have a sequence."""
@@ -57,27 +58,32 @@ class Settings:
     preset: str
     suites: tuple[Suite, ...]
     model: tuple[str, ...]
-    model_arg: tuple[str, ...]
+    model_arg: tuple[str, ...] = field(repr=False)  # headers and addresses may be secret
     tokenizer: str | None
-    base_url: str | None
+    base_url: str | None = field(repr=False)
     api_key_env: str
     judge: str | None
-    judge_base_url: str | None
+    judge_base_url: str | None = field(repr=False)
     seed: int
+    canary: bool
     verify_prompts: bool
     concurrency: int
     cache_policy: Literal["shared", "isolated"]
+    stability: int
     timeout: float
     retries: int
     results_dir: Path
     run_name: str | None
     fresh: bool
     plan: bool
+    power: str | None
     save_prompts: bool
     heatmap_colors: Literal["safe", "field"]
     heatmap_numbers: bool
     max_errors: float
     gate: tuple[str, ...]
+    baseline: str | None
+    top_up: int
 
 
 def resolve_settings(command_line: Written, ini: Written, root: Path) -> Settings:
@@ -105,7 +111,7 @@ def resolve_settings(command_line: Written, ini: Written, root: Path) -> Setting
         else:
             written = cast("str | None", value) if value is not None else option.default
             run[option.key] = None if written is None else option.parse(f"--{option.name}", written)
-    results_dir = Path(cast(str, run.pop("results_dir"))).expanduser()
+    results_dir = Path(cast(str, run.pop("results_dir")))
     return Settings(
         preset=preset.name,
         suites=_suites(preset, above, below, _first(levels, "task")),
@@ -194,7 +200,7 @@ def _languages(value: str) -> tuple[str, ...]:
 def _read_config(path: str | None) -> Written:
     if path is None:
         return {}
-    table = read_toml("--config", Path(text("--config", path)).expanduser())
+    table = read_toml("--config", text("--config", path))
     found: dict[str, str | Sequence[str]] = {}
     for name, value in table.items():
         key = name.replace("-", "_")

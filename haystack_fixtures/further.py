@@ -1,0 +1,58 @@
+"""`--top-up`: cells beyond the run's repeats, run after all others, for as long as `pytest_further_cells` names some.
+
+In one process they are run here. Under workers `scheduling` sends them out, and what is here lets a worker have items
+that it has not collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+
+import pytest
+
+from haystack_fixtures import distribution
+from haystack_fixtures.cells import Cell
+from haystack_fixtures.further_items import ItemsAndFurther, Pause, make_items
+
+
+class Further:
+    """Registered where `--top-up` is above 0. `start` announces cells to the engine, in the order they are asked."""
+
+    def __init__(self, start: Callable[[Sequence[Cell]], None], order: Callable[[Sequence[Cell]], list[Cell]]) -> None:
+        self._start = start
+        self._order = order
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        config = session.config
+        if distribution.has_workers(config) and config.getvalue("dist") != "load":
+            raise pytest.UsageError(f"--top-up: needs --dist load, the default, not {config.getvalue('dist')}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if distribution.is_worker(session.config):
+            session.items = ItemsAndFurther(session)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        return True if isinstance(item, Pause) else None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        done = yield
+        config = session.config
+        if distribution.is_worker(config) or distribution.has_workers(config) or config.option.collectonly:
+            return done
+        while cells := config.hook.pytest_further_cells(config=config):
+            _run(session, self._start, self._order(cells))
+        return done
+
+
+def _run(session: pytest.Session, start: Callable[[Sequence[Cell]], None], cells: Sequence[Cell]) -> None:
+    items = make_items(session.items, cells)
+    start(cells)
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)

@@ -1,0 +1,110 @@
+"""The models of a run: the ones under test, one local model at a time, and the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from haystack_fixtures.devices import device_kind, free_cores
+from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.load import (
+    check_model_args,
+    load_model,
+    resolve_tokenizer,
+    runs_here,
+    weights_fingerprint,
+)
+from haystack_fixtures.models.model import Model
+from haystack_fixtures.settings import Settings
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+
+class ModelPool:
+    """Loads models on first use. Not thread-safe: callers that share it take turns.
+
+    `workers`: processes that share this machine's cores.
+    """
+
+    def __init__(self, settings: Settings, cache_dir: Path, workers: int) -> None:
+        self._settings = settings
+        self._cache_dir = cache_dir
+        self._workers = workers
+        self._models: dict[str, Model] = {}
+        self._judge: Model | None = None
+        self._weights: dict[str, str | None] = {}
+
+    def tokenizer(self, spec: str, named: str | None) -> Tokenizer:
+        """What counts tokens for a model, or the tokenizer that was named instead."""
+        return resolve_tokenizer(spec, self._args(), named, self._cache_dir)
+
+    def check(self, spec: str) -> None:
+        """Refuse before the first cell what could not be loaded. Raises `InputError`."""
+        check_model_args(spec, self._args(), self._connection(self._settings.base_url))
+
+    def model(self, spec: str, tokenizer: Tokenizer) -> Model:
+        """The model of a spec. Raises `InputError` when it cannot be loaded."""
+        if spec not in self._models:
+            if runs_here(spec):
+                # Two local models at once would share one device's memory.
+                for other in [other for other in self._models if runs_here(other)]:
+                    self._models.pop(other).close()
+            self._models[spec] = load_model(
+                spec,
+                model_args=self._args(),
+                tokenizer=tokenizer,
+                connection=self._connection(self._settings.base_url),
+                cache_dir=self._cache_dir,
+                threads=max(1, free_cores() // self._workers) if runs_here(spec) else None,
+                longest=max(max(suite.lengths) for suite in self._settings.suites),
+            )
+        return self._models[spec]
+
+    def loaded(self, spec: str) -> Model | None:
+        """The model of a spec, if it is loaded."""
+        return self._models.get(spec)
+
+    def identity(self, spec: str) -> dict[str, Any]:
+        """What can change a model's answers, as far as it is known without loading weights or reaching a server.
+
+        Resuming a finished run needs neither.
+        """
+        if spec not in self._weights:
+            self._weights[spec] = weights_fingerprint(spec, self._args(), self._cache_dir)
+        return {
+            "spec": spec,
+            "weights": self._weights[spec],
+            "device": device_kind(self._args().get("device")) if runs_here(spec) else None,
+            "args": sorted(word for word in self._settings.model_arg if not word.startswith("header.")),
+            "base_url": self._settings.base_url,
+        }
+
+    def judge(self) -> Callable[[str, str], str]:
+        """The judge, asked with a system text and a user text. Raises `InputError` when it cannot be opened."""
+        from haystack_fixtures.models.judging import ask, open_judge
+
+        if self._judge is None:
+            connection = self._connection(self._settings.judge_base_url or self._settings.base_url)
+            self._judge = open_judge(self._settings.judge or "", connection, self._settings.tokenizer, self._cache_dir)
+        judge = self._judge
+        return lambda system, user: ask(judge, system, user)
+
+    def _args(self) -> dict[str, str]:
+        return dict(cast("tuple[str, str]", tuple(word.split("=", 1))) for word in self._settings.model_arg)
+
+    def _connection(self, base_url: str | None) -> Connection:
+        return Connection(
+            base_url=base_url,
+            api_key_env=self._settings.api_key_env,
+            timeout_s=self._settings.timeout,
+            retries=self._settings.retries,
+            concurrency=-(-self._settings.concurrency // self._workers),
+        )
+
+    def close(self) -> None:
+        """Let go of models and connections."""
+        for model in (*self._models.values(), self._judge):
+            if model is not None:
+                model.close()
+        self._models.clear()
+        self._judge = None

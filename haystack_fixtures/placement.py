@@ -1,0 +1,62 @@
+"""Local models and workers: no second copy of a model on one device, and a GPU of its own for each worker."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from haystack_fixtures import distribution
+from haystack_fixtures.devices import VISIBLE, gpus, places
+from haystack_fixtures.models.load import runs_here
+from haystack_fixtures.settings import Settings
+
+_INPUT = "needlework_gpu"
+_FREE = pytest.StashKey[list[str]]()
+_SAID = pytest.StashKey[str]()
+
+
+def limit_workers(config: pytest.Config, settings: Settings) -> None:
+    """Under `-n`: no more workers than there are devices for a local model's copies."""
+    local = [spec for spec in settings.model if runs_here(spec)]
+    if not local:
+        return
+    args = dict(word.partition("=")[::2] for word in settings.model_arg)
+    there = places(args, gpus())
+    asked = config.option.numprocesses
+    if len(there) == 1:
+        distribution.use_one_process(config)
+        config.stash[_SAID] = (
+            f"one process, not -n {asked}: a second copy of {local[0]} would only share its device; "
+            "cells with equal beginnings are computed together instead"
+        )
+        return
+    config.stash[_FREE] = [place for place in there if place is not None]
+    if not isinstance(asked, int) or asked > len(there):
+        config.option.numprocesses = len(there)
+        config.stash[_SAID] = f"{len(there)} workers, not -n {asked}: one for each GPU"
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    return f"needlework: {config.stash[_SAID]}" if _SAID in config.stash else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    # By lease, not by the worker's number: the worker that replaces a dead one has a number of its own.
+    if free := node.config.stash.get(_FREE, []):
+        node.workerinput[_INPUT] = free.pop(0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    if _INPUT in getattr(node, "workerinput", {}):
+        node.config.stash[_FREE].append(node.workerinput[_INPUT])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # CUDA reads this once, when it starts: nothing may import torch before.
+    gpu = getattr(config, "workerinput", {}).get(_INPUT)
+    if gpu is not None:
+        os.environ[VISIBLE] = gpu

@@ -1,0 +1,67 @@
+"""Answers that have come before their turn: kept from the moment they arrive, so that no kill loses one.
+
+Cells are asked ahead of pytest, one test at a time, so answers wait for their test and the journal gets them late.
+Until then they stand in `answers-PROCESS.jsonl`, a file for each process; a run that ends by itself removes them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from haystack_fixtures.exchange import Exchange
+from haystack_fixtures.replay import WAITING
+from results.recorder import response_facts, timing_facts
+
+_FILES = "answers-*.jsonl"
+
+
+class Answers:
+    """The answers of this process. `keep` may be called from several threads."""
+
+    def __init__(self, folder: Path, worker: str) -> None:
+        self._path = folder / f"answers-{os.getpid()}.jsonl"
+        self._worker = worker
+        self._turn = threading.Lock()
+
+    def keep(self, exchange: Exchange) -> None:
+        """Write down an answer; one that is no valid answer will be asked for again and is left out."""
+        if exchange.response.error is not None or exchange.invalid or exchange.skipped:
+            return
+        told = {
+            "key": exchange.key,
+            "outcome": WAITING,
+            "prompt": exchange.prompt_facts,
+            "response": response_facts(exchange),
+            "details": {"flags": list(exchange.flags)},
+            "timing": timing_facts(exchange, self._worker),
+        }
+        line = json.dumps(told, allow_nan=False, separators=(",", ":")) + "\n"
+        # A disk that is full is told by the journal, which is written next.
+        with self._turn, suppress(OSError), self._path.open("a", encoding="ascii") as file:
+            file.write(line)
+
+
+def read_answers(folder: Path) -> dict[str, Mapping[str, Any]]:
+    """What processes that were killed had been answered, by key."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for path in sorted(folder.glob(_FILES)):
+        with suppress(OSError):
+            for line in path.read_bytes().split(b"\n")[:-1]:  # what follows the last newline is torn
+                with suppress(ValueError):
+                    told = json.loads(line)
+                    if isinstance(told, dict) and told.get("outcome") == WAITING and isinstance(told.get("key"), str):
+                        found[told["key"]] = told
+    return found
+
+
+def drop_answers(folder: Path) -> None:
+    """Remove the files: everything in them is in the journal, or not wanted."""
+    for path in folder.glob(_FILES):
+        with suppress(OSError):
+            path.unlink()

@@ -1,0 +1,61 @@
+"""Local models under `-n`: one copy a device, and each worker its own GPU."""
+
+import json
+
+import pytest
+
+DEVICES = """
+import json, os, pathlib, time
+
+def test_a(): note()
+def test_b(): note()
+def test_c(): note()
+
+def note():
+    worker = os.environ["PYTEST_XDIST_WORKER"]
+    pathlib.Path(f"gpu-{worker}.json").write_text(json.dumps(os.environ["CUDA_VISIBLE_DEVICES"]))
+    time.sleep(0.5)
+"""
+
+
+def header(result) -> str:
+    return "\n".join(line for line in result.outlines if line.startswith("needlework: "))
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    return lambda names: monkeypatch.setenv("CUDA_VISIBLE_DEVICES", names)
+
+
+def test_one_process_where_there_is_one_device(project, gpus):
+    gpus("")
+    result = project.run("-n4", "-k", "nothing", model="smollm2", process=True)
+
+    assert "one process, not -n 4" in header(result)
+    assert not any("created: " in line for line in result.outlines)
+
+
+def test_served_and_mock_models_keep_their_workers(project, gpus):
+    gpus("")
+    result = project.run("-n2", "-k", "len400", process=True)
+
+    assert "one process" not in header(result)
+    assert any("created: 2/2 workers" in line for line in result.outlines)
+
+
+def test_tests_that_are_no_cells_keep_their_workers(project, gpus):
+    gpus("")
+    project.pytester.makepyfile(test_plain="def test_it(): '@pytest.mark.cells(1)'")
+    result = project.run("-n2", "test_plain.py", model="smollm2", process=True)
+
+    assert any("created: 2/2 workers" in line for line in result.outlines)
+
+
+def test_each_worker_has_a_gpu_of_its_own_out_of_the_callers(project, gpus):
+    gpus("4,7")
+    project.pytester.makepyfile(test_devices=DEVICES)
+    result = project.run("-n8", "-k", "test_a or test_b or test_c", model="smollm2", process=True)
+    found = [json.loads(path.read_text()) for path in project.pytester.path.glob("gpu-*.json")]
+
+    assert "2 workers, not -n 8: one for each GPU" in header(result)
+    assert sorted(found) == ["4", "7"]

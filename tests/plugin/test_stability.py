@@ -1,0 +1,69 @@
+"""Cells asked again: answers that change are reported beside the score."""
+
+import json
+
+import pytest
+
+
+def stability(project, name="r"):
+    return [each for record in project.records(name) for each in record["details"].get("stability", ())]
+
+
+def line(result) -> str:
+    return next((line for line in result.outlines if line.startswith("stability: ")), "")
+
+
+def test_a_steady_model_has_no_flips(project):
+    result = project.run("--stability=3")
+
+    assert {each["how"] for each in stability(project)} == {"warm", "batch"}
+    assert "stability: 3 cells asked again 15 times (warm 3, batch 12): the text differed 0 times" in line(result)
+
+
+def test_flips_are_counted_and_named(project):
+    result = project.run("--stability=2", model="mock:unsteady")
+
+    # Asked once, then warm, then four times together: the second, fourth and sixth answers differ.
+    assert "the text differed 6 times, the score 6 times; niah-len" in line(result)
+    assert all(record["outcome"] == "found" for record in project.records()), "the score is the first answer's"
+
+
+def test_nothing_is_asked_again_without_the_option(project):
+    result = project.run()
+
+    assert not stability(project)
+    assert not line(result)
+
+
+def test_a_resumed_run_keeps_what_the_probe_saw(project):
+    project.run("--stability=2", model="mock:unsteady")
+    before = stability(project)
+    result = project.run("--stability=2", model="mock:unsteady")
+
+    assert stability(project) == before
+    assert "the text differed 6 times" in line(result)
+    assert all(record["timing"]["replayed"] for record in project.records())
+
+
+def test_cells_that_were_answered_without_a_probe_are_probed_when_asked_to(project):
+    project.run(model="mock:unsteady")
+    result = project.run("--stability=2", model="mock:unsteady")
+
+    assert "stability: 2 cells" in line(result)
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_the_same_cells_are_probed_with_any_worker_count(project, workers):
+    project.run("--stability=3", workers, process=True)
+    probed = {record["id"] for record in project.records() if record["details"].get("stability")}
+
+    assert len(probed) == 3
+    assert probed == {"niah-len400-depth100-code-r0", "niah-len600-depth50-code-r0", "niah-len600-depth100-code-r0"}
+
+
+def test_results_json_has_the_sums(project):
+    project.run("--stability=2", model="mock:unsteady")
+    found = json.loads(project.file("results.json"))["stability"]
+
+    assert found["cells"] == 2
+    assert found["flips"]["texts"] == 6
