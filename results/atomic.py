@@ -8,6 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 
 
+def drop_halves(folder: Path) -> None:
+    """Remove what killed runs have left half written."""
+    for half in folder.glob(".*.tmp"):
+        half.unlink()
+
+
 def write_atomic(path: Path, content: bytes) -> None:
     """Write `content` to `path` through a temporary file beside it. Makes the folder when it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""`needlework compare A B`: two runs trial by trial, as a table, lists and heatmaps of the difference."""
+"""`needlework compare A B`: two runs trial by trial, as a table, a report and heatmaps of the difference."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from haystack_fixtures.cells import slug
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from results.difference_heatmap import write_difference_heatmaps
 from results.heatmap import FORMATS, parse_formats
+from results.html_comparison import write_comparison_html
 from results.json_report import read_json
 from results.records import Record
 from results.statistics.comparison import Comparison, compare
 from results.statistics.comparison_rows import comparison_lines, family_name, family_sentence
 from results.statistics.joining import differing_trial
-from results.statistics.provenance import differing_facts, differing_parts
+from results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
 from results.text import one_line
 
 _PARTS_SHOWN = 4  # differing parts in the one line of a refusal
@@ -31,17 +33,22 @@ def main(argv: Sequence[str]) -> int:
     except InputError as error:
         return refuse("compare", str(error))
     except OSError as error:
-        return refuse("compare", f"{error.filename or 'output'}: {error.strerror or error}")
+        return refuse("compare", InputError("file", error.filename or "output", error.strerror or str(error)))
     return 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One side: its records, what its manifest says (`None` without one), and the name of its folder."""
+    """One side: its folder, its records, and what its manifest says (`None` without one)."""
 
-    name: str
+    folder: Path
     records: list[Record]
     manifest: Mapping[str, Any] | None
+
+    @property
+    def name(self) -> str:
+        """The name of the folder."""
+        return self.folder.resolve().name
 
     @property
     def label(self) -> str:
@@ -52,20 +59,34 @@ class _Run:
 def _compare(options: argparse.Namespace) -> None:
     first, second = _load(options.first), _load(options.second)
     comparison = compare(first.records, second.records)
-    parts: list[str] = []
+    parts = differing_parts(first.manifest, second.manifest)
+    dtypes = differing_dtypes(first.manifest, second.manifest)
     if comparison.prompts_differ:
         a, b = differing_trial(first.records, second.records)
-        parts = differing_parts(first.manifest, second.manifest) + differing_facts(a, b)
+        parts += differing_facts(a, b)
         if not options.allow_different_prompts:
             raise InputError("runs", f"{first.name} and {second.name}", _refusal(comparison, parts))
+    if dtypes and not options.allow_different_dtypes:
+        remedy = f"one model in two kinds of numbers ({'; '.join(dtypes)}); --allow-different-dtypes compares them"
+        raise InputError("runs", f"{first.name} and {second.name}", remedy)
     print(f"A: {first.label}\nB: {second.label}\n")
     print("\n".join(comparison_lines(comparison)))
-    if parts:
-        print("\nprompts differ in (A / B):", *parts, sep="\n  ")
+    print("\ndiffers between the runs (A / B):", *(one_line(part) for part in parts or ["nothing"]), sep="\n  ")
     print()
+    folder = options.out or second.folder / f"compared-with-{slug(first.name)}"
+    write_comparison_html(
+        folder / "report.html",
+        comparison,
+        first.records,
+        second.records,
+        title=options.title or f"{second.name} − {first.name}",
+        names=(first.label, second.label),
+        parts=parts,
+    )
+    print(folder / "report.html")
     for path in write_difference_heatmaps(
         comparison.families,
-        options.out,
+        folder,
         titles=_titles(comparison, options.title, first, second),
         subtitles=[
             f"A: {first.label} · B: {second.label} · {family_sentence(family)}" for family in comparison.families
@@ -102,7 +123,7 @@ def _load(path: Path) -> _Run:
     records = read_json(file)
     if not records:
         raise InputError("run", path, "holds no trials; there is nothing to compare")
-    return _Run(file.resolve().parent.name, records, _manifest(file.parent / "manifest.json"))
+    return _Run(file.parent, records, _manifest(file.parent / "manifest.json"))
 
 
 def _manifest(path: Path) -> Mapping[str, Any] | None:
@@ -118,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog="needlework compare",
         description="Compare two runs trial by trial: paired differences with intervals and tests, the cells that"
-        " improved and regressed, and a heatmap of B - A for each task and needle.",
+        " improved and regressed, report.html with both answers side by side, and heatmaps of B - A.",
         epilog="Trials are joined on task, needle, length, depth, repeat and seed.",
     )
     parser.add_argument("first", type=Path, metavar="A", help="run folder or results.json: the reference")
@@ -126,7 +147,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--allow-different-prompts", action="store_true", help="compare although the runs' prompts were not the same"
     )
-    parser.add_argument("--title", help="title of the heatmaps (default: B - A, task and needle)")
-    parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="where to write (default: here)")
+    parser.add_argument(
+        "--allow-different-dtypes", action="store_true", help="compare one model in two kinds of numbers, fp32 and bf16"
+    )
+    parser.add_argument("--title", help="title of the page and the heatmaps (default: B - A, task and needle)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: compared-with-A, beside B)")
     parser.add_argument("--format", type=parse_formats, default=FORMATS, metavar="png,svg", help="default: both")
     return parser

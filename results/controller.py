@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -14,13 +15,18 @@ from typing import Any, cast
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from haystack_fixtures.cells import depth_label, parse_id
+from haystack_fixtures.cells import Cell, depth_label, parse_id
 from haystack_fixtures.distribution import has_workers
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.plugin import asks_cells, cell_of
 from haystack_fixtures.settings import Settings
 from haystack_fixtures.tasks.load import Series, grid
-from results.gates import Gate, Verdict, judge_gate
+from results.answers import drop_answers
+from results.atomic import drop_halves
+from results.gate_report import GATE as GATE
+from results.gate_report import gate_case, gate_lines
+from results.gatekeeping import Gatekeeper
+from results.gates import Gate
 from results.journal import Journal, read_journal
 from results.latency import publish_latencies
 from results.manifest import command_line, manifest, merge_facts, write_manifest
@@ -29,10 +35,11 @@ from results.recorder import lost_record
 from results.records import Record
 from results.run_folder import JOURNAL, whole_run
 from results.step_summary import write_step_summary
+from results.unscored import unscored_lines
+from results.verdicts import Verdict
 from results.writers import Written, write_files
 
-GATE_FAILED, VOID = 1, 11
-GATE = "gate::"
+GATE_FAILED, INCONCLUSIVE, VOID = 1, 10, 11
 
 
 class Recorder:
@@ -49,7 +56,9 @@ class Recorder:
         self._journal: Journal | None = None
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._written: Written | None = None
+        self._gatekeeper: Gatekeeper | None = None
         self._verdicts: list[Verdict] = []
+        self._session: pytest.Session | None = None
         self._fault = ""
         self.folder = folder
 
@@ -60,8 +69,9 @@ class Recorder:
         return f"needlework: preset {self._settings.preset}, model {models}, results in {_relative(self.folder)}"
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionstart(self) -> None:
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Under workers: a folder that cannot take the results is found before they start."""
+        self._session = session
         if has_workers(self._config) and not self._config.option.collectonly and asks_cells(self._config):
             self._open_or_refuse()
 
@@ -86,11 +96,13 @@ class Recorder:
             facts = getattr(report, "needlework_facts", None)
             merge_facts(self._facts, json.loads(facts) if facts else {})
             self._keep(json.loads(text))
+            self._fault = self._fault or getattr(report, "needlework_fault", "")
         elif report.failed and report.when != "teardown":
-            cell = parse_id(report.nodeid)
-            if cell is not None:
+            named = parse_id(report.nodeid)
+            if named is not None:
                 # A worker that died tells nothing but the test's name; so does a fixture that failed.
-                series = self._series(cell.task, cell.needle, cell.model)
+                series = self._series(named.task, named.needle, named.model)
+                cell = _exact(named, series)
                 message = str(report.longrepr).strip().splitlines()[-1:] or ["the process died"]
                 self._keep(
                     lost_record(
@@ -113,26 +125,39 @@ class Recorder:
 
     def _keep(self, record: Record) -> None:
         self._records.append(record)
-        if self._fault or record["timing"].get("replayed"):
+        if self._fault:
             return
         try:
             if self._journal is None:
                 self._open()
-            cast(Journal, self._journal).append(record)
+            if self._gatekeeper is not None:
+                self._gatekeeper.check(record)
+            if not record["timing"].get("replayed"):
+                cast(Journal, self._journal).append(record)
         except InputError as error:
             self._fault = str(error)
 
     def _open(self) -> None:
+        if self._gates:
+            self._gatekeeper = Gatekeeper(self._settings, self._gates, self.folder)
         path = self.folder / JOURNAL
         self._journal = Journal(path, fresh=self._settings.fresh)
-        if self._settings.fresh:
-            for pattern in ("heatmap-*", "results.*", "report.html"):
-                for old in self.folder.glob(pattern):
-                    old.unlink()
         self._earlier = read_journal(path)
-        with suppress(OSError):
-            (self._settings.results_dir / ".gitignore").write_text("*\n")
-        self._write_manifest(None)
+        try:
+            drop_halves(self.folder)
+            if self._settings.fresh:
+                for pattern in ("heatmap-*", "results.*", "cells.csv", "report.html"):
+                    for old in self.folder.glob(pattern):
+                        old.unlink()
+                drop_answers(self.folder)
+            with suppress(OSError):
+                (self._settings.results_dir / ".gitignore").write_text("*\n")
+            self._write_manifest(None)
+        except OSError as error:
+            with suppress(OSError):
+                self._journal.close()
+            problem = f"cannot be written ({error.strerror}); free space and run again"
+            raise InputError("--results-dir", self.folder, problem) from None
 
     def _write_manifest(self, ended: str | None) -> None:
         write_manifest(
@@ -152,6 +177,23 @@ class Recorder:
         if self._fault:
             raise pytest.exit.Exception(self._fault, returncode=4)
 
+    def pytest_further_cells(self) -> list[Cell] | None:
+        """`--top-up`: what undecided gates ask for; nothing in a run that is void."""
+        if self._gatekeeper is None or self._session is None or self._fault:
+            return None
+        records = whole_run(self._earlier, self._records, self._recipe)
+        if self._void(records):
+            return None
+        cells = self._gatekeeper.further(records, self._records)
+        self._session.testscollected += len(cells)
+        if not cells:
+            return None
+        writer = self._config.get_terminal_writer()
+        if writer.width_of_current_line:
+            writer.line()
+        writer.line(f"top-up: {len(cells)} further trials for gates that are not decided")
+        return cells
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
         if not self._records:
@@ -164,25 +206,35 @@ class Recorder:
                 self._written = write_files(self.folder, records, self._settings)
                 self._write_manifest(datetime.now(UTC).isoformat(timespec="seconds"))
             except (OSError, InputError) as error:
-                self._fault = f"results: cannot be written to {self.folder}: {error}"
+                problem = getattr(error, "strerror", None) or error
+                remedy = f"cannot be written ({problem}); free space and run again: every answer is in the journal"
+                self._fault = str(InputError("results", self.folder, remedy))
         if self._journal is not None:
+            if not self._fault:
+                drop_answers(self.folder)
             with suppress(OSError):
                 self._journal.close()
-        self._verdicts = [verdict for gate in self._gates for verdict in judge_gate(gate, records)]
+        if self._gatekeeper is not None:
+            self._verdicts = self._gatekeeper.verdicts(records)
         for verdict in self._verdicts:
-            _report_gate(session.config, verdict)
+            for report in gate_case(verdict):
+                session.config.hook.pytest_runtest_logreport(report=report)
         session.exitstatus = self._exit_status(int(session.exitstatus), records)
         yield
 
     def _exit_status(self, status: int, records: list[Record]) -> int:
         if status not in (0, 1):
             return status
-        void = sum(record["outcome"] in ("invalid", "error") for record in records)
         if self._fault:
             return 4
-        if void * 100 > self._settings.max_errors * len(records):
+        if self._void(records):
             return VOID
-        return GATE_FAILED if any(not verdict.passed for verdict in self._verdicts) else status
+        states = {verdict.state for verdict in self._verdicts}
+        return GATE_FAILED if "fail" in states else status or (INCONCLUSIVE if "inconclusive" in states else 0)
+
+    def _void(self, records: list[Record]) -> bool:
+        void = sum(record["outcome"] in ("invalid", "error") for record in records)
+        return void * 100 > self._settings.max_errors * len(records)
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         if not self._records:
@@ -197,11 +249,16 @@ class Recorder:
             if self._config.option.verbose > 1:
                 for line in self._written.statistics:
                     terminalreporter.write_line(line)
+            for line in unscored_lines(self._records):
+                terminalreporter.write_line(line, red=line.startswith("invalid"), yellow=line.startswith("skipped"))
             terminalreporter.write_sep("-", f"results: {_relative(self.folder)}")
             for path in self._written.paths:
                 terminalreporter.write_line(_relative(path))
-        for verdict in self._verdicts:
-            terminalreporter.write_line(f"gate {verdict.line}", green=verdict.passed, red=not verdict.passed)
+            terminalreporter.write_line(self._written.next_line(_relative(self.folder)))
+        colors = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+        further = self._gatekeeper.spent if self._gatekeeper else 0
+        for line, state in gate_lines(self._verdicts, further) if self._verdicts else ():
+            terminalreporter.write_line(line, **({colors[state]: True} if state else {}))
         others = sum(record["details"].get("recipe") != self._recipe for record in self._earlier)
         if others:
             terminalreporter.write_line(
@@ -228,20 +285,11 @@ def ambiguous_words(keyword: str, records: Sequence[Record]) -> list[str]:
     return lines
 
 
-def _report_gate(config: pytest.Config, verdict: Verdict) -> None:
-    """A gate as a test of its own: in the short summary, in the counts, a case in JUnit XML."""
-    # Brackets would be read as a test's parameters.
-    name = f"{verdict.gate} ({verdict.group})".replace("[", "(").replace("]", ")")
-    report = pytest.TestReport(
-        nodeid=f"{GATE}{name}",
-        location=("gate", 0, name),
-        keywords={},
-        outcome="passed" if verdict.passed else "failed",
-        longrepr=None if verdict.passed else verdict.line,
-        when="call",
-        user_properties=[("value", verdict.value), ("n", verdict.tally.n)],
-    )
-    config.hook.pytest_runtest_logreport(report=report)
+def _exact(named: Cell, series: Series | None) -> Cell:
+    """The cell that an id stands for; the id has the depth in three decimals only."""
+    cells = series.cells if series else ()
+    at = next((cell for cell in cells if replace(cell, repeat=named.repeat).id == named.id), named)
+    return replace(at, repeat=named.repeat)
 
 
 def _relative(path: Path) -> str:

@@ -33,7 +33,7 @@ def csv_text(records: Iterable[Record]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for record in sorted(records, key=_order):
-        writer.writerow([_cell(column(record)) for column in COLUMNS.values()])
+        writer.writerow([safe_cell(column(record)) for column in COLUMNS.values()])
     return out.getvalue()
 
 
@@ -122,7 +122,8 @@ COLUMNS: dict[str, Callable[[Record], object]] = {
 _NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
 
 
-def _cell(value: object) -> str:
+def safe_cell(value: object) -> str:
+    """Write a value so that no spreadsheet takes it for a formula: numbers as they are, texts short and disarmed."""
     if value is None or (isinstance(value, float) and not isfinite(value)):
         return ""
     if isinstance(value, (int, float)):

@@ -11,34 +11,34 @@ import numpy as np
 from results.fonts import Fonts
 from results.heatmap import FORMATS, Format, file_stem, untaken, write_painted
 from results.heatmap_layout import Layout, arrange
-from results.heatmap_panel import (
+from results.heatmap_parts import (
     FRAME,
-    INK,
     MANY_CELLS,
     PAPER,
     SOFT,
     Canvas,
     color_bar,
     grid_axes,
+    ink_on,
+    mean_axes,
     write_legend,
+    write_lines,
     write_titles,
 )
-from results.palette import dark
-from results.statistics.comparison import CellDifference, FamilyDifference
+from results.palette import DIFFERENCES, difference_color
+from results.statistics.comparison import CellDifference, FamilyDifference, GroupDifference
 from results.statistics.comparison_rows import points
 from results.summary import depth_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# ColorBrewer's RdBu: its two ends are told apart with every kind of colour blindness.
-COLORS = "RdBu"
 _HATCH = "////"
 _MISSING = "no pair: not scored in both runs"
 _LIMIT = 100  # points; fixed, so that pictures of different comparisons can be laid side by side
 _NUMBER = 5.4  # `+100` in mean characters; the sign is a wide one
 
-Rows = Sequence[Sequence[float | None]]
+Rows = Sequence[Sequence[GroupDifference | None]]
 
 
 def write_difference_heatmaps(
@@ -71,40 +71,52 @@ def layout_of(family: FamilyDifference, title: str, subtitle: str) -> Layout:
     cells = {(cell.length, cell.depth): cell for cell in family.cells}
     lengths, depths = _axes(cells)
     gaps = any(cell is None or cell.difference is None for row in _rows(cells, lengths, depths) for cell in row)
-    largest = max(cell.n for cell in family.cells)
-    return arrange(lengths, depths, title, subtitle, legend=int(gaps), largest_n=largest, characters=_NUMBER)
+    return arrange(
+        lengths,
+        depths,
+        title,
+        subtitle,
+        legend=int(gaps),
+        cell_notes=[_notes(cell) for cell in family.cells],
+        mean_notes=[_notes(column) for column in family.columns.values()],
+        characters=_NUMBER,
+    )
+
+
+def _notes(group: GroupDifference) -> tuple[str, ...]:
+    """What stands below a difference of several pairs: `-8..+21`, `n=4`, `n=3/4` where a trial has no pair."""
+    trials = group.n + group.unscored
+    if group.found is None or trials < 2:
+        return ()
+    low, high = group.found.low, group.found.high
+    ends = "" if low is None or high is None else f"{points(low)}..{points(high)}"
+    return ends, f"n={group.n}" if not group.unscored else f"n={group.n}/{trials}"
 
 
 def _draw(canvas: Canvas, family: FamilyDifference, layout: Layout, fonts: Fonts) -> None:
     write_titles(canvas, layout, fonts)
     cells = {(cell.length, cell.depth): cell for cell in family.cells}
-    lengths, depths = _axes(cells)
-    rows = _rows(cells, lengths, depths)
-    values = [[None if cell is None else cell.difference for cell in row] for row in rows]
+    rows = _rows(cells, *_axes(cells))
     grid, means = canvas.axes(layout.grid), canvas.axes(layout.means)
-    mesh = _mesh(grid, values, layout)
+    mesh = _mesh(grid, rows, layout)
     for row, line in enumerate(rows):
         for column, cell in enumerate(line):
-            if cell is not None and cell.difference is not None and layout.number_size:
-                style = _text(mesh, cell.difference)
-                two_lines = bool(layout.n_size) and cell.n > 1
-                y = row + (0.38 if two_lines else 0.5)
-                grid.text(column + 0.5, y, points(cell.difference), size=layout.number_size, **style)
-                if two_lines:
-                    grid.text(column + 0.5, row + 0.78, f"n={cell.n}", size=layout.n_size, **style)
+            if cell is not None and cell.difference is not None:
+                texts = (points(cell.difference), *_notes(cell))
+                ink = ink_on(difference_color(cell.difference))
+                write_lines(grid, column, row, texts, layout.cell_lines, layout.cell[1], ink)
     grid_axes(grid, layout)
 
-    columns = [family.columns[length] for length in lengths]
+    columns = list(family.columns.values())
     _mesh(means, [columns], layout)
-    means.set_xticks([])
-    means.set_yticks([0.5], ["mean"], fontsize=min(9.0, layout.y.size + 0.5), color=INK)
-    means.tick_params(length=0, pad=4)
-    for column, value in enumerate(columns):
-        if value is not None and layout.mean_size:
-            style = _text(mesh, value) | {"rotation": layout.mean_rotation}
-            means.text(column + 0.5, 0.52, points(value), size=layout.mean_size, **style)
+    mean_axes(means, layout)
+    for at, group in enumerate(columns):
+        if group.difference is not None:
+            texts = (points(group.difference), *_notes(group))
+            ink = ink_on(difference_color(group.difference))
+            write_lines(means, at, 0, texts, layout.mean_lines, layout.means[3], ink, layout.mean_rotation)
     color_bar(canvas, layout, mesh, "B - A (points)", few=(-100, 0, 100), many=(-100, -50, 0, 50, 100))
-    if any(value is None for line in values for value in line):
+    if any(cell is None or cell.difference is None for line in rows for cell in line):
         from matplotlib.patches import Patch
 
         write_legend(
@@ -112,18 +124,20 @@ def _draw(canvas: Canvas, family: FamilyDifference, layout: Layout, fonts: Fonts
         )
 
 
-def _mesh(axes: Axes, values: Rows, layout: Layout) -> Any:
+def _mesh(axes: Axes, groups: Rows, layout: Layout) -> Any:
     """Colour the cells with a difference and hatch the others."""
     from matplotlib.collections import PolyCollection
+    from matplotlib.colors import LinearSegmentedColormap
 
-    rows, columns = len(values), len(values[0])
+    rows, columns = len(groups), len(groups[0])
+    values = [[None if group is None else group.difference for group in row] for row in groups]
     shown = np.array([[np.nan if value is None else 100 * value for value in row] for row in values])
     line = 0.9 if min(layout.cell) > 0.3 else 0.4 if min(layout.cell) > 0.12 else 0.0
     mesh = axes.pcolormesh(
         np.arange(columns + 1),
         np.arange(rows + 1),
         np.ma.masked_invalid(shown),
-        cmap=COLORS,
+        cmap=LinearSegmentedColormap.from_list("differences", list(DIFFERENCES), N=256),
         vmin=-_LIMIT,
         vmax=_LIMIT,
         edgecolors="white" if line else "none",
@@ -146,12 +160,6 @@ def _mesh(axes: Axes, values: Rows, layout: Layout) -> Any:
     for spine in axes.spines.values():
         spine.set(color=FRAME, linewidth=0.6)
     return mesh
-
-
-def _text(mesh: Any, difference: float) -> dict[str, Any]:
-    """Centred text that can be read on the colour of `difference`."""
-    red, green, blue, _ = mesh.to_rgba(100 * difference, bytes=True)
-    return {"ha": "center", "va": "center", "color": "white" if dark((int(red), int(green), int(blue))) else INK}
 
 
 def _axes(

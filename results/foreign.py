@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ _DATASET = re.compile(
     r"(?:(?P<prefix>[^/]+)_)?Length(?P<length>\d+)(?:Depth(?P<depth>\d+(?:\.\d+)?))?(?:_(?P<name>[^/]+))?"
 )
 _DEPTH = re.compile(r"Depth(?P<depth>\d+(?:\.\d+)?)")
+_MOST = 10**12  # no length, depth or score is above it; no NaN is below
 _ABOUT_ROWS = ("dataset", "version", "metric", "mode")
 
 
@@ -201,15 +201,15 @@ def _number(value: object, name: str, path: Path) -> float:
     """A finite number, of a string too."""
     try:
         number = float(value) if isinstance(value, (int, float, str)) else float("nan")
-    except ValueError:
+    except (ValueError, OverflowError):
         number = float("nan")
-    if not isfinite(number):
+    if not abs(number) < _MOST:
         raise InputError("results file", path, f"has a {name} that is not a number: {value!r}")
     return number
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _MOST
 
 
 def _numbered(trials: Iterable[Trial]) -> list[Trial]:

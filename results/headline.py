@@ -10,21 +10,37 @@ _PLURAL: dict[OutcomeName, str] = {"error": "errors"}
 
 
 def headline(panel: Panel) -> str:
-    """`score 87.5 % (95 % interval 81.0–92.1), n = 96 · 3 censored · 1 error`, and the system if it is not ours."""
+    """`score 87.5 % (95 % interval 81.0–92.1), n = 96 · 20 cells of 5 trials · 3 censored · 1 error`.
+
+    And the system, if it is not ours.
+    """
     overall = panel.overall
-    parts = [_score(overall), *_unscored(overall)]
+    parts = [score_words(overall), _cells(panel), *_unscored(overall)]
     if panel.source != OWN:
         parts.append(f"data: {panel.source}")
     return " · ".join(parts)
 
 
-def _score(overall: Tally) -> str:
-    if overall.mean is None:
+def score_words(found: Tally) -> str:
+    """`score 87.5 % (95 % interval 81.0–92.1), n = 96`."""
+    if found.mean is None:
         return "no score, n = 0"
-    text = f"score {percent1(overall.mean)} %"
-    if overall.interval is not None:
-        text += f" (95 % interval {percent1(overall.interval.low)}–{percent1(overall.interval.high)})"
-    return f"{text}, n = {overall.n}"
+    text = f"score {percent1(found.mean)} %"
+    if found.interval is not None:
+        text += f" (95 % interval {percent1(found.interval.low)}–{percent1(found.interval.high)})"
+    return f"{text}, n = {found.n}"
+
+
+def scored_of(cell: Tally) -> str:
+    """How many of a cell's trials its score counts: `4`, or `3/4` where some have none."""
+    return str(cell.n) if cell.n == cell.trials else f"{cell.n}/{cell.trials}"
+
+
+def _cells(panel: Panel) -> str:
+    sizes = {cell.trials for cell in panel.cells.values()}
+    trials = f"{min(sizes)}–{max(sizes)}" if len(sizes) > 1 else str(*sizes)
+    cells = "1 cell" if len(panel.cells) == 1 else f"{len(panel.cells)} cells"
+    return f"{cells} of {trials} trial{'' if trials == '1' else 's'}"
 
 
 def _unscored(overall: Tally) -> list[str]:

@@ -19,7 +19,8 @@ from haystack_fixtures.cells import slug
 from results.atomic import write_atomic
 from results.fonts import Fonts, fonts_for
 from results.heatmap_layout import MARGIN, TITLE_SIZE, Layout, layout_of
-from results.heatmap_panel import DEFAULT, Canvas, Style, draw, write
+from results.heatmap_panel import DEFAULT, Style, draw
+from results.heatmap_parts import Canvas, write
 from results.summary import Panel
 from results.text import one_line
 

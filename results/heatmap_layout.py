@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
 
 from haystack_fixtures.cells import depth_label
-from results.headline import headline
+from results.headline import headline, scored_of
 from results.palette import MARKS, Mark, mark_of
-from results.summary import Panel
-from results.text import display_width, fit, length_labels, one_line
+from results.summary import Panel, Tally
+from results.text import display_width, fit, length_labels, one_line, percent
 
 POINTS = 72.0  # in an inch
 TITLE_SIZE, SUBTITLE_SIZE, LEGEND_SIZE = 12.0, 8.5, 8.0
@@ -21,6 +21,7 @@ _FLAT = 0.9  # grids lower than this have no room for a label that stands uprigh
 _FIGURE = 6.0  # narrowest figure: a title needs room
 _GLYPH, _BOLD = 0.56, 0.64  # mean width of a character over its font size
 _SMALLEST = 4.5  # points; smaller numbers cannot be read in print
+LEADING = 1.28  # height of a line over its font size
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,14 @@ class Axis:
     labels: tuple[str, ...]
     size: float
     rotation: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Font sizes, in points, of the lines in a cell: a number, and notes below it. 0: that line is not drawn."""
+
+    number: float
+    notes: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +61,32 @@ class Layout:
     partly: bool
     blank: bool
     legend_columns: int
-    number_size: float
-    n_size: float
-    mean_size: float
+    cell_lines: Lines
+    mean_lines: Lines
     mean_rotation: float
 
 
 def layout_of(panel: Panel, title: str, numbers: bool) -> Layout:
-    """Lay out one panel. `numbers`: whether cells have their percent, and n where it is above 1 and there is room."""
-    marks, partly, blank = _legend(panel)
-    largest = max(tally.n for tally in panel.cells.values()) if numbers else None
-    entries = len(marks) + partly + blank
-    layout = arrange(panel.lengths, panel.depths, title, headline(panel), legend=entries, largest_n=largest)
-    return replace(layout, marks=marks, partly=partly, blank=blank)
+    """Lay out one panel. `numbers`: whether cells have their percent, and interval and n where there is room."""
+    used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell))}
+    marks = tuple(mark for mark in MARKS if mark.outcome in used)
+    layout = arrange(
+        panel.lengths,
+        panel.depths,
+        title,
+        headline(panel),
+        legend=len(marks) + panel.partly + panel.blank,
+        cell_notes=[notes_of(cell) for cell in panel.cells.values()] if numbers else None,
+        mean_notes=[notes_of(column) for column in panel.columns],
+    )
+    return replace(layout, marks=marks, partly=panel.partly, blank=panel.blank)
+
+
+def notes_of(cell: Tally) -> tuple[str, ...]:
+    """What stands below a score of several trials: `53–89`, `n=19/20`; nothing below that of one."""
+    if cell.interval is None or cell.trials < 2:
+        return ()
+    return f"{percent(cell.interval.low)}–{percent(cell.interval.high)}", f"n={scored_of(cell)}"
 
 
 def arrange(
@@ -74,12 +96,14 @@ def arrange(
     subtitle: str,
     *,
     legend: int,
-    largest_n: int | None,
+    cell_notes: Sequence[Sequence[str]] | None,
+    mean_notes: Sequence[Sequence[str]],
     characters: float = 3.4,
 ) -> Layout:
     """Lay out any picture with a cell for each length and depth; its legend has `legend` entries, still to be named.
 
-    `largest_n`: of the trials in a cell, `None` where cells have no numbers; `characters`: width of the widest number.
+    `cell_notes`, `mean_notes`: the lines below each number, `None` where cells have no numbers; `characters`: width of
+    the widest number.
     """
     columns, rows = len(lengths), len(depths)
     cell = (
@@ -102,16 +126,19 @@ def arrange(
     bottom = 0.08 + legend_height + 0.24 + ticks
 
     mean_size, mean_rotation = _mean_font(cell[0] * POINTS, characters)
-    mean_height = max(0.25, mean_size * 1.9 / POINTS) if not mean_rotation else mean_size * 2.6 / POINTS
+    mean_lines = _lines(mean_size, cell[0] * POINTS, inf, () if mean_rotation else mean_notes)
+    if mean_rotation:
+        mean_height = mean_size * 2.6 / POINTS
+    else:
+        mean_height = max(0.25, (mean_size * 0.6 + LEADING * sum((mean_size, *mean_lines.notes))) / POINTS)
     titles = tuple(_wrap(one_line(title), int(room * POINTS / (TITLE_SIZE * _BOLD)))[:2])
     subtitles = tuple(_wrap(one_line(subtitle), int(room * POINTS / (SUBTITLE_SIZE * _GLYPH))))
     top = MARGIN + len(titles) * 0.22 + len(subtitles) * 0.165 + 0.14
 
-    number_size = n_size = 0.0
-    if largest_n is not None:
-        number_size = min(11.0, cell[0] * POINTS / (characters * _GLYPH), cell[1] * POINTS * 0.62)
-        widest_n = 2 + len(str(largest_n))
-        n_size = min(number_size * 0.68, cell[0] * POINTS / ((widest_n + 0.6) * _GLYPH), cell[1] * POINTS * 0.26)
+    number = min(11.0, cell[0] * POINTS / (characters * _GLYPH), cell[1] * POINTS * 0.62)
+    cell_lines = Lines(0.0, ())
+    if cell_notes is not None and number >= _SMALLEST:
+        cell_lines = _lines(number, cell[0] * POINTS, cell[1] * POINTS * 0.97, cell_notes)
     return Layout(
         width=width,
         height=bottom + grid_height + 0.07 + mean_height + top,
@@ -128,9 +155,8 @@ def arrange(
         partly=False,
         blank=False,
         legend_columns=legend_columns,
-        number_size=number_size if number_size >= _SMALLEST else 0.0,
-        n_size=n_size if n_size >= _SMALLEST else 0.0,
-        mean_size=mean_size,
+        cell_lines=cell_lines,
+        mean_lines=mean_lines,
         mean_rotation=mean_rotation,
     )
 
@@ -174,12 +200,17 @@ def _mean_font(cell: float, characters: float) -> tuple[float, float]:
     return (upright, 90.0) if upright >= _SMALLEST else (0.0, 0.0)
 
 
-def _legend(panel: Panel) -> tuple[tuple[Mark, ...], bool, bool]:
-    """The marks that occur; whether a cell has trials both with and without a score; whether a cell never ran."""
-    used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell))}
-    partly = any(cell.n and cell.unscored for cell in panel.cells.values())
-    blank = len(panel.cells) < len(panel.lengths) * len(panel.depths)
-    return tuple(mark for mark in MARKS if mark.outcome in used), partly, blank
+def _lines(number: float, width: float, height: float, notes: Sequence[Sequence[str]]) -> Lines:
+    """The lines of a cell `width` x `height` points: a note that is too wide or finds no room is not drawn."""
+    sizes: list[float] = []
+    left = height - LEADING * number
+    for line in range(max(map(len, notes), default=0)):
+        widest = max(display_width(texts[line]) for texts in notes if len(texts) > line)
+        size = min(number * 0.68, width / ((widest + 1.2) * _GLYPH))
+        drawn = size >= _SMALLEST and LEADING * size <= left
+        sizes.append(size if drawn else 0.0)
+        left -= LEADING * size if drawn else 0.0
+    return Lines(number, tuple(sizes))
 
 
 def _wrap(text: str, width: int) -> list[str]:

@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from results.atomic import write_atomic
-from results.html.budget import Kept, entries, fit
-from results.html.details import OWN, SHARED
+from results.html.budget import fit
 from results.html.page import page
-from results.html.panels import depth_tallies, panel_view, panels_data
-from results.html.texts import on_one_line, script_json
-from results.records import Record
-from results.summary import summarise
+from results.html.panels import entries, looks_of, panel_views
+from results.html.panels_data import panels_data
+from results.html.texts import on_one_line
+from results.palette import ColorsName
+from results.records import UNSCORED, Record
+from results.statistics.absent import AbsentTwins
+from results.statistics.panel_rows import twins_name, twins_rows
+from results.statistics.summary_rows import PanelStatistics
+from results.summary import Panel, summarise
 
 LIMIT_BYTES = 3_000_000
-_NOTICE = 1_000  # bytes kept free for what is said about things left out
+NOTICE_BYTES = 1_000  # kept free for what is said about things left out
 
 
 def write_html(
@@ -23,11 +27,24 @@ def write_html(
     records: Sequence[Record],
     *,
     title: str,
-    statistics: Sequence[str] = (),
+    statistics: Sequence[PanelStatistics] = (),
+    twins: Sequence[AbsentTwins] = (),
+    notes: Sequence[str] = (),
+    colors: ColorsName = "safe",
+    panels: Sequence[Panel] | None = None,
     limit_bytes: int = LIMIT_BYTES,
 ) -> None:
     """Write `path` atomically. See `html_text`."""
-    text = html_text(records, title=title, statistics=statistics, limit_bytes=limit_bytes)
+    text = html_text(
+        records,
+        title=title,
+        statistics=statistics,
+        twins=twins,
+        notes=notes,
+        colors=colors,
+        panels=panels,
+        limit_bytes=limit_bytes,
+    )
     write_atomic(path, text.encode())
 
 
@@ -35,44 +52,32 @@ def html_text(
     records: Sequence[Record],
     *,
     title: str,
-    statistics: Sequence[str] = (),
+    statistics: Sequence[PanelStatistics] = (),
+    twins: Sequence[AbsentTwins] = (),
+    notes: Sequence[str] = (),
+    colors: ColorsName = "safe",
+    panels: Sequence[Panel] | None = None,
     limit_bytes: int = LIMIT_BYTES,
 ) -> str:
     """Return the page: the same for the same records in any order, and nothing in it is loaded from elsewhere.
 
-    `statistics`: lines to show with the scores. Scores are all in it, whatever their number: what `limit_bytes` limits
-    is the details of the trials, and the page says what it left out.
+    `notes`: sentences about the run as a whole; `panels`: those of `records`, where the caller has them already. Scores
+    are all in it, whatever their number: what `limit_bytes` limits is the details of the trials, and the page says what
+    it left out.
     """
-    panels = summarise(records)
-    trials = entries(records, panels)
-    depths = depth_tallies(trials, panels)
-    views = [panel_view(panel, rows) for panel, rows in zip(panels, depths, strict=True)]
-    scores = script_json({**panels_data(panels, depths), "shared": SHARED, "own": OWN})
-    heading, lines = on_one_line(title) or "Needlework", [on_one_line(line, 2_000) for line in statistics]
-    alone = page(heading, views, lines, (), _data(scores, (), ()))
-    kept = fit(trials, panels, limit_bytes - len(alone.encode()) - _NOTICE)
-    return page(heading, views, lines, _notice(kept, limit_bytes), _data(scores, kept.values, kept.rows))
+    panels = summarise(records) if panels is None else panels
+    scores = panels_data(panels)
+    fields = {
+        "panels": panel_views(panels, statistics),
+        "twins": [(on_one_line(twins_name(each)), twins_rows(each)) for each in twins],
+        "notes": [on_one_line(note, 2_000) for note in notes],
+        "unscored": UNSCORED,
+        "trials": len(records),
+    }
 
+    def with_details(details: str, notice: Sequence[str]) -> str:
+        return page("report", title, scores, details=details, colors=colors, notice=notice, fields=fields)
 
-def _data(scores: str, values: Sequence[str], rows: Sequence[str]) -> str:
-    """Put finished JSON texts together: rows a line each, so that the source can be read."""
-    separator = ",\n"
-    return f'{scores[:-1]},\n"values":[\n{separator.join(values)}\n],\n"rows":[\n{separator.join(rows)}\n]}}'
-
-
-def _notice(kept: Kept, limit_bytes: int) -> list[str]:
-    """What is not in the page, one sentence each; empty where everything is."""
-    if kept.whole:
-        return []
-    sentences = ["All scores are complete."]
-    if kept.dropped:
-        total = kept.dropped + len(kept.rows)
-        sentences.append(
-            f"Details of {kept.dropped:,} of {total:,} trials are left out, from the middle of many equal cells first."
-        )
-    if kept.shortened:
-        trials = "1 trial" if kept.shortened == 1 else f"{kept.shortened:,} trials"
-        sentences.append(f"Texts of {trials} are cut to {kept.level.text:,} characters, with a mark.")
-    if kept.rows and kept.level.digest < 64:
-        sentences.append(f"Hashes are cut to {kept.level.digest} characters.")
-    return [*sentences, f"This keeps the page below {limit_bytes / 1e6:g} MB; results.json has everything."]
+    room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
+    kept = fit(entries(records, panels), [looks_of(panel) for panel in panels], room)
+    return with_details(kept.packed, kept.notice(limit_bytes))

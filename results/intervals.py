@@ -13,14 +13,10 @@ from math import sqrt
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from results.statistics.resampling import FEWEST_CLUSTERS, Floats, expanded_interval, resampled_means, t_quantile
 
 Z95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
-DRAWS = 2_000
-SEED = 20_231_108
-# A percentile bootstrap over fewer clusters than this is far too narrow; Wilson with the same variance is used instead.
-FEWEST_CLUSTERS = 10
-_CHUNK = 4_000_000  # random integers held at once while bootstrapping: 32 MB
 
 Method = Literal["wilson", "bootstrap"]
 
@@ -54,8 +50,8 @@ def score_interval(scores: Sequence[float], samples: Sequence[Hashable]) -> Inte
     scores are, and each score counts as a cluster of its own.
 
     Partial credit from at least `FEWEST_CLUSTERS` clusters is bootstrapped. Everything else is Wilson's interval at the
-    effective sample size n / design effect, never more than n. For partial credit that is on the safe side: no
-    variable on 0..1 varies more than the 0/1 one with its mean.
+    effective sample size, never more than n. For partial credit that is on the safe side: no variable on 0..1 varies
+    more than the 0/1 one with its mean.
     """
     if len(scores) != len(samples):
         raise ValueError(f"{len(scores)} scores, {len(samples)} sample names")
@@ -65,16 +61,14 @@ def score_interval(scores: Sequence[float], samples: Sequence[Hashable]) -> Inte
     sums, sizes = _clusters(values, samples)
     binary = bool(np.all((values == 0) | (values == 1)))
     if not binary and len(sums) >= FEWEST_CLUSTERS and np.ptp(values) > 0:
-        low, high = _bootstrap(sums, sizes)
-        return Interval(low, high, "bootstrap")
+        low, high = expanded_interval(resampled_means(sums[:, None], sizes[:, None])[:, 0], len(sums))
+        return Interval(max(0.0, low), min(1.0, high), "bootstrap")
     mean = min(1.0, max(0.0, float(values.mean())))
     low, high = wilson(mean, _effective_size(mean, sums, sizes))
     return Interval(low, high, "wilson")
 
 
-def _clusters(
-    values: NDArray[np.float64], samples: Sequence[Hashable]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _clusters(values: Floats, samples: Sequence[Hashable]) -> tuple[Floats, Floats]:
     """Sum and size of each cluster, in an order that does not depend on the order of the scores."""
     index: dict[Hashable, int] = {}
     labels = np.array([index.setdefault(sample, len(index)) for sample in samples])
@@ -86,26 +80,22 @@ def _clusters(
     return sums[order], sizes[order]
 
 
-def _effective_size(mean: float, sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> float:
-    """Return n over the design effect (Kish): the independent trials that would vary as much as these clusters do."""
+def _effective_size(mean: float, sums: Floats, sizes: Floats) -> float:
+    """Return the number of independent trials that would say as much about the mean as these clusters do.
+
+    That is n over the design effect (L. Kish, "Survey Sampling" (1965)), less for a design effect that few clusters
+    estimate, by the ratio of the normal to Student's quantile, squared (E. L. Korn, B. I. Graubard, "Confidence
+    intervals for proportions with small expected number of positive counts estimated from survey data", Survey
+    Methodology 24 (1998) 193-201). Never more than n; never less than if each cluster were one trial. Where all scores
+    are alike no design effect shows, and n stays.
+    """
     n, clusters = float(sizes.sum()), len(sums)
     spread = mean * (1 - mean)
-    if clusters < 2 or spread == 0:
+    if spread == 0 or clusters in (1, n):
         return n
     residuals = sums - mean * sizes
     variance = clusters / (clusters - 1) * float(residuals @ residuals) / (n * n)
-    return n if variance <= spread / n else spread / variance
-
-
-def _bootstrap(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[float, float]:
-    """Percentile interval of the mean over `DRAWS` resamples of whole clusters, from a fixed seed."""
-    rng = np.random.default_rng(SEED)
-    clusters = len(sums)
-    means = np.empty(DRAWS)
-    step = max(1, _CHUNK // clusters)
-    for start in range(0, DRAWS, step):
-        rows = min(step, DRAWS - start)
-        drawn = rng.integers(0, clusters, size=(rows, clusters))
-        means[start : start + rows] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return max(0.0, float(low)), min(1.0, float(high))
+    if variance <= spread / n:
+        return n
+    least = n * n / float(sizes @ sizes)
+    return min(n, max(least, spread / variance * (Z95 / t_quantile(clusters)) ** 2))

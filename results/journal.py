@@ -8,11 +8,13 @@ import os
 import time
 from collections.abc import Iterator
 from io import FileIO
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from haystack_fixtures.errors import InputError
 from results.records import Record
+from results.well_formed import completed, fault_of
 
 FSYNC_EVERY_S = 1.0
 
@@ -81,11 +83,19 @@ def read_journal(path: Path) -> list[Record]:
 def _records(data: bytes) -> Iterator[Record]:
     for line in data.split(b"\n")[:-1]:  # what follows the last newline is torn
         try:
-            record: Any = json.loads(line)
-        except ValueError:
+            record: Any = json.loads(line, parse_float=_finite, parse_constant=_finite)
+        except (ValueError, RecursionError):
             continue
-        if isinstance(record, dict) and "key" in record and "outcome" in record:
-            yield record  # type: ignore[misc]  # written by us with these fields
+        if not fault_of(record) and record.get("key") is not None:
+            yield completed(record)  # a line that is spoilt is as good as none: its trial is asked again
+
+
+def _finite(text: str) -> float:
+    """A number that JSON has; we write no other, and could not write this one again."""
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(text)
+    return value
 
 
 def _cut_torn_tail(file: FileIO) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import Any, cast
@@ -13,26 +14,42 @@ from haystack_fixtures.cells import depth_label
 from haystack_fixtures.errors import InputError
 from results.atomic import write_atomic
 from results.records import SCHEMA, Record
-from results.summary import OUTCOMES, Panel, Tally, depth_order, summarise
+from results.stability import stability_of
+from results.statistics.absent import absent_twins
+from results.summary import Panel, Tally, depth_order, summarise
+from results.well_formed import completed, fault_of
 
 _FIELDS = tuple(Record.__annotations__)
-_NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-def write_json(path: Path, records: Iterable[Record], statistics: Sequence[object] = ()) -> None:
+def write_json(
+    path: Path,
+    records: Iterable[Record],
+    statistics: Sequence[object] = (),
+    panels: Sequence[Panel] | None = None,
+) -> None:
     """Write `path` atomically: schema, summary, and the records, one a line, sorted by what they are about."""
-    write_atomic(path, json_text(records, statistics).encode())
+    write_atomic(path, json_text(records, statistics, panels).encode())
 
 
-def json_text(records: Iterable[Record], statistics: Sequence[object] = ()) -> str:
-    """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order."""
+def json_text(
+    records: Iterable[Record], statistics: Sequence[object] = (), panels: Sequence[Panel] | None = None
+) -> str:
+    """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order.
+
+    `panels`: those of `records`, where the caller has them already.
+    """
     ordered = sorted(records, key=_order)
     lines = ",\n".join(_dump(_record_object(record)) for record in ordered)
+    stability = stability_of(ordered)
+    summary = summarise(ordered) if panels is None else panels
     return (
         f'{{\n"schema": {SCHEMA},\n'
-        f'"summary": {_dump([panel_object(panel) for panel in summarise(ordered)], indent=1)},\n'
+        f'"summary": {_dump([panel_object(panel) for panel in summary], indent=1)},\n'
         f'"statistics": {_dump(_plain(list(statistics)), indent=1)},\n'
+        f'"absent_twins": {_dump(_plain([asdict(twins) for twins in absent_twins(ordered)]), indent=1)},\n'
+        f'"stability": {_dump(_plain(stability.as_object() if stability else None), indent=1)},\n'
         f'"records": [\n{lines}\n]\n}}\n'
     )
 
@@ -43,6 +60,8 @@ def read_json(path: Path) -> list[Record]:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise InputError("results file", path, f"is not JSON ({error})") from None
+    except OSError as error:
+        raise InputError("results file", path, f"cannot be read ({error.strerror})") from None
     return records_in(content, path)
 
 
@@ -55,22 +74,14 @@ def records_in(content: object, path: Path) -> list[Record]:
         raise InputError("results file", path, f"has schema {schema!r}, this version reads {SCHEMA}; update Needlework")
     for number, record in enumerate(content["records"], start=1):
         check_record(record, path, f"record {number}")
-    return cast("list[Record]", content["records"])
+    return [completed(record) for record in content["records"]]
 
 
 def check_record(record: object, path: Path, where: str) -> None:
-    """Raise `InputError` where `record` lacks what a summary needs; `where` says which record of `path` it is."""
-    if not isinstance(record, dict):
-        raise InputError("results file", path, f"{where} is not an object")
-    missing = [name for name in _NEEDED if name not in record]
-    if missing:
-        raise InputError("results file", path, f"{where} has no {missing[0]!r}")
-    if record["outcome"] not in OUTCOMES:
-        raise InputError("results file", path, f"{where} has the unknown outcome {record['outcome']!r}")
-    numbers = (record["length"], record["repeat"])
-    optional = (record["depth"], record["score"])
-    if not all(isinstance(n, int) for n in numbers) or not all(n is None or _is_number(n) for n in optional):
-        raise InputError("results file", path, f"{where} has a length, depth, repeat or score that is not a number")
+    """Raise `InputError` where `record` is none; `where` says which record of `path` it is."""
+    fault = fault_of(record)
+    if fault:
+        raise InputError("results file", path, f"{where} {fault}")
 
 
 def panel_object(panel: Panel) -> dict[str, Any]:
@@ -93,6 +104,7 @@ def panel_object(panel: Panel) -> dict[str, Any]:
             {"length": length, **_tally_object(column)}
             for length, column in zip(panel.lengths, panel.columns, strict=True)
         ],
+        "rows": [{"depth": depth, **_tally_object(row)} for depth, row in zip(panel.depths, panel.rows, strict=True)],
         "cells": [
             {"length": length, "depth": depth, **_tally_object(cell)} for (length, depth), cell in panel.cells.items()
         ],
@@ -103,6 +115,7 @@ def _tally_object(tally: Tally) -> dict[str, Any]:
     interval = tally.interval
     return {
         "n": tally.n,
+        "trials": tally.trials,
         "mean": tally.mean,
         "low": None if interval is None else interval.low,
         "high": None if interval is None else interval.high,
@@ -136,7 +149,3 @@ def _plain(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)

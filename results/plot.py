@@ -22,7 +22,7 @@ def main(argv: Sequence[str]) -> int:
     except InputError as error:
         return refuse("plot", str(error))
     except OSError as error:
-        return refuse("plot", f"{error.filename or 'output'}: {error.strerror or error}")
+        return refuse("plot", InputError("file", error.filename or "output", error.strerror or str(error)))
     return 0
 
 
@@ -39,8 +39,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--colors", choices=("safe", "field"), default="safe", help="safe for colour blindness, or red-yellow-green"
     )
-    parser.add_argument("--numbers", action="store_true", help="percent in each cell, and n where it is above 1")
-    parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="where to write (default: here)")
+    parser.add_argument("--numbers", action="store_true", help="percent in each cell, with interval and n")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: beside what is drawn)")
     parser.add_argument("--format", type=parse_formats, default=FORMATS, metavar="png,svg", help="default: both")
     return parser
 
@@ -51,12 +51,21 @@ def _plot(options: argparse.Namespace) -> list[Path]:
     several = len(panels) > 1
     titles = _titles(found, options.dataset_length, options.title if not several else None)
     style = Style(colors=options.colors, numbers=options.numbers)
-    paths = write_heatmaps(panels, options.out, style=style, formats=options.format, titles=titles)
+    paths: list[Path] = []
+    places = [options.out or _folder(path) for path, _ in found]
+    for place in dict.fromkeys(places):
+        here = [number for number, each in enumerate(places) if each == place]
+        drawn, named = [panels[number] for number in here], [titles[number] for number in here]
+        paths += write_heatmaps(drawn, place, style=style, formats=options.format, titles=named)
     if several:
-        stem = options.out / "heatmap-combined"
+        stem = places[0] / "heatmap-combined"
         heading = options.title or ""
         paths += write_figure(panels, titles, stem, style=style, formats=options.format, heading=heading)
     return paths
+
+
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
 
 
 def _titles(found: Sequence[tuple[Path, Panel]], length: str | None, title: str | None) -> list[str]:
@@ -66,7 +75,6 @@ def _titles(found: Sequence[tuple[Path, Panel]], length: str | None, title: str 
     for (path, panel), name in zip(found, names, strict=True):
         parts = [title or panel.name, *([length] if length else [])]
         if names.count(name) > 1:
-            folder = path if path.is_dir() else path.parent
-            parts.append(folder.resolve().name)
+            parts.append(_folder(path).resolve().name)
         titles.append(" · ".join(parts))
     return titles

@@ -9,26 +9,33 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from _pytest.terminal import TerminalReporter
 
 from haystack_fixtures.distribution import is_worker, worker_name
-from haystack_fixtures.errors import InputError
+from haystack_fixtures.errors import InputError, printable
+from haystack_fixtures.exchange import Exchange
 from haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, settings_of
 from haystack_fixtures.settings import Settings
+from results.answers import Answers, read_answers
 from results.controller import GATE, Recorder
+from results.gatekeeping import check_gates
 from results.gates import parse_gate
 from results.journal import read_journal
+from results.power_plan import check_power, parse_power, power_lines
+from results.progress import progress_of
 from results.recipe import recipe_of
 from results.recorder import make_record, shown
 from results.records import Record
+from results.rescore import check_scorer
 from results.run_folder import JOURNAL, answered, run_folder
 from results.terminal import score_glyph
-from scoring.plugin import SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY
+from scoring.plugin import AGAIN_KEY, SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY
 from scoring.recording import JUDGE
-from scoring.registry import scorer_named
 
 _RECORDER = "needlework-recorder"
 _INPUT = "needlework_run_folder"
-_STORED = pytest.StashKey[dict[str, Record]]()
+_STORED = pytest.StashKey[dict[str, Mapping[str, Any]]]()
+_ANSWERS = pytest.StashKey[Answers | None]()
 _RECIPE = pytest.StashKey[str]()
 _TOLD = pytest.StashKey[set[tuple[str, str, str]]]()
 _LETTERS = {"censored": "c", "invalid": "!", "skipped": "s", "error": "E"}
@@ -38,10 +45,13 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = settings_of(config)
     config.stash[_RECIPE] = recipe_of(settings)
     config.stash[_TOLD] = set()
+    config.stash[_ANSWERS] = None
     if is_worker(config):
         return
     try:
         gates = [parse_gate(text) for text in settings.gate]
+        check_gates(settings, gates)
+        check_power(settings)
         folder = run_folder(settings)
         _check_scorers(settings)
     except (InputError, ValueError) as error:
@@ -49,13 +59,28 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Recorder(config, settings, folder, gates), _RECORDER)
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    progress = None if is_worker(session.config) else progress_of(session.config)
+    if progress is not None:
+        session.config.pluginmanager.register(progress, "needlework-progress")
+
+
 def _check_scorers(settings: Settings) -> None:
     for name in dict.fromkeys(suite.scorer for suite in settings.suites):
-        if name.startswith(JUDGE):
-            if settings.judge is None:
-                raise InputError("--scorer", name, "needs a judge: give --judge SPEC")
-        else:
-            scorer_named(name)
+        if name.startswith(JUDGE) and settings.judge is None:
+            raise InputError("--scorer", name, "needs a judge: give --judge SPEC")
+        check_scorer(name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    done = yield
+    settings, reporter = settings_of(session.config), session.config.pluginmanager.get_plugin("terminalreporter")
+    cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
+    if settings.plan and settings.power and cells and isinstance(reporter, TerminalReporter):
+        for line in power_lines(parse_power(settings.power), cells):
+            reporter.write_line(line)
+    return done
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -66,8 +91,16 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_cell_stored(config: pytest.Config, key: str) -> Mapping[str, Any] | None:
     if _STORED not in config.stash:
-        config.stash[_STORED] = {} if settings_of(config).fresh else answered(read_journal(_folder(config) / JOURNAL))
-    return cast("Mapping[str, Any] | None", config.stash[_STORED].get(key))
+        folder = _folder(config)
+        fresh = settings_of(config).fresh
+        config.stash[_STORED] = {} if fresh else read_answers(folder) | answered(read_journal(folder / JOURNAL))
+    return config.stash[_STORED].get(key)
+
+
+def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
+    if config.stash[_ANSWERS] is None:
+        config.stash[_ANSWERS] = Answers(_folder(config), worker_name(config))
+    cast("Answers", config.stash[_ANSWERS]).keep(exchange)
 
 
 def _folder(config: pytest.Config) -> Path:
@@ -83,6 +116,8 @@ def pytest_runtest_makereport(
     """Attach the record to the call's report, as a JSON string: that crosses to the controller whatever it holds."""
     report = yield
     exchange = item.stash.get(EXCHANGE, None)
+    if exchange is not None and call.when == "teardown":
+        del item.stash[EXCHANGE]  # pytest keeps every item; a run of long prompts must not keep every prompt
     if call.when != "call" or exchange is None:
         return report
     scorer, version = item.stash.get(SCORER_KEY, ("", 0))
@@ -99,18 +134,21 @@ def pytest_runtest_makereport(
         scorer=scorer,
         scorer_version=version,
         error=error,
+        again=item.stash.get(AGAIN_KEY, ()),
     )
     item.user_properties += [("outcome", record["outcome"]), ("n_prompt_tokens", record["prompt"].get("tokens", 0))]
     if record["score"] is not None:
         item.user_properties.append(("score", f"{record['score']:.4f}"))
     carried = cast("Any", report)
     carried.needlework_record = json.dumps(record, allow_nan=False)
+    carried.needlework_shown = _status(record)
     carried.needlework_facts = _new_facts(item)
     if settings_of(item.config).save_prompts and exchange.trial is not None:
-        _save_prompt(_folder(item.config), exchange.key, exchange.trial.prompt.text)
+        carried.needlework_fault = _save_prompt(_folder(item.config), exchange.key, exchange.trial.prompt.text)
     if record["outcome"] == "error" and report.passed:
         report.outcome = "failed"
-        report.longrepr = f"{record['error']['kind']}: {record['error']['message']}" if record["error"] else "error"
+        fault = record["error"]
+        report.longrepr = f"{fault['kind']}: {printable(fault['message'])}" if fault else "error"
     return report
 
 
@@ -126,21 +164,42 @@ def _new_facts(item: pytest.Item) -> str | None:
     return None
 
 
-def _save_prompt(folder: Path, key: str, text: str) -> None:
+def _save_prompt(folder: Path, key: str, text: str) -> str:
+    """Write it; returns what is wrong, if anything: only the controller can end the run."""
     path = folder / "prompts" / f"{key}.txt"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", errors="surrogatepass", newline="")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="surrogatepass", newline="")
+    except OSError as error:
+        return str(
+            InputError("--save-prompts", path, f"cannot be written ({error.strerror}); free space and run again")
+        )
+    return ""
 
 
 def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
     if report.nodeid.startswith(GATE):
-        return report.outcome, "", ""  # counted, and told in the summary; no part of the cells' progress
-    text = getattr(report, "needlework_record", None)
-    if text is None or report.when != "call":
+        # Counted, and told in the summary; no part of the cells' progress.
+        return "" if report.when != "call" else "inconclusive" if report.skipped else report.outcome, "", ""
+    status = getattr(report, "needlework_shown", None)
+    if status is None or report.when != "call":
         return None
-    record: Record = json.loads(text)
-    outcome = record["outcome"]
-    colour = {"red": True} if outcome == "error" else {"yellow": True} if record["score"] is None else {"green": True}
-    category = outcome if record["score"] is None else "scored"
-    letter = _LETTERS[outcome] if record["score"] is None else score_glyph(record["score"])
-    return category, letter, (shown(record).upper() if outcome == "error" else shown(record), colour)
+    category, letter, word, colour = status
+    return category, letter, (word, {colour: True})
+
+
+def _status(record: Record) -> tuple[str, str, str, str]:
+    """How the terminal shows a record: category, letter, words, colour."""
+    outcome, score = record["outcome"], record["score"]
+    if score is not None:
+        return "scored", score_glyph(score), shown(record), "green"
+    if outcome == "error":
+        return outcome, _LETTERS[outcome], shown(record).upper(), "red"
+    return outcome, _LETTERS[outcome], shown(record), "yellow"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: Any) -> None:
+    """Every other hook has seen the record by now; the terminal keeps reports until the end."""
+    if hasattr(report, "needlework_record"):
+        report.needlework_record = None

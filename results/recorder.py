@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from haystack_fixtures.cells import Cell
 from haystack_fixtures.exchange import Exchange, prompt_facts
+from results.asked_again import asked_again
 from results.records import SCHEMA, SCORED, Record
 from scoring.outcomes import outcome_of
+from scoring.recording import Scored
 from scoring.scores import Score
 
 
@@ -22,6 +24,7 @@ def make_record(
     scorer: str,
     scorer_version: int,
     error: tuple[str, str] | None = None,
+    again: Sequence[Scored] = (),
 ) -> Record:
     """The record of one trial. `error` (kind, message) is a fault after the response: a judge's, or the test's own."""
     cell, response = exchange.cell, exchange.response
@@ -43,6 +46,8 @@ def make_record(
         details["invalid"] = list(exchange.invalid)
     if score is not None and score.details:
         details["score"] = dict(score.details)
+    if exchange.again:
+        details["stability"] = asked_again(exchange, again)
     return Record(
         schema=SCHEMA,
         key=exchange.key,
@@ -66,26 +71,39 @@ def make_record(
         reference={name: list(value) if isinstance(value, tuple) else value for name, value in reference.items()},
         answer=score.answer if score is not None and outcome in SCORED else "",
         prompt=dict(facts),
-        response={
-            "text": response.text,
-            "reasoning": response.reasoning,
-            "finish_reason": response.finish_reason,
-            "prompt_tokens": response.prompt_tokens,
-            "completion_tokens": response.completion_tokens,
-        },
+        response=response_facts(exchange),
         details=details,
         error={"kind": error[0], "message": error[1]} if error else None,
-        timing={
-            "latency_s": _rounded(response.latency_s),
-            "ttft_s": _rounded(response.ttft_s),
-            "tokens_per_s": _tokens_per_s(exchange),
-            "build_s": _rounded(exchange.build_s),
-            "cached_tokens": response.cached_tokens,
-            "attempts": response.attempts,
-            "worker": worker,
-            "replayed": exchange.replayed,
-        },
+        timing=timing_facts(exchange, worker),
     )
+
+
+def response_facts(exchange: Exchange) -> dict[str, Any]:
+    """What a record keeps of a response."""
+    response = exchange.response
+    return {
+        "text": response.text,
+        "reasoning": response.reasoning,
+        "finish_reason": response.finish_reason,
+        "prompt_tokens": response.prompt_tokens,
+        "completion_tokens": response.completion_tokens,
+        "reasoning_tokens": response.reasoning_tokens,
+    }
+
+
+def timing_facts(exchange: Exchange, worker: str) -> dict[str, Any]:
+    """What may differ between two runs of the same thing."""
+    response = exchange.response
+    return {
+        "latency_s": _rounded(response.latency_s),
+        "ttft_s": _rounded(response.ttft_s),
+        "tokens_per_s": _tokens_per_s(exchange),
+        "build_s": _rounded(exchange.build_s),
+        "cached_tokens": response.cached_tokens,
+        "attempts": response.attempts,
+        "worker": worker,
+        "replayed": exchange.replayed,
+    }
 
 
 def lost_record(cell: Cell, *, model: str, nodeid: str, recipe: str, message: str, language: str, seed: int) -> Record:
@@ -113,8 +131,10 @@ def _why(exchange: Exchange, score: Score | None, error: tuple[str, str] | None,
     if error is not None:
         return error[1]
     if exchange.invalid:
-        return f"the model did not see the prompt that was built: {', '.join(exchange.invalid)}"
+        return f"{', '.join(exchange.invalid)}: {exchange.invalid_why or 'no answer to the prompt that was built'}"
     if outcome == "censored":
+        if exchange.response.finish_reason == "unfinished":
+            return "it ended with reasoning alone, without an answer"
         return "cut off by the token limit before an answer"
     return score.why if score is not None else ""
 

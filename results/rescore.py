@@ -15,8 +15,10 @@ from results.heatmap import write_heatmaps
 from results.json_report import read_json, write_json
 from results.records import Record
 from results.summary import summarise
+from scoring.judge_prompts import JudgeStyle
+from scoring.judge_scorers import judged
 from scoring.outcomes import outcome_of
-from scoring.recording import score_exchange
+from scoring.recording import JUDGE, score_exchange
 from scoring.registry import scorer_named
 
 
@@ -39,7 +41,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, help="folder for the files [RUN/rescored-NAME]")
     options = parser.parse_args(argv)
     try:
-        scorer_named(options.scorer)
+        check_scorer(options.scorer)
+        if options.scorer.startswith(JUDGE):
+            raise InputError("--scorer", options.scorer, "needs a judge; run again with --judge, answers are kept")
         path = options.run / "results.json" if options.run.is_dir() else options.run
         if not path.is_file():
             raise InputError("RUN", options.run, "give a run's folder, or its results.json")
@@ -49,12 +53,26 @@ def main(argv: Sequence[str]) -> int:
         write_json(out / "results.json", after)
         write_csv(out / "results.csv", after)
         write_heatmaps(summarise(after), out)
-    except (InputError, ValueError, OSError) as error:
+    except InputError as error:
         return refuse("rescore", error)
+    except (OSError, ValueError) as error:  # a full disk; a name that no file can have
+        problem = getattr(error, "strerror", None) or error
+        return refuse("rescore", InputError("RUN", options.run, f"cannot be read or written ({problem})"))
     for old, new in zip(summarise(before), summarise(after), strict=True):
         print(f"{new.name}\n  before: {headline(old)}\n  {options.scorer}: {headline(new)}")
     print(f"written to {out}")
     return 0
+
+
+def check_scorer(name: str) -> None:
+    """Raise `InputError` where there is no such scorer."""
+    try:
+        if name.startswith(JUDGE):
+            judged(lambda _system, _user: "", cast("JudgeStyle", name.removeprefix(JUDGE)))
+        else:
+            scorer_named(name)
+    except ValueError as error:
+        raise InputError("--scorer", name, str(error).rpartition(": ")[2]) from None
 
 
 def rescored(record: Record, scorer: str) -> Record:

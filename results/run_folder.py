@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from haystack_fixtures.cells import slug
 from haystack_fixtures.errors import InputError
@@ -11,6 +13,7 @@ from haystack_fixtures.settings import Settings
 from results.records import SCORED, Record
 
 JOURNAL = "journal.jsonl"
+_LONGEST_NAME = 200
 # Outcomes that resuming takes as they are; errors and invalid trials are tried again.
 _FINAL = frozenset({*SCORED, "censored"})
 
@@ -23,13 +26,15 @@ def run_folder(settings: Settings) -> Path:
         name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{models[:80]}"
     elif name in (".", "..") or any(mark in name for mark in "/\\\0"):
         raise InputError("--run-name", name, "is a folder's name, without slashes; --results-dir says where it lies")
+    elif len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME or not name.isprintable():
+        raise InputError("--run-name", name, f"give a name that can be shown, up to {_LONGEST_NAME} bytes")
     return settings.results_dir / name
 
 
-def answered(records: list[Record]) -> dict[str, Record]:
+def answered(records: list[Record]) -> dict[str, Mapping[str, Any]]:
     """The records that need not be asked again, by key; the last one of a key counts."""
     latest = {record["key"]: record for record in records}
-    return {key: record for key, record in latest.items() if record["outcome"] in _FINAL}
+    return {key: dict(record) for key, record in latest.items() if record["outcome"] in _FINAL}
 
 
 def whole_run(earlier: list[Record], now: list[Record], recipe: str) -> list[Record]:

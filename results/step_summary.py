@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from results.gates import Verdict
+from results.gate_report import markdown_rows
+from results.verdicts import Verdict
 from results.writers import Written
 
 
@@ -18,11 +19,6 @@ def write_step_summary(written: Written | None, verdicts: Sequence[Verdict]) -> 
         return
     lines = ["## Needlework", "", *written.markdown_lines()]
     if verdicts:
-        lines += ["", "| gate | group | verdict | value | n |", "|---|---|---|---|---|"]
-        lines += [
-            f"| `{each.gate}` | {each.group} | {'pass' if each.passed else '**fail**'} | "
-            f"{'' if each.value is None else f'{each.value:.3f}'} | {each.tally.n} |"
-            for each in verdicts
-        ]
+        lines += ["", *markdown_rows(verdicts)]
     with suppress(OSError), Path(path).open("a", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n\n")

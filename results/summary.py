@@ -66,8 +66,8 @@ class Panel:
     """One heatmap's worth: every trial of one (model, task, needle).
 
     `lengths`: tokens, ascending. `depths`: percent, ascending, `None` ("all") last. `cells`: by (length, depth); a
-    missing key is a cell that never ran. `columns`: one tally for each length, over trials and not over cells, so that
-    a missing cell shows in its n. `source`: the system whose files these are.
+    missing key is a cell that never ran. `columns`, `rows`: one tally for each length and each depth, over trials and
+    not over cells, so that a missing cell shows in its n. `source`: the system whose files these are.
     """
 
     model: str
@@ -77,6 +77,7 @@ class Panel:
     depths: tuple[float | None, ...]
     cells: Mapping[tuple[int, float | None], Tally]
     columns: tuple[Tally, ...]
+    rows: tuple[Tally, ...]
     overall: Tally
     source: str = OWN
 
@@ -84,6 +85,16 @@ class Panel:
     def name(self) -> str:
         """`model · task · needle`."""
         return " · ".join(part for part in (self.model, self.task, self.needle) if part)
+
+    @property
+    def partly(self) -> bool:
+        """Whether a cell has trials without a score beside its score."""
+        return any(cell.n and cell.unscored for cell in self.cells.values())
+
+    @property
+    def blank(self) -> bool:
+        """Whether a cell of the grid never ran."""
+        return len(self.cells) < len(self.lengths) * len(self.depths)
 
 
 def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
@@ -142,11 +153,13 @@ def depth_order(depth: float | None) -> tuple[bool, float]:
 def _panel(key: tuple[str, str, str], trials: list[Trial], source: str) -> Panel:
     cells: dict[tuple[int, float | None], list[Trial]] = {}
     columns: dict[int, list[Trial]] = {}
+    rows: dict[float | None, list[Trial]] = {}
     for trial in trials:
         cells.setdefault((trial.length, trial.depth), []).append(trial)
         columns.setdefault(trial.length, []).append(trial)
+        rows.setdefault(trial.depth, []).append(trial)
     lengths = tuple(sorted(columns))
-    depths = tuple(sorted({depth for _, depth in cells}, key=depth_order))
+    depths = tuple(sorted(rows, key=depth_order))
     model, task, needle = key
     return Panel(
         model=model,
@@ -156,6 +169,7 @@ def _panel(key: tuple[str, str, str], trials: list[Trial], source: str) -> Panel
         depths=depths,
         cells={at: tally(cells[at]) for at in sorted(cells, key=lambda at: (at[0], depth_order(at[1])))},
         columns=tuple(tally(columns[length]) for length in lengths),
+        rows=tuple(tally(rows[depth]) for depth in depths),
         overall=tally(trials),
         source=source,
     )

@@ -8,13 +8,14 @@ from math import floor
 from textwrap import wrap
 
 from haystack_fixtures.cells import depth_label
-from results.headline import headline
+from results.headline import headline, scored_of
 from results.palette import MARKS, NOT_RUN, ColorsName, color_of, dark, mark_of
 from results.summary import Panel, Tally
 from results.text import display_width, fit, length_labels, one_line, percent
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 _CELL = 5  # terminal columns of the narrowest cell: a space, three digits, a glyph or space
+PARTLY = "*"  # after a cell whose score leaves trials out
 _PLAIN = str.maketrans({"·": "|", "–": "-", "…": "~"})
 
 
@@ -67,17 +68,16 @@ class _Look:
         """One line of prose."""
         return fit(text.translate(_PLAIN) if self.ascii_only else text, width)
 
-    def cell(self, tally: Tally | None, width: int) -> str:
-        """One cell, `width` columns."""
+    def cell(self, tally: Tally | None, width: int, partly: bool) -> str:
+        """One cell, `width` columns; one more where cells of the panel may be `partly` scored."""
         mark = None if tally is None else mark_of(tally)
         if tally is None or tally.mean is None:
-            return (mark.letter if mark else NOT_RUN).rjust(width - 1) + " "
-        number = percent(tally.mean)
+            return (mark.letter if mark else NOT_RUN).rjust(width - 1) + " " * (1 + partly)
+        number = percent(tally.mean).rjust(width - 1)
+        aside = "" if not partly else PARTLY if tally.unscored else " "
         if self.color:
-            return f"{self._behind(tally.mean)}{number.rjust(width - 1)} \x1b[0m"
-        if self.ascii_only:
-            return number.rjust(width - 1) + " "
-        return f"{number.rjust(width - 1)}{score_glyph(tally.mean)}"
+            return f"{self._behind(tally.mean)}{number} \x1b[0m{aside}"
+        return f"{number}{' ' if self.ascii_only else score_glyph(tally.mean)}{aside}"
 
     def _behind(self, score: float) -> str:
         """Escapes for a background in the score's colour and letters that can be read on it."""
@@ -94,29 +94,51 @@ class _Look:
 def _panel(panel: Panel, look: _Look, width: int) -> list[str]:
     lengths = length_labels(panel.lengths)
     depths = [depth_label(depth) for depth in panel.depths]
+    below = _below(panel)
     aside = max(display_width(label) for label in ["depth", *depths]) + 1
-    cell = max(_CELL, *(len(label) + 2 for label in lengths))
-    across = max(1, (width - aside) // cell)
+    # A cell has room for its heading and for what stands below its column, and a space on either side.
+    cell = max(_CELL, *(len(label) + 2 for label in (*lengths, *(text for _, texts in below for text in texts))))
+    across = max(1, (width - aside) // (cell + panel.partly))
     lines = [look.line(one_line(panel.name), width)]
     for first in range(0, len(lengths), across):
         shown = range(first, min(first + across, len(lengths)))
-        lines.append("depth".rjust(aside - 1) + " " + "".join(f"{lengths[i]:>{cell - 1}} " for i in shown).rstrip())
+
+        def words(label: str, texts: Sequence[str], shown: range = shown) -> str:
+            gap = " " * (1 + panel.partly)
+            return (label.rjust(aside - 1) + " " + "".join(f"{texts[i]:>{cell - 1}}{gap}" for i in shown)).rstrip()
+
+        def scores(label: str, tallies: Sequence[Tally | None], shown: range = shown) -> str:
+            row = (look.cell(tallies[i], cell, panel.partly) for i in shown)
+            return (label.rjust(aside - 1) + " " + "".join(row)).rstrip()
+
+        lines.append(words("depth", lengths))
         for depth, label in zip(panel.depths, depths, strict=True):
-            row = (look.cell(panel.cells.get((panel.lengths[i], depth)), cell) for i in shown)
-            lines.append((label.rjust(aside - 1) + " " + "".join(row)).rstrip())
+            lines.append(scores(label, [panel.cells.get((length, depth)) for length in panel.lengths]))
         if len(depths) > 1:
-            row = (look.cell(panel.columns[i], cell) for i in shown)
-            lines.append(("mean".rjust(aside - 1) + " " + "".join(row)).rstrip())
+            lines.append(scores("mean", panel.columns))
+        lines += (words(label, texts) for label, texts in below if any(texts))
     lines += (look.line(part, width) for part in _broken(headline(panel), width))
     used = _key(panel)
     return [*lines, *(look.line(part, width) for part in _broken(used, width))] if used else lines
+
+
+def _below(panel: Panel) -> list[tuple[str, list[str]]]:
+    """What stands below each column of scores: its 95 % interval, and the trials that it counts."""
+    ends = [(column.interval.low, column.interval.high) if column.interval else None for column in panel.columns]
+    return [
+        ("high", [percent(each[1]) if each else "" for each in ends]),
+        ("low", [percent(each[0]) if each else "" for each in ends]),
+        ("n", [scored_of(column) for column in panel.columns]),
+    ]
 
 
 def _key(panel: Panel) -> str:
     """Say what the letters of this panel mean; empty when it has none."""
     used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell))}
     parts = [f"{mark.letter} {mark.outcome}" for mark in MARKS if mark.outcome in used]
-    if len(panel.cells) < len(panel.lengths) * len(panel.depths):
+    if panel.partly:
+        parts.append(f"{PARTLY} some trials without a score")
+    if panel.blank:
         parts.append(f"{NOT_RUN} not run")
     return " · ".join(parts)
 

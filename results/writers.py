@@ -7,52 +7,95 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from haystack_fixtures.settings import Settings
+from results.cells_report import write_cells
 from results.csv_report import write_csv
-from results.headline import headline
 from results.heatmap import write_heatmaps
 from results.heatmap_panel import Style
 from results.html_report import write_html
 from results.json_report import write_json
+from results.markdown import panel_table
 from results.palette import ColorsName
 from results.records import Record
-from results.statistics.summary_rows import run_statistics, statistics_lines, statistics_object
+from results.stability import Stability, stability_line, stability_of
+from results.statistics.absent import absent_twins
+from results.statistics.panel_rows import statistics_lines
+from results.statistics.summary_rows import run_statistics, statistics_object
 from results.summary import Panel, summarise
 from results.terminal import terminal_heatmaps
 
 
 @dataclass(frozen=True)
 class Written:
-    """The files of a run, and its panels."""
+    """The files of a run, its panels, its statistics as lines and its scores as a Markdown table.
+
+    `missed`: the id of the first trial that was not found.
+    """
 
     paths: tuple[Path, ...]
     panels: tuple[Panel, ...]
     statistics: tuple[str, ...]
+    markdown: tuple[str, ...]
     colors: ColorsName
+    stability: Stability | None = None
+    missed: str | None = None
 
     def terminal_lines(self, *, color: bool, encoding: str | None, width: int) -> list[str]:
         """Every panel as a heatmap of text."""
-        return terminal_heatmaps(self.panels, color=color, encoding=encoding, width=width, colors=self.colors)
+        lines = terminal_heatmaps(self.panels, color=color, encoding=encoding, width=width, colors=self.colors)
+        return [*lines, *self._stability_lines()]
 
     def markdown_lines(self) -> list[str]:
-        """One bullet a panel."""
-        return [f"- **{panel.name}**: {headline(panel)}" for panel in self.panels]
+        """A table with a row for each panel."""
+        stability = [f"- {line}" for line in self._stability_lines()]
+        return [*self.markdown, *([""] if stability else []), *stability]
+
+    def next_line(self, folder: str) -> str:
+        """What to do after the run, with `folder` as the user would write it."""
+        line = f"next: open {folder}/report.html (a click on a cell shows its answers)"
+        if self.missed is None:
+            return line
+        return f"{line}; needlework prompt {folder} {self.missed} prints what the model saw"
+
+    def _stability_lines(self) -> list[str]:
+        return [stability_line(self.stability)] if self.stability else []
 
 
 def write_files(folder: Path, records: Sequence[Record], settings: Settings) -> Written:
-    """Write results.json, results.csv, report.html and the heatmaps.
+    """Write report.html, results.json, results.csv, cells.csv and the heatmaps.
 
     Raises `OSError` when the folder cannot take them.
     """
     panels = summarise(records)
     statistics = run_statistics(records)
-    lines = statistics_lines(statistics)
-    paths = [folder / "results.json", folder / "results.csv", folder / "report.html"]
-    write_json(paths[0], records, statistics_object(statistics))
-    write_csv(paths[1], records)
-    write_html(paths[2], records, title=f"Needlework: {', '.join(settings.model)}", statistics=lines)
+    stability = stability_of(records)
+    twins = absent_twins(records)
+    notes = [stability_line(stability)] if stability else []
+    lines = statistics_lines(statistics, twins)
+    paths = [folder / "report.html", folder / "results.json", folder / "results.csv", folder / "cells.csv"]
+    write_json(paths[1], records, statistics_object(statistics), panels)
+    write_csv(paths[2], records)
+    write_cells(paths[3], panels)
+    write_html(
+        paths[0],
+        records,
+        title=f"Needlework: {', '.join(settings.model)}",
+        statistics=statistics,
+        twins=twins,
+        notes=notes,
+        colors=settings.heatmap_colors,
+        panels=panels,
+    )
     style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)
     heatmaps = write_heatmaps(panels, folder, style=style)
     for old in set(folder.glob("heatmap-*")) - set(heatmaps):
         old.unlink()  # of an earlier run with other options
     paths += heatmaps
-    return Written(tuple(paths), panels, tuple(lines), settings.heatmap_colors)
+    return Written(
+        paths=tuple(paths),
+        panels=panels,
+        statistics=tuple(lines),
+        markdown=tuple(panel_table(panels, statistics)),
+        colors=settings.heatmap_colors,
+        stability=stability,
+        missed=next((record["id"] for record in records if record["outcome"] != "found"), None),
+    )

@@ -1,11 +1,14 @@
 """Which trials' details the page keeps, so that it stays below its limit.
 
-Everything, where that fits; else shorter texts; else also fewer trials: of many equal cells beside each other the
-middle ones go first. What is left out is counted, and the page says so.
+Details are packed: JSON, deflated, in base64; the page unpacks them when it has loaded. Everything, where that fits;
+else shorter texts; else also fewer trials: of many equal cells beside each other the middle ones go first. What is left
+out is counted, and the page says so.
 """
 
 from __future__ import annotations
 
+import zlib
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,43 +16,77 @@ from typing import Any
 from results.html.details import Level, Row, Value, row_of
 from results.html.texts import script_json
 from results.records import Record
-from results.summary import Panel, Tally
 
-LEVELS = (Level(20_000, 64), Level(4_000, 64), Level(1_000, 16), Level(400, 12))
-_BREAK = 2  # a comma and a line break
+LEVELS = (
+    Level(20_000, 64, 160, 160),
+    Level(4_000, 16, 160, 160),
+    Level(1_000, 16, 80, 80),
+    Level(400, 12, 60, 0),
+    Level(400, 12, 0, 0),
+)
+_SAMPLED = 250  # trials, to tell a level that is hopeless without trying it
+_DOUBT = 1.5  # times as much as fits, in such an estimate
+_MOST_PACKED = 20  # times smaller than their JSON details may come to be; beyond that, packing is not tried
 
-PanelKey = tuple[str, str, str]
+Looks = Sequence[Sequence[object]]
+"""What each cell of one heatmap shows, as rows of columns; equal cells are equal objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A trial and its place: panel, column (length) and row (depth) of its cell."""
+    """What one trial has to show: its record, or its records in two runs, `None` where a run has none.
 
-    record: Record
+    `panel`, `column` (length) and `row` (depth) are the place of its cell. `telling`: how much would be lost with it, 0
+    the most, before and after what its neighbours have to show.
+    """
+
+    records: tuple[Record | None, ...]
     panel: int
     column: int
     row: int
+    telling: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The details that fit, as JSON texts: the table of values and one row for each trial, in reading order."""
+    """The details that fit, packed: the table of `values`, and `rows` with one of each trial, in reading order.
 
-    values: tuple[str, ...]
-    rows: tuple[str, ...]
+    `kept` and `dropped` count trials, `shortened` those of `kept` with a text that is cut.
+    """
+
+    packed: str
+    kept: int
     dropped: int
     shortened: int
     level: Level
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is missing."""
-        return not self.dropped and not self.shortened and self.level.digest >= LEVELS[0].digest
+        """Whether nothing is missing but the ends of hashes."""
+        return not self.dropped and not self.shortened and self.level.around_found > 0
+
+    def notice(self, limit_bytes: int) -> list[str]:
+        """What is not in the page, one sentence each; empty where everything is."""
+        if self.whole:
+            return []
+        sentences = ["All scores are complete."]
+        if self.dropped:
+            which = f"{self.dropped:,} of {self.dropped + self.kept:,}"
+            sentences.append(f"Details of {which} trials are left out, from the middle of many equal cells first.")
+        if self.shortened:
+            trials = "1 trial" if self.shortened == 1 else f"{self.shortened:,} trials"
+            sentences.append(f"Texts of {trials} are cut to {self.level.text:,} characters, with a mark.")
+        if self.kept and not self.level.around_found:
+            which = "needles that were found" if self.level.around else "needles"
+            sentences.append(f"The text around {which} is left out.")
+        if self.kept and self.level.digest < LEVELS[0].digest:
+            sentences.append(f"Hashes are cut to {self.level.digest} characters.")
+        return [*sentences, f"This keeps the page below {limit_bytes / 1e6:g} MB; results.json has everything."]
 
 
 @dataclass(slots=True)
 class _Shelf:
-    """Rows so far by the number of their trial, the table of values, and the bytes left."""
+    """Rows so far by the number of their trial, the table of values, and the bytes of JSON left."""
 
     room: int
     numbers: dict[Value, int] = field(default_factory=dict)
@@ -57,83 +94,95 @@ class _Shelf:
     rows: dict[int, str] = field(default_factory=dict)
     shortened: int = 0
 
-    def take(self, number: int, entry: Entry, row: Row) -> bool:
+    def take(self, number: int, entry: Entry, parts: Sequence[Row | None]) -> bool:
         """Add a row where it fits; a value that another row has already costs nothing but its number."""
-        new = [value for value in dict.fromkeys(row.shared) if value not in self.numbers]
-        numbers = {value: len(self.values) + i for i, value in enumerate(new)}
+        values = [value for part in parts if part is not None for value in part.shared]
+        new = [value for value in dict.fromkeys(values) if value not in self.numbers]
+        fresh = {value: len(self.values) + i for i, value in enumerate(new)}
         texts = [script_json(value) for value in new]
-        shared = ",".join(str(numbers.get(value, self.numbers.get(value))) for value in row.shared)
-        line = f"[{entry.panel},{entry.column},{entry.row},{shared},{row.own}]"
-        cost = sum(len(text.encode()) + _BREAK for text in [line, *texts])
+
+        def trial(part: Row) -> str:
+            numbers = (fresh[value] if value in fresh else self.numbers[value] for value in part.shared)
+            return f"[{','.join(map(str, numbers))},{part.own}]"
+
+        trials = ",".join("null" if part is None else trial(part) for part in parts)
+        line = f"[{entry.panel},{entry.column},{entry.row},{trials}]"
+        cost = len(line.encode()) + sum(len(text.encode()) for text in texts)
         if cost > self.room:
             return False
         self.room -= cost
-        self.numbers |= numbers
+        self.numbers |= fresh
         self.values += texts
         self.rows[number] = line
-        self.shortened += row.cut
+        self.shortened += any(part is not None and part.cut for part in parts)
         return True
 
-
-def entries(records: Sequence[Record], panels: Sequence[Panel]) -> list[Entry]:
-    """Return the trials in reading order: panel, depth, length, repeat."""
-    numbers: dict[PanelKey, int] = {(p.model, p.task, p.needle): i for i, p in enumerate(panels)}
-    columns = [{length: i for i, length in enumerate(panel.lengths)} for panel in panels]
-    rows = [{depth: i for i, depth in enumerate(panel.depths)} for panel in panels]
-    found = []
-    for record in records:
-        panel = numbers[record["model"], record["task"], record["needle"]]
-        found.append(Entry(record, panel, columns[panel][record["length"]], rows[panel][record["depth"]]))
-    return sorted(found, key=_reading_order)
+    def packed(self) -> str:
+        """Everything as the page unpacks it."""
+        rows = ",\n".join(self.rows[number] for number in sorted(self.rows))
+        text = f'{{"values":[{",".join(self.values)}],\n"rows":[{rows}]}}'
+        return b64encode(zlib.compress(text.encode(), 6)).decode()
 
 
-def fit(trials: Sequence[Entry], panels: Sequence[Panel], room: int) -> Kept:
-    """Keep as much of `trials` (in reading order) as `room` bytes of JSON can hold."""
-    everything = range(len(trials))
+def fit(trials: Sequence[Entry], looks: Sequence[Looks], room: int) -> Kept:
+    """Keep as much of `trials` (in reading order) as `room` bytes can hold; `looks` of each panel's cells."""
     for level in LEVELS:
-        shelf = _filled(trials, everything, level, room)
-        if len(shelf.rows) == len(trials):
-            return _kept(shelf, trials, level)
-    return _kept(_filled(trials, _most_telling_first(trials, panels), LEVELS[-1], room), trials, LEVELS[-1])
+        if _estimate(trials, level, room) > room * _DOUBT:
+            continue
+        shelf = _filled(trials, range(len(trials)), level, room)
+        packed = shelf.packed()
+        if len(shelf.rows) == len(trials) and len(packed) <= room:
+            return Kept(packed, len(trials), 0, shelf.shortened, level)
+    order = _most_telling_first(trials, looks)
+    while order:
+        shelf = _filled(trials, order, LEVELS[-1], room)
+        packed = shelf.packed()
+        if len(packed) <= room:
+            return Kept(packed, len(shelf.rows), len(trials) - len(shelf.rows), shelf.shortened, LEVELS[-1])
+        # Fewer trials by as much as it is too large, and a little more; the packing of fewer is not quite as good.
+        order = order[: min(len(shelf.rows) - 1, int(len(shelf.rows) * room / len(packed) * 0.98))]
+    return Kept("", 0, len(trials), 0, LEVELS[-1])
+
+
+def _estimate(trials: Sequence[Entry], level: Level, room: int) -> float:
+    """About the bytes of all trials at `level`, from a few hundred of them; too many where trials share much."""
+    sample = range(0, len(trials), max(1, len(trials) // _SAMPLED))
+    return len(_filled(trials, sample, level, room).packed()) * len(trials) / max(1, len(sample))
 
 
 def _filled(trials: Sequence[Entry], order: Sequence[int], level: Level, room: int) -> _Shelf:
-    """Take trials until one does not fit: that costs time for what is kept, however much there is."""
-    shelf = _Shelf(max(0, room))
+    """Take trials until what they could be packed into is full: that costs time for what is kept, not for what is."""
+    shelf = _Shelf(max(0, room) * _MOST_PACKED)
     for number in order:
-        if not shelf.take(number, trials[number], row_of(trials[number].record, level)):
+        parts = [None if record is None else row_of(record, level) for record in trials[number].records]
+        if not shelf.take(number, trials[number], parts):
             break
     return shelf
 
 
-def _kept(shelf: _Shelf, trials: Sequence[Entry], level: Level) -> Kept:
-    rows = tuple(shelf.rows[number] for number in sorted(shelf.rows))
-    return Kept(tuple(shelf.values), rows, len(trials) - len(rows), shelf.shortened, level)
-
-
-def _most_telling_first(trials: Sequence[Entry], panels: Sequence[Panel]) -> list[int]:
+def _most_telling_first(trials: Sequence[Entry], looks: Sequence[Looks]) -> list[int]:
     """Order trials by how much would be lost with them.
 
-    First by how far they are inside a run of equal cells, and how many trials of their cell are like them; then what
-    was not simply found before what was; the rest is scattered, so that no part of a heatmap is left out as a whole.
+    After their own word for it: by how far they are inside a run of equal cells, and how many trials of their cell are
+    like them; the rest is scattered, so that no part of a heatmap is left out as a whole.
     """
-    inside = [_steps_inside(panel) for panel in panels]
+    inside = [_steps_inside(look) for look in looks]
     like: dict[tuple[Any, ...], int] = {}
     ranked = []
     for number, entry in enumerate(trials):
-        record = entry.record
-        alike = (entry.panel, entry.column, entry.row, record["outcome"], record["score"])
+        scores = tuple((record["outcome"], record["score"]) if record else None for record in entry.records)
+        alike = (entry.panel, entry.column, entry.row, scores)
         like[alike] = like.get(alike, -1) + 1
         steps = inside[entry.panel][entry.row, entry.column] + like[alike]
-        ranked.append((steps, record["outcome"] == "found", number * 2_654_435_761 % 2**32, number))
+        ranked.append((entry.telling[0], steps, entry.telling[1], number * 2_654_435_761 % 2**32, number))
     return [rank[-1] for rank in sorted(ranked)]
 
 
-def _steps_inside(panel: Panel) -> Mapping[tuple[int, int], int]:
+def _steps_inside(looks: Looks) -> Mapping[tuple[int, int], int]:
     """For each cell (row, column) its distance from the nearer end of its run of equal cells along the row."""
     steps: dict[tuple[int, int], int] = {}
-    for row, depth in enumerate(panel.depths):
-        for first, last in _runs([_look(panel.cells.get((length, depth))) for length in panel.lengths]):
+    for row, line in enumerate(looks):
+        for first, last in _runs(line):
             for column in range(first, last + 1):
                 steps[row, column] = min(column - first, last - column)
     return steps
@@ -145,11 +194,3 @@ def _runs(looks: Sequence[object]) -> Iterator[tuple[int, int]]:
         if i == len(looks) or looks[i] != looks[first]:
             yield first, i - 1
             first = i
-
-
-def _look(cell: Tally | None) -> object:
-    return None if cell is None else (cell.mean, tuple(cell.counts.items()))
-
-
-def _reading_order(entry: Entry) -> tuple[int, int, int, int, str]:
-    return entry.panel, entry.row, entry.column, entry.record["repeat"], str(entry.record.get("key", ""))

@@ -12,29 +12,36 @@ from math import isfinite
 from typing import Any, cast
 
 from haystack_fixtures.cells import depth_label
-from results.html.texts import Shown, facts_text, is_cut, percent_number, script_json, shown, visible
+from results.html.texts import Shown, facts_text, is_cut, percent_number, script_json, shown, visible, without_marks
 from results.records import SCORED, Record
 
 SHARED = (
     "outcome", "scorer", "why", "question", "expected", "answer", "text", "reasoning", "error", "finish_reason",
-    "prompt", "details", "reference", "id", "nodeid", "worker",
+    "prompt", "details", "reference", "id", "nodeid", "worker", "placed",
 )  # fmt: skip
 OWN = (
     "repeat", "seed", "score", "tokens", "context_tokens", "slack", "server_tokens", "completion_tokens", "needles",
-    "key", "sha256", "filler_sha256", "latency_s", "ttft_s", "tokens_per_s", "build_s", "cached_tokens", "attempts",
+    "around", "key", "sha256", "filler_sha256", "latency_s", "ttft_s", "tokens_per_s", "build_s", "cached_tokens",
+    "attempts",
 )  # fmt: skip
 # Prompt facts that have a place of their own; whatever else a task notes about its prompt is shown as it stands.
 _PLACED = frozenset({"tokens", "context_tokens", "slack", "needles", "sha256", "filler_sha256"})
 _MOST_EXPECTED = 50
 _MOST_NEEDLES = 100
+_MOST_AROUND = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How much of a trial is kept: characters of each text, and of each hash."""
+    """How much of a trial is kept: characters of each text, of each hash, and on either side of its needles.
+
+    `around_found`: on either side of needles that were found; the others are what one wants to look at.
+    """
 
     text: int
     digest: int
+    around: int
+    around_found: int
 
 
 # What the table of values holds: texts, whole or cut, and lists of them.
@@ -86,6 +93,7 @@ def _shared(record: Mapping[str, Any], level: Level) -> dict[str, Value]:
         "id": _name(record, "id", level),
         "nodeid": _name(record, "nodeid", level),
         "worker": _text(timing.get("worker"), level),
+        "placed": tuple(_text(needle.get("text"), level) for needle in _placed(prompt)) if _room(record, level) else (),
     }
     return values
 
@@ -100,6 +108,7 @@ def _own(record: Mapping[str, Any], level: Level) -> dict[str, object]:
         "server_tokens": _number(response.get("prompt_tokens")),
         "completion_tokens": _number(response.get("completion_tokens")),
         "needles": _needles(prompt.get("needles"), level),
+        "around": _around(prompt, _room(record, level)),
         "key": _digest(record.get("key"), level),
         "sha256": _digest(prompt.get("sha256"), level),
         "filler_sha256": _digest(prompt.get("filler_sha256"), level),
@@ -116,6 +125,27 @@ def _needles(value: object, level: Level) -> list[list[object]]:
         [_text(needle.get("name"), level), *(_number(needle.get(name)) for name in numbers)]
         for needle in needles[:_MOST_NEEDLES]
     ]
+
+
+def _placed(prompt: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The needles of which the record has the text around them."""
+    value = prompt.get("needles")
+    needles = [_mapping(item) for item in value] if isinstance(value, (list, tuple)) else []
+    return [each for each in needles if all(isinstance(each.get(name), str) for name in ("before", "text", "after"))][
+        :_MOST_AROUND
+    ]
+
+
+def _room(record: Mapping[str, Any], level: Level) -> int:
+    return level.around_found if record.get("outcome") == "found" else level.around
+
+
+def _around(prompt: Mapping[str, Any], room: int) -> list[list[str]]:
+    """What stands before and after each needle, at most `room` characters on each side."""
+    if not room:
+        return []
+    sides = ((without_marks(each["before"]), without_marks(each["after"])) for each in _placed(prompt))
+    return [[visible(before[-room:]), visible(after[:room])] for before, after in sides]
 
 
 def _name(record: Mapping[str, Any], field: str, level: Level) -> Shown | tuple[str, str, str] | None:

@@ -1,36 +1,63 @@
-"""The page itself: template, style sheet, script and data in one text that needs nothing else."""
+"""The page itself: template, style sheets, scripts and data in one text that needs nothing else."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from results.html.panels import PanelView
-from results.html.texts import trusted
-from results.palette import COLORS, color_of, dark
-from results.records import UNSCORED
+from results.html.details import OWN, SHARED
+from results.html.texts import on_one_line, script_json, trusted
+from results.palette import COLORS, DIFFERENCES, ColorsName, color_of, dark, difference_color
+
+# In this order they are one script. The functions of one may be called from any other.
+_SCRIPTS = ("base.js", "tip.js", "grid.js", "pane.js", "trial.js", "curves.js")
+SCRIPTS = {
+    "report": (*_SCRIPTS, "cells.js", "filters.js", "report.js"),
+    "comparison": (*_SCRIPTS, "pairs.js", "comparison.js"),
+}
 
 
-def page(title: str, panels: Sequence[PanelView], statistics: Sequence[str], notice: Sequence[str], data: str) -> str:
-    """Return the page. `notice`: what was left out of it; `data`: JSON that `script_json` wrote."""
-    style, script = _asset("report.css") + palette_css(), _asset("report.js")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(_asset("report.html.j2")).render(
+def page(
+    template: str,
+    title: str,
+    data: Mapping[str, Any],
+    *,
+    details: str = "",
+    colors: ColorsName,
+    notice: Sequence[str],
+    fields: Mapping[str, Any],
+) -> str:
+    """Return the page of a template, `report` or `comparison`.
+
+    `data`: what the script reads; `details`: the trials, packed; `notice`: what was left out of them; `fields`: what
+    else the template asks for.
+    """
+    style = "".join(map(_asset, ("page.css", "heat.css", "details.css", "print.css"))) + palette_css(colors)
+    if template == "comparison":
+        style += _asset("comparison.css") + differences_css()
+    script = f'"use strict";\n(() => {{\n{"".join(map(_asset, SCRIPTS[template]))}}})();\n'
+    environment = Environment(
+        loader=FunctionLoader(_asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(f"{template}.html.j2").render(
         policy=policy(style, script),
         style=trusted(style),
         script=trusted(script),
-        data=trusted(data),
-        title=title,
-        panels=panels,
-        statistics=statistics,
+        data=trusted(script_json({**data, "shared": SHARED, "own": OWN})),
+        details=details,
+        title=on_one_line(title) or "Needlework",
         notice=notice,
-        unscored=UNSCORED,
-        trials=sum(_trials(panel) for panel in panels),
+        **fields,
     )
 
 
@@ -43,18 +70,21 @@ def policy(style: str, script: str) -> str:
 
 
 @cache
-def palette_css() -> str:
+def palette_css(colors: ColorsName) -> str:
     """Return a class for each whole percent, `c0` to `c100`, and the colour bar: the colours of the pictures."""
-    lines = []
-    for value in range(101):
-        color = color_of(value / 100)
-        ink = "fff" if dark(color) else "1a1a1a"
-        lines.append(f".c{value}{{background-color:#{bytes(color).hex()};color:#{ink}}}")
-    return "\n".join([*lines, f".bar{{background:linear-gradient(to right,{','.join(COLORS['safe'])})}}", ""])
+    lines = [_color_class(f"c{value}", color_of(value / 100, colors)) for value in range(101)]
+    return "\n".join([*lines, f".bar{{background:linear-gradient(to right,{','.join(COLORS[colors])})}}", ""])
 
 
-def _trials(panel: PanelView) -> int:
-    return panel.overall.n + sum(count for _, count in panel.overall.counts)
+@cache
+def differences_css() -> str:
+    """Return a class for each whole point of B - A, `by-100` to `by100`, and their colour bar."""
+    lines = [_color_class(f"by{value}", difference_color(value / 100)) for value in range(-100, 101)]
+    return "\n".join([*lines, f".bar.differences{{background:linear-gradient(to right,{','.join(DIFFERENCES)})}}", ""])
+
+
+def _color_class(name: str, color: tuple[int, int, int]) -> str:
+    return f".{name}{{background-color:#{bytes(color).hex()};color:#{'fff' if dark(color) else '1a1a1a'}}}"
 
 
 def _digest(text: str) -> str:

@@ -1,33 +1,23 @@
-"""Panels as the page shows them: what the template writes, and what the script reads."""
+"""Panels as the template writes them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from haystack_fixtures.cells import depth_label
+from results.headline import scored_of
 from results.html.budget import Entry
+from results.html.grid import CellView, GridView, grid_view
 from results.html.texts import on_one_line, percent_number
 from results.palette import MARKS, Mark, mark_of
-from results.records import UNSCORED
-from results.summary import OUTCOMES, Panel, Tally, tally, trial_of
-from results.text import display_width, length_labels, percent, percent1
+from results.records import UNSCORED, Record
+from results.statistics.panel_rows import StatisticRow, panel_rows
+from results.statistics.summary_rows import PanelStatistics
+from results.summary import Panel, Tally
+from results.text import length_labels, percent, percent1
 
 NO_SCORE = "–"
-_ROOM_FOR_N = 12  # columns; in wider grids n is in the tooltip only
-# Widest grid of each size of cells; the style sheet has a width for each name.
-_SIZES = ((8, "large"), (16, "medium"), (40, "small"))
-_LABEL_ROOM = {"large": 9, "medium": 7, "small": 4, "tiny": 0}  # characters of a length that fit across a cell
-
-
-@dataclass(frozen=True, slots=True)
-class CellView:
-    """One cell of the heatmap: class names, the number or letter in it, and n where there is room."""
-
-    look: str
-    text: str
-    n: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +31,20 @@ class RateView:
     counts: tuple[tuple[str, int], ...]
     bar: tuple[float, float, float] | None
 
+    @property
+    def row(self) -> tuple[str | int, ...]:
+        """As a row of a table."""
+        return (self.label, self.score, self.interval, self.n, *(count for _, count in self.counts))
+
+
+@dataclass(frozen=True, slots=True)
+class LengthView:
+    """The effective length for the headline: the answer, and the interval and the bar that it rests on."""
+
+    answer: str
+    interval: str
+    bar: str
+
 
 @dataclass(frozen=True, slots=True)
 class PanelView:
@@ -51,99 +55,76 @@ class PanelView:
     task: str
     needle: str
     overall: RateView
+    effective: LengthView | None
     bounds: str
-    size: str
-    upright: bool
-    lengths: tuple[str, ...]
-    means: tuple[CellView, ...]
-    rows: tuple[tuple[str, tuple[CellView, ...]], ...]
+    grid: GridView
     marks: tuple[Mark, ...]
     partly: bool
     blank: bool
     by_length: tuple[RateView, ...]
     by_depth: tuple[RateView, ...]
+    statistics: tuple[StatisticRow, ...]
 
 
-def depth_tallies(trials: Sequence[Entry], panels: Sequence[Panel]) -> list[tuple[Tally, ...]]:
-    """Return one tally for each depth of each panel, over its trials."""
-    groups: list[list[list[Entry]]] = [[[] for _ in panel.depths] for panel in panels]
-    for entry in trials:
-        groups[entry.panel][entry.row].append(entry)
-    return [tuple(tally(trial_of(entry.record) for entry in row) for row in panel) for panel in groups]
+def panel_views(panels: Sequence[Panel], statistics: Sequence[PanelStatistics]) -> list[PanelView]:
+    """Return what the template needs of each panel; its statistics, where there are any, are found by its names."""
+    found = {(each.model, each.task, each.needle): each for each in statistics}
+    return [_panel_view(panel, found) for panel in panels]
 
 
-def panel_view(panel: Panel, depths: Sequence[Tally]) -> PanelView:
-    """Return what the template needs of `panel`; `depths` is one tally for each of its depths."""
-    columns = len(panel.lengths)
-    size = next((name for widest, name in _SIZES if columns <= widest), "tiny")
-    labels = length_labels(panel.lengths)
-    with_n = columns <= _ROOM_FOR_N
-    cells = [[panel.cells.get((length, depth)) for length in panel.lengths] for depth in panel.depths]
+def entries(records: Sequence[Record], panels: Sequence[Panel]) -> list[Entry]:
+    """Return the trials in reading order: panel, depth, length, repeat. What was not simply found tells more."""
+    numbers = {(panel.model, panel.task, panel.needle): i for i, panel in enumerate(panels)}
+    columns = [{length: i for i, length in enumerate(panel.lengths)} for panel in panels]
+    rows = [{depth: i for i, depth in enumerate(panel.depths)} for panel in panels]
+    found = []
+    for record in records:
+        panel = numbers[record["model"], record["task"], record["needle"]]
+        row, column = rows[panel][record["depth"]], columns[panel][record["length"]]
+        order = (panel, row, column, record["repeat"], str(record.get("key", "")))
+        found.append((order, Entry((record,), panel, column, row, telling=(0, int(record["outcome"] == "found")))))
+    return [entry for _, entry in sorted(found, key=lambda each: each[0])]
+
+
+def looks_of(panel: Panel) -> list[list[object]]:
+    """Return what each cell shows, to tell equal ones."""
+    return [[_look(cell) for cell in row] for row in _cells(panel)]
+
+
+def _look(cell: Tally | None) -> object:
+    return None if cell is None else (cell.mean, tuple(cell.counts.items()))
+
+
+def _cells(panel: Panel) -> list[list[Tally | None]]:
+    return [[panel.cells.get((length, depth)) for length in panel.lengths] for depth in panel.depths]
+
+
+def _panel_view(panel: Panel, statistics: Mapping[tuple[str, str, str], PanelStatistics]) -> PanelView:
     used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell))}
-    depth_names = [depth_label(depth) for depth in panel.depths]
+    found = statistics.get((panel.model, panel.task, panel.needle))
+    columns = zip(length_labels(panel.lengths), panel.columns, strict=True)
+    rows = zip(map(depth_label, panel.depths), panel.rows, strict=True)
     return PanelView(
         name=on_one_line(panel.name),
         model=on_one_line(panel.model),
         task=on_one_line(panel.task),
         needle=on_one_line(panel.needle),
         overall=_rate("", panel.overall),
+        effective=None if found is None else _effective(found),
         bounds=_bounds(panel.overall),
-        size=size,
-        upright=max(display_width(label) for label in labels) > _LABEL_ROOM[size],
-        lengths=labels,
-        means=tuple(_cell(column, with_n) for column in panel.columns),
-        rows=tuple(
-            (name, tuple(_cell(cell, with_n) for cell in row)) for name, row in zip(depth_names, cells, strict=True)
-        ),
+        grid=grid_view(panel.lengths, panel.depths, panel.columns, _cells(panel), _cell),
         marks=tuple(mark for mark in MARKS if mark.outcome in used),
-        partly=any(cell.n and cell.unscored for cell in panel.cells.values()),
-        blank=len(panel.cells) < columns * len(panel.depths),
-        by_length=tuple(_rate(label, column) for label, column in zip(labels, panel.columns, strict=True)),
-        by_depth=tuple(_rate(name, each) for name, each in zip(depth_names, depths, strict=True)),
+        partly=panel.partly,
+        blank=panel.blank,
+        by_length=tuple(_rate(label, column) for label, column in columns),
+        by_depth=tuple(_rate(label, row) for label, row in rows),
+        statistics=() if found is None else tuple(panel_rows(found)),
     )
 
 
-def panels_data(panels: Sequence[Panel], depths: Sequence[Sequence[Tally]]) -> dict[str, Any]:
-    """Return what the script needs of all panels.
-
-    `stats` has every different `[n, mean, low, high, outcomes]` once, in percent; `cells` (rows of columns), `byLength`
-    and `byDepth` are numbers into it, -1 for a cell that never ran.
-    """
-    stats: dict[tuple[Any, ...], int] = {}
-    return {
-        "outcomes": list(OUTCOMES),
-        "panels": [_panel_data(panel, rows, stats) for panel, rows in zip(panels, depths, strict=True)],
-        "stats": [list(stat) for stat in stats],
-    }
-
-
-def _panel_data(panel: Panel, depths: Sequence[Tally], stats: dict[tuple[Any, ...], int]) -> dict[str, Any]:
-    def number(each: Tally | None) -> int:
-        return -1 if each is None else stats.setdefault(_stat(each), len(stats))
-
-    return {
-        "name": on_one_line(panel.name),
-        "model": on_one_line(panel.model),
-        "task": on_one_line(panel.task),
-        "needle": on_one_line(panel.needle),
-        "lengths": list(panel.lengths),
-        "lengthLabels": length_labels(panel.lengths),
-        "depths": list(panel.depths),
-        "depthLabels": [depth_label(depth) for depth in panel.depths],
-        "byLength": [number(column) for column in panel.columns],
-        "byDepth": [number(each) for each in depths],
-        "cells": [[number(panel.cells.get((length, depth))) for length in panel.lengths] for depth in panel.depths],
-    }
-
-
-def _stat(each: Tally) -> tuple[Any, ...]:
-    """Percent as the page prints them; outcomes as numbers in the order of `OUTCOMES`, zeros at the end left out."""
-    interval = each.interval
-    ends = (None, None) if interval is None else (percent_number(interval.low), percent_number(interval.high))
-    counts = [each.counts[name] for name in OUTCOMES]
-    while counts and not counts[-1]:
-        counts.pop()
-    return (each.n, None if each.mean is None else percent_number(each.mean), *ends, tuple(counts))
+def _effective(found: PanelStatistics) -> LengthView:
+    rule = found.absolute
+    return LengthView(rule.answer, rule.between if rule.longest_tested is not None else NO_SCORE, rule.bar)
 
 
 def _cell(cell: Tally | None, with_n: bool) -> CellView:
@@ -154,7 +135,7 @@ def _cell(cell: Tally | None, with_n: bool) -> CellView:
         return CellView(mark.outcome, mark.letter) if mark else CellView("none", "")
     text = percent(cell.mean)
     part = " part" if cell.unscored else ""
-    return CellView(f"c{text}{part}", text, f"n={cell.n}" if with_n and cell.n > 1 else "")
+    return CellView(f"c{text}{part}", text, f"n={scored_of(cell)}" if with_n and cell.trials > 1 else "")
 
 
 def _rate(label: str, each: Tally) -> RateView:

@@ -15,16 +15,24 @@ Shown = str | tuple[str, int, str]
 
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _BREAKS = re.compile(r"\r\n?")
-# C0 but tab and newline, DEL, C1, and what reorders the text after it: embeddings, overrides and isolates. The marks
-# U+200E, U+200F and U+061C stay: right-to-left languages need them, and they move nothing but their neighbours.
-_INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# C0 but tab and newline, DEL, C1, noncharacters, and what reorders the text after it: embeddings, overrides, isolates.
+# The marks U+200E, U+200F and U+061C stay: right-to-left languages need them, and they move only their neighbours.
+_INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
+_NONCHARACTERS = re.compile(r"[\ufdd0-\ufdef]")
 _SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def visible(text: str) -> str:
     """Show control characters as their code points, `⟨U+001B⟩`; half a surrogate pair becomes U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
     return _SURROGATES.sub("\ufffd", _INVISIBLE.sub(_code_point, _BREAKS.sub("\n", text)))
+
+
+def without_marks(text: str) -> str:
+    """Remove noncharacters: some tokenizers set special tokens apart with them."""
+    return _NONCHARACTERS.sub("", text)
 
 
 def shown(text: str, limit: int) -> Shown:

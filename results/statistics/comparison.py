@@ -3,67 +3,76 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
 
 from haystack_fixtures.errors import InputError
-from results.records import SCORED, Record
+from results.intervals import Interval, score_interval
+from results.records import SCORED, OutcomeName, Record
 from results.statistics.joining import Family, Identity, identity_order, joined, prompts_match
 from results.statistics.paired import Difference, holm, mean_difference, paired_p
 from results.statistics.resampling import sample_clusters
-from results.summary import depth_order
+from results.summary import OUTCOMES, depth_order
 
 Verdict = Literal["better", "worse", "no difference shown"]
 LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class CellDifference:
-    """One cell: `n` pairs that both runs scored, their means 0..1 and B - A; `None` without pairs.
+class GroupDifference:
+    """Some trials, such as those of one length: `n` pairs that both runs scored, their means 0..1, and B - A.
 
-    `unscored`: trials that only one run or none of the two scored, or that one of them does not have.
+    `intervals`: of A's and of B's mean; `found`: B - A; both `None` without pairs. `unscored`: trials that only one run
+    or none of the two scored, or that one of them does not have.
     """
 
-    family: Family
-    length: int
-    depth: float | None
     n: int
     first: float | None
     second: float | None
+    intervals: tuple[Interval | None, Interval | None]
+    found: Difference | None
     unscored: int
 
     @property
     def difference(self) -> float | None:
+        """B - A."""
         return None if self.first is None or self.second is None else self.second - self.first
 
 
 @dataclass(frozen=True, slots=True)
+class CellDifference(GroupDifference):
+    """One cell of one family; its place in the grid: tokens, percent."""
+
+    family: Family
+    length: int
+    depth: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class FamilyDifference:
-    """One (task, needle): mean scores of A and B over the pairs, B - A with its interval, and what may be said of it.
+    """One (task, needle): what its pairs say of B - A, and what may be said of it.
 
     `p`: as of `paired_p`; `p_adjusted`: Holm over all families. `better` (B beats A) and `worse` need both the interval
     to exclude 0, which knows of clusters, and the adjusted p below 5 %, which knows of the other families.
-    `columns`: B - A over the pairs of each length.
+    `columns`, `rows`: each length and each depth, each interval as if it were the only one. `outcomes`: of all trials
+    of A, and of B.
     """
 
     family: Family
-    first: float | None
-    second: float | None
-    difference: Difference | None
+    whole: GroupDifference
     p: float | None
     p_adjusted: float | None
     cells: tuple[CellDifference, ...]
-    columns: Mapping[int, float | None]
+    columns: Mapping[int, GroupDifference]
+    rows: Mapping[float | None, GroupDifference]
+    outcomes: tuple[Mapping[OutcomeName, int], Mapping[OutcomeName, int]]
 
     @property
-    def n(self) -> int:
-        return self.difference.n if self.difference else 0
-
-    @property
-    def unscored(self) -> int:
-        return sum(cell.unscored for cell in self.cells)
+    def difference(self) -> Difference | None:
+        """B - A with its interval; `None` without pairs."""
+        return self.whole.found
 
     @property
     def verdict(self) -> Verdict:
@@ -138,42 +147,73 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """One trial of a family in both runs; `None` where a run does not have it or has no score for it."""
+
+    length: int
+    depth: float | None
+    repeat: int
+    first: float | None
+    second: float | None
+
+    @property
+    def pair(self) -> tuple[float, float] | None:
+        return None if self.first is None or self.second is None else (self.first, self.second)
+
+
 def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Record | None]]) -> FamilyDifference:
-    """`trials` in order; those without two scores only count."""
-    cells: dict[tuple[int, float | None], list[tuple[float, float] | None]] = {}
-    samples: list[tuple[int, int]] = []
-    seen: list[tuple[float, float]] = []
-    for (_, length, depth, repeat, _), (a, b) in trials.items():
-        x, y = (None if record is None else _score(record) for record in (a, b))
-        pair = None if x is None or y is None else (x, y)
-        cells.setdefault((length, depth), []).append(pair)
-        if pair is not None:
-            samples.append((length, repeat))
-            seen.append(pair)
-    clusters = sample_clusters(samples)
-    difference = mean_difference([y - x for x, y in seen], clusters)
-    lengths = sorted({length for length, _ in cells})
+    """`trials` in order of length; those without two scores only count."""
+    both = [
+        _Trial(length, depth, repeat, *(None if record is None else _score(record) for record in pair))
+        for (_, length, depth, repeat, _), pair in trials.items()
+    ]
+    cells: dict[tuple[int, float | None], list[_Trial]] = {}
+    columns: dict[int, list[_Trial]] = {}
+    rows: dict[float | None, list[_Trial]] = {}
+    for each in both:
+        cells.setdefault((each.length, each.depth), []).append(each)
+        columns.setdefault(each.length, []).append(each)
+        rows.setdefault(each.depth, []).append(each)
+    pairs = [(each, each.pair) for each in both if each.pair is not None]
+    first, second = ([pair[side] for _, pair in pairs] for side in (0, 1))
+    clusters = sample_clusters((each.length, each.repeat) for each, _ in pairs)
     return FamilyDifference(
         family=family,
-        first=_mean([x for x, _ in seen]),
-        second=_mean([y for _, y in seen]),
-        difference=difference,
-        p=paired_p([x for x, _ in seen], [y for _, y in seen], clusters) if seen else None,
+        whole=_group(both),
+        p=paired_p(first, second, clusters) if pairs else None,
         p_adjusted=None,
         cells=tuple(_cell(family, *at, cells[at]) for at in cells),
-        columns={
-            length: _mean([y - x for at, cell in cells.items() if at[0] == length for x, y in filter(None, cell)])
-            for length in lengths
-        },
+        columns={length: _group(columns[length]) for length in columns},
+        rows={depth: _group(rows[depth]) for depth in sorted(rows, key=depth_order)},
+        outcomes=(_outcomes(pair[0] for pair in trials.values()), _outcomes(pair[1] for pair in trials.values())),
     )
 
 
-def _cell(
-    family: Family, length: int, depth: float | None, trials: Sequence[tuple[float, float] | None]
-) -> CellDifference:
-    pairs = [pair for pair in trials if pair is not None]
-    means = _mean([x for x, _ in pairs]), _mean([y for _, y in pairs])
-    return CellDifference(family, length, depth, len(pairs), *means, len(trials) - len(pairs))
+def _group(trials: Sequence[_Trial]) -> GroupDifference:
+    pairs = [(each, each.pair) for each in trials if each.pair is not None]
+    first, second = ([pair[side] for _, pair in pairs] for side in (0, 1))
+    samples = [each.repeat for each, _ in pairs]
+    clusters = sample_clusters((each.length, each.repeat) for each, _ in pairs)
+    return GroupDifference(
+        n=len(pairs),
+        first=_mean(first),
+        second=_mean(second),
+        intervals=(score_interval(first, samples), score_interval(second, samples)),
+        found=mean_difference([y - x for x, y in zip(first, second, strict=True)], clusters),
+        unscored=len(trials) - len(pairs),
+    )
+
+
+def _cell(family: Family, length: int, depth: float | None, trials: Sequence[_Trial]) -> CellDifference:
+    group = _group(trials)
+    fields = (group.n, group.first, group.second, group.intervals, group.found, group.unscored)
+    return CellDifference(*fields, family=family, length=length, depth=depth)
+
+
+def _outcomes(records: Iterable[Record | None]) -> dict[OutcomeName, int]:
+    counts = Counter(record["outcome"] for record in records if record is not None)
+    return {name: counts[name] for name in OUTCOMES}
 
 
 def _score(record: Record) -> float | None:

@@ -1,39 +1,77 @@
-"""A comparison in words: the table, the cells that changed, what was left out."""
+"""A comparison in words: the table, differences by length and depth, the cells that changed, what was left out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from haystack_fixtures.cells import depth_label
-from results.statistics.comparison import CellDifference, Comparison, FamilyDifference
+from results.intervals import Interval
+from results.records import SCORED, UNSCORED, OutcomeName
+from results.statistics.comparison import CellDifference, Comparison, FamilyDifference, GroupDifference
 from results.statistics.joining import Family
 from results.statistics.paired import Difference
 from results.text import display_width, length_labels, one_line, percent1
 
-_HEAD = ("task", "needle", "n", "A %", "B %", "B - A", "95 % interval", "p (Holm)", "verdict")
+_SCORES = ("pairs", "no pair", "A % (95 %)", "B % (95 %)", "B - A", "95 % interval")
+_HEAD = ("task", "needle", *_SCORES, "p (Holm)", "verdict")
 _LEFT = {"model", "task", "needle", "verdict"}  # columns of words; those of numbers end at the right
-_VERDICTS = {"better": "B is better", "worse": "B is worse", "no difference shown": "no difference shown"}
+VERDICTS = {"better": "B is better", "worse": "B is worse", "no difference shown": "no difference shown"}
 SHOWN = 20  # cells of a list; the rest is counted
 
 
 def comparison_lines(comparison: Comparison) -> list[str]:
-    """Return the table, the trials left out, and the cells that improved and regressed."""
+    """Return the table, the trials left out, what each length and depth shows, and the cells that changed."""
     lines = [*_table(comparison.families), ""]
     lines += [
         "B - A in points, paired by trial; bootstrap over samples (Student's t for fewer than 10 of them);",
         "p: exact McNemar for 0/1 scores, permutation test for partial credit; Holm over the rows.",
-        f"pairs: {comparison.pairs}{''.join(f', {part}' for part in _left_out(comparison))}",
+        f"pairs: {comparison.pairs}{''.join(f', {part}' for part in left_out(comparison))}",
     ]
+    for name, side in (("A", 0), ("B", 1)):
+        lines.append(f"{name}: {outcomes_of_run(comparison, side)}")
+    lines += cautions(comparison)
+    for family in comparison.families:
+        if family.whole.n:
+            lines += ["", *_by_place(family)]
+    for word, sign in (("improved", 1), ("regressed", -1)):
+        lines += ["", *_changed(comparison, word, 1 if sign > 0 else -1)]
+    return lines
+
+
+def cautions(comparison: Comparison) -> list[str]:
+    """What makes the numbers mean less than they seem to; empty where nothing does."""
+    lines = []
     if comparison.scorers_differ:
         lines.append(f"caution: {comparison.scorers_differ} pairs were judged by different scorers")
     if comparison.prompts_differ:
         lines.append(f"caution: {comparison.prompts_differ} trials had different prompts in A and B")
     if comparison.prompts_unknown:
         lines.append(f"{_count(comparison.prompts_unknown, 'trial')} without a prompt hash on one side, not checked")
-    for word, sign in (("improved", 1), ("regressed", -1)):
-        lines += ["", *_changed(comparison, word, 1 if sign > 0 else -1)]
     return lines
+
+
+def outcomes_of_run(comparison: Comparison, side: int) -> str:
+    """`80 trials, 76 scored, 3 censored, 1 error` of one run: 0 is A, 1 is B."""
+    counts: dict[OutcomeName, int] = {}
+    for family in comparison.families:
+        for name, number in family.outcomes[side].items():
+            counts[name] = counts.get(name, 0) + number
+    scored = sum(counts[name] for name in SCORED)
+    parts = [_count(sum(counts.values()), "trial"), f"{scored} scored"]
+    return ", ".join([*parts, *(f"{counts[name]} {name}" for name in UNSCORED if counts[name])])
+
+
+def left_out(comparison: Comparison) -> list[str]:
+    """Trials that are in no pair, by why."""
+    counts = (
+        (comparison.unscored_first, "unscored in A only"),
+        (comparison.unscored_second, "unscored in B only"),
+        (comparison.unscored_both, "unscored in both"),
+        (comparison.only_first, "only in A"),
+        (comparison.only_second, "only in B"),
+    )
+    return [f"{count} {words}" for count, words in counts if count]
 
 
 def family_name(family: Family) -> str:
@@ -50,11 +88,13 @@ def family_sentence(family: FamilyDifference) -> str:
     if found is None:
         parts = ["no pair of scores"]
     else:
-        interval = f"95 % interval {_ends(found)}" if _ends(found) else "too few samples for an interval"
+        interval = (
+            f"95 % interval {interval_words(found)}" if interval_words(found) else "too few samples for an interval"
+        )
         parts = [f"B - A = {points1(found.mean)} points ({interval}), n = {_count(found.n, 'pair')}"]
-        parts.append(_VERDICTS[family.verdict])
-    if family.unscored:
-        parts.append(f"{_count(family.unscored, 'trial')} without a pair")
+        parts.append(VERDICTS[family.verdict])
+    if family.whole.unscored:
+        parts.append(f"{_count(family.whole.unscored, 'trial')} without a pair")
     return " · ".join(parts)
 
 
@@ -72,23 +112,55 @@ def points1(difference: float) -> str:
 def _table(families: Sequence[FamilyDifference]) -> list[str]:
     models = any(family.family[0] for family in families)
     head = ("model", *_HEAD) if models else _HEAD
-    rows = [(head), *(_row(family)[0 if models else 1 :] for family in families)]
-    widths = [max(display_width(row[column]) for row in rows) for column in range(len(head))]
-    return ["  ".join(_padded(*each) for each in zip(row, widths, head, strict=True)).rstrip() for row in rows]
+    return _laid_out(head, [_row(family)[0 if models else 1 :] for family in families])
 
 
 def _row(family: FamilyDifference) -> tuple[str, ...]:
-    difference = family.difference
+    p = "-" if family.p_adjusted is None else p_words(family.p_adjusted)
+    return *map(one_line, family.family), *_scores(family.whole), p, family.verdict
+
+
+def _by_place(family: FamilyDifference) -> Iterator[str]:
+    """Two tables: by length and, where there are several, by depth."""
+    yield f"{family_name(family.family)}, by length and depth (each interval as if it were the only one)"
+    lengths = {
+        label: family.columns[length]
+        for label, length in zip(length_labels([*family.columns]), family.columns, strict=True)
+    }
+    depths = {depth_label(depth): family.rows[depth] for depth in family.rows}
+    for word, groups in (("length", lengths), ("depth", depths)):
+        if len(groups) > 1:
+            yield from (f"  {line}" for line in _laid_out((word, *_SCORES), _place_rows(groups)))
+
+
+def _place_rows(groups: Mapping[str, GroupDifference]) -> list[tuple[str, ...]]:
+    return [(label, *_scores(group)) for label, group in groups.items()]
+
+
+def _scores(found: GroupDifference) -> tuple[str, ...]:
+    """The cells under `_SCORES`."""
+    ends = None if found.found is None else interval_words(found.found)
     return (
-        *map(one_line, family.family),
-        str(family.n),
-        "-" if family.first is None else percent1(family.first),
-        "-" if family.second is None else percent1(family.second),
-        "-" if difference is None else points1(difference.mean),
-        (difference and _ends(difference)) or "-",
-        "-" if family.p_adjusted is None else _p(family.p_adjusted),
-        family.verdict,
+        str(found.n),
+        str(found.unscored),
+        score_words(found.first, found.intervals[0]),
+        score_words(found.second, found.intervals[1]),
+        "-" if found.difference is None else points1(found.difference),
+        ends or "-",
     )
+
+
+def score_words(mean: float | None, interval: Interval | None) -> str:
+    """`80.0 (70.0..87.3)`, percent."""
+    if mean is None:
+        return "-"
+    ends = f" ({percent1(interval.low)}..{percent1(interval.high)})" if interval else ""
+    return f"{percent1(mean)}{ends}"
+
+
+def _laid_out(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(display_width(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    return ["  ".join(_padded(*each) for each in zip(row, widths, head, strict=True)).rstrip() for row in (head, *rows)]
 
 
 def _padded(text: str, width: int, column: str) -> str:
@@ -96,26 +168,16 @@ def _padded(text: str, width: int, column: str) -> str:
     return text + space if column in _LEFT else space + text
 
 
-def _ends(found: Difference) -> str:
-    """Both ends of the interval in points; empty where there is none."""
+def interval_words(found: Difference) -> str:
+    """Both ends of the interval in points, `-1.2..+11.8`; empty where there is none."""
     if found.low is None or found.high is None:
         return ""
     return f"{points1(found.low)}..{points1(found.high)}"
 
 
-def _p(value: float) -> str:
+def p_words(value: float) -> str:
+    """A p value with three decimals."""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _left_out(comparison: Comparison) -> list[str]:
-    counts = (
-        (comparison.unscored_first, "unscored in A only"),
-        (comparison.unscored_second, "unscored in B only"),
-        (comparison.unscored_both, "unscored in both"),
-        (comparison.only_first, "only in A"),
-        (comparison.only_second, "only in B"),
-    )
-    return [f"{count} {words}" for count, words in counts if count]
 
 
 def _changed(comparison: Comparison, word: str, sign: Literal[-1, 1]) -> list[str]:
@@ -132,7 +194,10 @@ def _cell(cell: CellDifference) -> str:
     place = f"length {length} depth {depth_label(cell.depth)}"
     change = points1(cell.difference or 0.0)
     first, second = percent1(cell.first or 0.0), percent1(cell.second or 0.0)
-    return f"{family_name(cell.family)} {place}: {first} -> {second} ({change}, n {cell.n})"
+    ends = interval_words(cell.found) if cell.found else ""
+    around = f", 95 % {ends}" if ends else ""
+    apart = f", {cell.unscored} without a pair" if cell.unscored else ""
+    return f"{family_name(cell.family)} {place}: {first} -> {second} ({change}{around}, n {cell.n}{apart})"
 
 
 def _count(number: int, noun: str) -> str:

@@ -9,9 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from results.intervals import FEWEST_CLUSTERS
 from results.statistics.paired import Difference, holm, mean_difference, paired_p
-from results.statistics.resampling import Floats, sample_clusters
+from results.statistics.resampling import FEWEST_CLUSTERS, Floats, sample_clusters
 from results.summary import Trial
 
 Label = Literal["flat", "lost in the middle", "primacy", "recency", "uneven", "undetermined"]

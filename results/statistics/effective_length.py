@@ -26,8 +26,10 @@ Status = Literal["reached", "at least", "none", "undetermined"]
 class EffectiveLength:
     """One rule's answer. Lengths in tokens, `None`: no length; scores in 0..1.
 
-    `point`: the last length before the first that scores below `threshold`; `conservative`: the same for the lower end
-    of the interval; `longest_passing`: the longest that scores at or above it, whatever lies between.
+    `point`: the last length before the first that scores below `threshold`. `conservative`, `optimistic`: the same for
+    the lower and the upper ends of the intervals; between them lies the effective length, with 95 % confidence at each
+    length. `longest_passing`: the longest that scores at or above the threshold, whatever lies between. `base`: the
+    score that a relative threshold is a share of.
     `decisive`: the first length whose interval does not lie wholly at or above the threshold. Where it lies wholly
     below, the answer is certain: `reached`, or `none` when it is the shortest. Where it straddles, or nothing was
     scored there, the answer is `undetermined`. No decisive length: `at least`.
@@ -38,8 +40,10 @@ class EffectiveLength:
     rule: Rule
     threshold: float
     status: Status
+    base: float | None
     point: int | None
     conservative: int | None
+    optimistic: int | None
     longest_passing: int | None
     longest_tested: int | None
     decisive: int | None
@@ -55,14 +59,38 @@ class EffectiveLength:
         return _label(self.point)
 
     @property
-    def text(self) -> str:
-        """One sentence: the bar, the answer, and what it rests on."""
+    def bar(self) -> str:
+        """`score >= 85.6 %`, and for the relative rule what that is a share of."""
+        if self.rule == "absolute":
+            return f"score >= {percent1(self.threshold)} %"
+        if not self.base:
+            return f"score >= {100 * RELATIVE:.0f} % of the base"
+        return f"score >= {percent1(self.threshold)} %, {100 * self.threshold / self.base:.0f} % of the base"
+
+    @property
+    def between(self) -> str:
+        """`1k to 8k`: the 95 % interval; an end at the longest length that was tested is `8k or more`."""
+        low, high = _label(self.conservative), _label(self.optimistic)
+        if self.optimistic is not None and self.optimistic == self.longest_tested:
+            high += " or more"
+        return low if low == high else f"{low} to {high}"
+
+    @property
+    def words(self) -> str:
+        """The answer and what it rests on: `8k, 95 % interval 8k to 16k, longest passing 32k`."""
         parts = [self.answer]
-        if self.status == "undetermined":
-            parts.append(f"point {_label(self.point)}")
-        if self.status in ("undetermined", "reached"):
-            parts += [f"conservative {_label(self.conservative)}", f"longest passing {_label(self.longest_passing)}"]
-        return f"score >= {percent1(self.threshold)} %: {', '.join(parts)}"
+        if self.status != "at least" and self.longest_tested is not None:
+            parts.append(f"95 % interval {self.between}")
+            if self.status == "undetermined":
+                parts.append(f"by the scores alone {_label(self.point)}")
+            if self.longest_passing != self.point:
+                parts.append(f"longest passing {_label(self.longest_passing)}")
+        return ", ".join(parts)
+
+    @property
+    def text(self) -> str:
+        """One sentence: the bar, and the words."""
+        return f"{self.bar}: {self.words}"
 
 
 def absolute_length(
@@ -90,8 +118,9 @@ def relative_length(
     if base is None or base <= 0:
         status: Status = "undetermined" if base is None else "none"
         tested = max((each.length for each in scores if each.score is not None), default=None)
-        return EffectiveLength("relative", 0.0, status, None, None, None, tested, None, {})
-    found = _walk("relative", scores, share * base, frozenset(of_base if len(of_base) == 1 else ()))
+        return EffectiveLength("relative", 0.0, status, base, None, None, None, None, tested, None, {})
+    sure = frozenset(of_base if len(of_base) == 1 else ())
+    found = replace(_walk("relative", scores, share * base, sure), base=base)
     if draws is None:
         return found
     lengths, means = draws
@@ -106,6 +135,7 @@ def _walk(rule: Rule, scores: Sequence[LengthScore], threshold: float, sure: fro
     bar = threshold - _ROUNDING
     passes = [each.score is not None and each.score >= bar for each in tested]
     certain = [each.length in sure or (each.low is not None and each.low >= bar) for each in tested]
+    possible = [each.length in sure or (each.high is not None and each.high >= bar) for each in tested]
     lengths = [each.length for each in tested]
     decisive = next((each for each, yes in zip(tested, certain, strict=True) if not yes), None)
     conservative = _before_first_failure(lengths, certain)
@@ -122,8 +152,10 @@ def _walk(rule: Rule, scores: Sequence[LengthScore], threshold: float, sure: fro
         rule=rule,
         threshold=threshold,
         status=status,
+        base=None,
         point=_before_first_failure(lengths, passes),
         conservative=conservative,
+        optimistic=_before_first_failure(lengths, possible),
         longest_passing=max((length for length, yes in zip(lengths, passes, strict=True) if yes), default=None),
         longest_tested=lengths[-1] if lengths else None,
         decisive=None if decisive is None else decisive.length,

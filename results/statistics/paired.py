@@ -9,8 +9,15 @@ from typing import Literal
 
 import numpy as np
 
-from results.intervals import FEWEST_CLUSTERS, SEED, Z95
-from results.statistics.resampling import Floats, cluster_sums, resampled_means
+from results.intervals import Z95
+from results.statistics.resampling import (
+    FEWEST_CLUSTERS,
+    SEED,
+    cluster_sums,
+    expanded_interval,
+    resampled_means,
+    t_quantile,
+)
 
 Method = Literal["bootstrap", "t", "agreement"]
 _PERMUTATIONS = 9_999
@@ -39,9 +46,8 @@ class Difference:
 def mean_difference(differences: Sequence[float], clusters: Sequence[Hashable]) -> Difference | None:
     """Return the mean of `differences` (each -1..1) with its 95 % interval; `None` without differences.
 
-    At least `FEWEST_CLUSTERS` clusters: percentile bootstrap, its quantiles widened for the number of clusters (the
-    "expanded percentile interval" of T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", The American
-    Statistician 69 (2015) 371-386). Fewer: Student's t with the variance between clusters.
+    At least `FEWEST_CLUSTERS` clusters: bootstrap, as of `expanded_interval`. Fewer: Student's t with the variance
+    between clusters.
 
     Few discordant pairs hide what varies. Differences of 0/1 scores therefore get one more pair of each discordant
     kind, for the interval and not for the mean (D. G. Bonett, R. M. Price, "Adjusted Wald Confidence Interval for a
@@ -65,9 +71,9 @@ def mean_difference(differences: Sequence[float], clusters: Sequence[Hashable]) 
         return Difference(mean, mean - hidden * (1 + mean), mean + hidden * (1 - mean), n, count, "agreement")
     if count < FEWEST_CLUSTERS:
         variance = len(sums) / (len(sums) - 1) * float(residuals @ residuals) / float(sizes.sum()) ** 2
-        half = _t_quantile(count) * sqrt(variance)
+        half = t_quantile(count) * sqrt(variance)
         return Difference(mean, max(-1.0, centre - half), min(1.0, centre + half), n, count, "t")
-    low, high = _expanded(resampled_means(sums, sizes)[:, 0], count)
+    low, high = expanded_interval(resampled_means(sums, sizes)[:, 0], count)
     return Difference(mean, low, high, n, count, "bootstrap")
 
 
@@ -108,17 +114,3 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
         largest = max(largest, min(1.0, value * (len(tested) - rank)))
         adjusted[at] = largest
     return adjusted
-
-
-def _expanded(means: Floats, clusters: int) -> tuple[float, float]:
-    from scipy import stats
-
-    tail = float(stats.norm.cdf(-_t_quantile(clusters) * sqrt(clusters / (clusters - 1))))
-    low, high = np.nanquantile(means, [tail, 1 - tail])
-    return float(low), float(high)
-
-
-def _t_quantile(clusters: int) -> float:
-    from scipy import stats
-
-    return float(stats.t.ppf(0.975, clusters - 1))

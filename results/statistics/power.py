@@ -1,7 +1,7 @@
-"""Planning: how many paired trials show a drop, and which drop so many trials show.
+"""Planning: how many trials show that a score is over a limit; how many show a drop, and which drop so many show.
 
-A trial here is a pair that is independent of the others: one sample, asked of both runs. Trials at several depths of
-one sample count for less.
+A trial here is one that is independent of the others: one sample, for a drop asked of both runs. Trials at several
+depths of one sample count for less.
 """
 
 from __future__ import annotations
@@ -88,6 +88,28 @@ def detectable_drop(
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def trials_to_show(limit: float, true: float, *, power: float = POWER) -> int | None:
+    """Return how many trials a model with the score `true` needs to be shown to score `limit` or more.
+
+    Shown: the low end of the exact 95 % interval is at the limit or over it, as a gate asks for. `None` where more than
+    ten million would be needed. Raises `InputError`.
+    """
+    from scipy import stats
+
+    if not 0 < limit < 1:
+        raise InputError("score", limit, "is a limit above 0 and below 1; 90 % is 0.9")
+    if not limit < true <= 1:
+        raise InputError("true score", true, f"is above the limit {limit:g}, at most 1")
+    n = 1
+    while n <= _MOST:
+        # One more than the most hits that are no proof: with the limit as score, more come in over 2.5 % of the runs.
+        least = stats.binom.isf(LEVEL / 2, n, limit) + 1
+        if stats.binom.sf(least - 1, n, true) >= power:
+            return n
+        n += max(1, n // 200)
+    return None
 
 
 def _checked(drop: float, discordance: float | None, base: float) -> float:

@@ -9,13 +9,14 @@ from results.records import Record
 
 # Axes of the grid do not make a prompt differ: trials are joined on them.
 _AXES = frozenset({"lengths", "depths", "repeats"})
-_PARTS = ("corpora", "tokenizers", "prompts", "models")
-_OPTIONS = ("seed", "tokenizer", "cache_policy")
+_PARTS = ("corpora", "tokenizers", "prompts", "models", "versions")
+_OPTIONS = ("seed", "tokenizer", "cache_policy", "canary", "model_arg", "base_url", "judge")
 _SHOWN = 40  # characters of a value
+_FIELDS = 6  # of one object
 
 
 def differing_parts(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> list[str]:
-    """Compare two manifests: suites field by field, seed, corpora, tokenizers, prompts, models.
+    """Compare two manifests: suites field by field, options, corpora, tokenizers, prompts, models, package versions.
 
     Each line reads `part: A / B`. A run without a manifest is named in the one line there is.
     """
@@ -27,6 +28,22 @@ def differing_parts(first: Mapping[str, Any] | None, second: Mapping[str, Any] |
     lines += [_line(name, a[name], b[name]) for name in _OPTIONS if a[name] != b[name]]
     for part in _PARTS:
         lines += _entries(part, _object(first.get(part)), _object(second.get(part)))
+    return lines
+
+
+def differing_dtypes(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> list[str]:
+    """Return `MODEL: float32 / bfloat16` for each model that both manifests have, under one name or with the same
+    weights, but not with the same kind of numbers: that alone changes some answers."""
+    a, b = (_object(_object(manifest).get("models")) for manifest in (first, second))
+    lines = []
+    for name, model in a.items():
+        for other_name, other in b.items():
+            one, two = _object(model), _object(other)
+            weights = one.get("weights_sha256"), two.get("weights_sha256")
+            same = name == other_name or (weights[0] is not None and weights[0] == weights[1])
+            dtypes = one.get("dtype"), two.get("dtype")
+            if same and None not in dtypes and dtypes[0] != dtypes[1]:
+                lines.append(_line(name, *dtypes))
     return lines
 
 
@@ -71,17 +88,25 @@ def _entries(part: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> 
     """Compare objects of named things, and within a thing the fields that differ."""
     if not first.keys() & second.keys() and first and second:
         yield _line(part, ", ".join(sorted(first)), ", ".join(sorted(second)))
+        if part == "models" and len(first) == len(second) == 1:
+            a, b = (dict(_object(*side.values())) | {"spec": None} for side in (first, second))  # told already
+            yield from _fields(part, a, b)
         return
     for name in sorted(first.keys() | second.keys()):
         if name not in first or name not in second:
             yield f"{part} {name}: only in {'A' if name in first else 'B'}"
         elif first[name] != second[name]:
-            a, b = first[name], second[name]
-            if isinstance(a, Mapping) and isinstance(b, Mapping):
-                fields = [field for field in sorted(a.keys() | b.keys()) if a.get(field) != b.get(field)]
-                yield f"{part} {name}: " + ", ".join(_line(each, a.get(each), b.get(each), " ") for each in fields[:3])
-            else:
-                yield _line(f"{part} {name}", a, b)
+            yield from _fields(f"{part} {name}", first[name], second[name])
+
+
+def _fields(name: str, first: object, second: object) -> Iterable[str]:
+    """One line for the fields of two objects that differ, or for two values."""
+    a, b = _object(first), _object(second)
+    fields = [field for field in sorted(a.keys() | b.keys()) if a.get(field) != b.get(field)]
+    if fields:
+        yield f"{name}: " + ", ".join(_line(each, a.get(each), b.get(each), " ") for each in fields[:_FIELDS])
+    elif first != second:
+        yield _line(name, first, second)
 
 
 def _line(name: str, first: object, second: object, colon: str = ": ") -> str:

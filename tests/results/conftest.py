@@ -36,6 +36,7 @@ def make_record() -> Callable[..., Record]:
             "why": "",
             "question": "What is the code?",
             "expected": ["4711"],
+            "reference": {"answers": ["4711"]},
             "answer": "4711",
             "prompt": {"tokens": 980, "needles": [{"depth": 49.9}]},
             "response": {"finish_reason": "stop", "prompt_tokens": 980, "completion_tokens": 5},

@@ -59,15 +59,23 @@ def test_a_regression_is_shown_listed_and_drawn(
     assert main([str(a), str(b / "results.json"), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "A: old (mock)\nB: new (mock-2)\n" in printed
-    assert re.search(r"niah  code    60  100  60\.0  -40\.0   -\d\d\.\d\.\.-\d\d\.\d    <0\.001  worse", printed)
+    row = r"niah  code  +60  +12  100 \(94\.0\.\.100\)  60\.0 \(\S+\)  -40\.0  +-\d\d\.\d\.\.-\d\d\.\d  +<0\.001  worse"
+    assert re.search(row, printed)
     assert "pairs: 60, 12 unscored in both" in printed
+    assert "A: 72 trials, 60 scored, 12 error\nB: 72 trials, 60 scored, 12 error\n" in printed
+    assert re.search(
+        r"\n  depth  pairs  no pair .*\n      0     24 .*\n     50     24 .*\n    100     12       12 ", printed
+    )
     assert "improved: no cell" in printed
     assert "regressed: 2 cells" in printed
-    assert "  niah · code length 8k depth 50: 100 -> 0 (-100.0, n 12)" in printed
-    assert printed.split()[-2:] == [str(out / f"difference-niah-code.{ending}") for ending in ("png", "svg")]
+    assert "  niah · code length 8k depth 50: 100 -> 0 (-100.0, 95 % -100.0..-" in printed
+    assert "differs between the runs (A / B):\n  A and B without a readable manifest.json" in printed
+    files = ["report.html", "difference-niah-code.png", "difference-niah-code.svg"]
+    assert printed.split()[-3:] == [str(out / name) for name in files]
 
     texts = svg_texts(out / "difference-niah-code.svg")
     assert {"-100", "0", "n=12", "1k", "8k", "mean", "B - A (points)"} <= set(texts)
+    assert any(re.fullmatch(r"-100\.\.-\d+", text) for text in texts)
     assert "new - old · niah · code" in texts
     assert "no pair: not scored in both runs" in texts
     assert (out / "difference-niah-code.svg").read_text(encoding="utf-8").count("<pattern") == 1
@@ -105,7 +113,36 @@ def test_other_prompts_are_refused_unless_asked_for(
     assert main([*argv, "--allow-different-prompts"]) == 0
     printed = capsys.readouterr().out
     assert "caution: 72 trials had different prompts in A and B" in printed
-    assert "prompts differ in (A / B):\n  corpora essays/en: sha256 1 / 2\n  filler: p / q\n" in printed
+    assert "differs between the runs (A / B):\n  corpora essays/en: sha256 1 / 2\n  filler: p / q\n" in printed
+
+
+def test_one_model_in_two_dtypes_is_refused_unless_asked_for(
+    write_run: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = (
+        write_run(name, lambda *_: False, manifest={"models": {"mock": {"dtype": dtype}}})
+        for name, dtype in (("a", "float32"), ("b", "bfloat16"))
+    )
+
+    assert main([str(a), str(b), "--format", "svg"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "one model in two kinds of numbers (mock: float32 / bfloat16); --allow-different-dtypes" in error
+    assert main([str(a), str(b), "--format", "svg", "--allow-different-dtypes"]) == 0
+    assert "  models mock: dtype float32 / bfloat16\n" in capsys.readouterr().out
+
+
+def test_files_go_beside_the_second_run(
+    write_run: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = (write_run(name, lambda *_: False) for name in ("old", "new"))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    assert main([str(a), str(b), "--format", "svg"]) == 0
+    names = sorted(path.name for path in (b / "compared-with-old").iterdir())
+    assert names == ["difference-niah-code.svg", "report.html"]
+    assert list((tmp_path / "here").iterdir()) == []
 
 
 def test_a_refusal_without_manifests_says_so(

@@ -15,6 +15,7 @@ from results.heatmap import heatmap_name, write_figure, write_heatmaps
 from results.heatmap_layout import layout_of
 from results.heatmap_panel import Style
 from results.palette import color_of, dark, mark_of
+from results.records import OutcomeName
 from results.summary import Panel, Trial, panels_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -90,6 +91,34 @@ def test_without_a_font_boxes_are_drawn_and_one_warning_says_so(
 
     assert len(caught) == 1
     assert "□□ · niah · code" in svg_texts(svg)
+
+
+def test_every_mean_has_its_interval_and_n_and_cells_too_where_numbers_are_asked_for(tmp_path: Path) -> None:
+    """Five trials at each of two cells; one of them an error."""
+    outcomes: tuple[OutcomeName, ...] = ("found", "found", "found", "wrong", "error")
+    scores = {"found": 1.0, "wrong": 0.0}
+    (panel,) = panels_of(
+        Trial("m", "t", "x", 1000, depth, i, outcome, scores.get(outcome))
+        for depth in (0.0, 50.0)
+        for i, outcome in enumerate(outcomes)
+    )
+    plain, numbered = (
+        svg_texts(write_heatmaps([panel], tmp_path, style=replace(QUICK, numbers=numbers), formats=["svg"])[0])
+        for numbers in (False, True)
+    )
+
+    assert {"75", "30–95", "n=8/10"} <= set(plain)  # the mean of the column: both depths agree in every sample
+    assert "n=4/5" not in plain
+    assert (numbered.count("n=4/5"), numbered.count("30–95")) == (2, 3)
+    assert any("2 cells of 5 trials" in text for text in plain)
+    assert "some trials without a score" in plain
+
+
+def test_notes_that_have_no_room_are_left_out() -> None:
+    wide, narrow = (layout_of(grid(columns, 3, repeats=20), "title", True) for columns in (4, 150))
+
+    assert min(wide.cell_lines.notes) > 4
+    assert set(narrow.mean_lines.notes) <= {0.0}
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(1, 1), (5, 1), (1, 11), (35, 35), (150, 40)])

@@ -32,6 +32,13 @@ def test_independent_hits_and_misses_get_wilson() -> None:
     assert interval.low == pytest.approx(0.963, abs=5e-4)
 
 
+def test_one_trial_of_each_sample_is_wilson_as_the_textbook_has_it() -> None:
+    interval = score_interval([1.0, 1.0, 1.0, 0.0], range(4))
+
+    assert interval is not None
+    assert (interval.low, interval.high) == wilson(0.75, 4)
+
+
 def test_no_scores_have_no_interval() -> None:
     assert score_interval([], []) is None
 
@@ -44,7 +51,23 @@ def test_scores_that_always_agree_within_a_sample_count_once() -> None:
 
     assert clustered is not None
     assert alone is not None
-    assert clustered.high - clustered.low == pytest.approx(alone.high - alone.low, rel=0.06)
+    assert (clustered.low, clustered.high) == pytest.approx((alone.low, alone.high))
+
+
+def test_few_samples_are_never_worth_less_than_one_trial_each() -> None:
+    scores, samples = [1.0] * 5 + [0.0] * 5, [0] * 5 + [1] * 5
+    interval = score_interval(scores, samples)
+
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx(wilson(0.5, 2))
+
+
+def test_depths_that_differ_within_a_sample_count_one_by_one() -> None:
+    """Every sample has one hit and one miss: that says more about the mean than ten independent trials, not less."""
+    interval = score_interval([1.0, 0.0] * 5, [sample for sample in range(5) for _ in range(2)])
+
+    assert interval is not None
+    assert (interval.low, interval.high) == wilson(0.5, 10)
 
 
 def test_one_sample_only_treats_trials_as_independent() -> None:

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from haystack_fixtures.errors import InputError
 from results.journal import Journal, read_journal
+from results.well_formed import completed
 
 
 def record(n, text=""):
-    return {"key": f"k{n}", "outcome": "found", "id": str(n), "response": {"text": text}}
+    cell = {"model": "mock", "task": "niah", "needle": "code", "length": 400, "depth": 50.0, "repeat": n, "score": 1.0}
+    return completed({"key": f"k{n}", "outcome": "found", "id": str(n), "response": {"text": text}, **cell})
 
 
 def written(path, records, fresh=False):
@@ -96,6 +98,17 @@ def test_a_full_disk_is_one_line_and_leaves_whole_lines(tmp_path):
     journal.close()
 
     assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["k1", "k3"]
+
+
+def test_a_spoilt_line_costs_that_line_alone(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    written(path, [record(1)])
+    with path.open("ab") as file:
+        file.write(b'\0\0\0\n[1, 2]\n{"key": "k9", "outcome": "found"}\n' + b"[" * 100_000 + b"\n\xff\xfe\n")
+        file.write(json.dumps({**record(8), "details": []}).encode() + b"\n")
+    written(path, [record(2)])
+
+    assert read_journal(path) == [record(1), record(2)]
 
 
 def test_no_journal_is_no_records(tmp_path):

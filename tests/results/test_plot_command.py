@@ -37,6 +37,20 @@ def test_redraws_a_run_and_prints_what_it_wrote(run: Path, tmp_path: Path, capsy
     assert ">My title<" in (out / "heatmap-niah-code-mock.svg").read_text()
 
 
+def test_pictures_go_beside_what_is_drawn(
+    make_record: Make, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_json(tmp_path / "run-2" / "results.json", [make_record(outcome="wrong")])
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    assert main([str(run / "results.json"), "--format", "svg"]) == 0
+    assert main([str(run), str(tmp_path / "run-2"), "--format", "svg"]) == 0
+    assert {path.name for path in run.glob("*.svg")} == {"heatmap-niah-code-mock.svg", "heatmap-combined.svg"}
+    assert {path.name for path in (tmp_path / "run-2").glob("*.svg")} == {"heatmap-niah-code-mock.svg"}
+    assert list((tmp_path / "here").iterdir()) == []
+
+
 def test_draws_the_same_from_every_kind_of_file(make_record: Make, run: Path, tmp_path: Path) -> None:
     records = [make_record(length=length) for length in (500, 1000)]
     write_csv(tmp_path / "results.csv", records)
@@ -93,7 +107,7 @@ def test_other_systems_files_are_drawn_and_named(tmp_path: Path) -> None:
         ("other.json", '{"a": 1}', "no list of records"),
         ("none.json", '{"schema": 1, "records": []}', "nothing to draw"),
         ("journal.jsonl", "hello\n", "nothing to draw"),
-        ("journal.jsonl", '{"key": "k", "outcome": "found"}\n', "record 1 has no 'model'"),
+        ("journal.jsonl", '{"key": "k", "outcome": "found"}\n', "holds no trials"),
         ("other.csv", "a,b\n1,2\n", "no column"),
         ("binary.json", "\x80\x81", "is not JSON"),
         ("folder", "", "holds no results"),

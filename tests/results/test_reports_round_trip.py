@@ -12,10 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from haystack_fixtures.errors import InputError
+from results.cells_report import write_cells
 from results.csv_report import COLUMNS, LONGEST, read_csv, read_rows, write_csv
+from results.intervals import wilson
 from results.json_report import json_text, read_json, write_json
 from results.records import Record
-from results.summary import panels_of, summarise
+from results.summary import OUTCOMES, panels_of, summarise
 from results.text import clean
 
 Make = Callable[..., Record]
@@ -71,7 +73,26 @@ def test_json_summary_has_the_denominators(make_record: Make) -> None:
     assert (overall["n"], overall["mean"], overall["interval"]) == (1, 1.0, "wilson")
     assert (overall["censored"], overall["invalid"], overall["skipped"], overall["error"]) == (1, 1, 0, 2)
     assert (overall["mean_if_censored_missed"], overall["mean_if_censored_hit"]) == (0.5, 1.0)
-    assert panel["cells"][0]["outcomes"] == {"found": 1, "censored": 1, "invalid": 1, "error": 2}
+    for part in ("cells", "columns", "rows"):
+        (group,) = panel[part]
+        assert group["outcomes"] == {"found": 1, "censored": 1, "invalid": 1, "error": 2}
+        assert (group["n"], group["trials"], group["mean"]) == (1, 5, 1.0)
+        assert (group["low"], group["high"]) == pytest.approx((0.2065, 1.0), abs=1e-4)
+
+
+def test_cells_csv_has_the_denominators_of_every_cell(make_record: Make, tmp_path: Path) -> None:
+    names = ("found", "wrong", "censored", "error")
+    records = [make_record(repeat=i, outcome=name, model="=cmd") for i, name in enumerate(names)]
+    panels = summarise([*records, make_record(model="=cmd", depth=None, outcome="skipped")])
+    write_cells(tmp_path / "cells.csv", panels)
+    with (tmp_path / "cells.csv").open(encoding="utf-8", newline="") as file:
+        scored, skipped = csv.DictReader(file)
+
+    assert (scored["model"], scored["length"], scored["depth"]) == ("'=cmd", "1000", "50")
+    assert (scored["n"], scored["trials"], scored["score"], scored["interval"]) == ("2", "4", "0.5", "wilson")
+    assert (float(scored["low"]), float(scored["high"])) == wilson(0.5, 2)
+    assert [scored[name] for name in OUTCOMES] == ["1", "0", "1", "0", "0", "0", "1", "0", "0", "1"]
+    assert (skipped["depth"], skipped["score"], skipped["n"], skipped["skipped"]) == ("all", "", "0", "1")
 
 
 def test_half_a_surrogate_pair_survives(make_record: Make, tmp_path: Path) -> None:

@@ -27,7 +27,10 @@ def test_columns_are_means_over_trials(make_record: Callable[..., Record]) -> No
     assert panel.cells[1000, 0.0].mean == pytest.approx(2 / 3)
     assert (panel.columns[0].n, panel.columns[0].mean) == (4, 0.625)
     assert (panel.columns[1].n, panel.columns[1].mean, panel.columns[1].interval) == (0, None, None)
+    assert [(row.n, row.mean) for row in panel.rows] == [(3, pytest.approx(2 / 3)), (1, 0.5), (0, None)]
     assert (1000, None) not in panel.cells
+    assert panel.blank
+    assert not panel.partly
     assert (panel.overall.n, panel.overall.mean, panel.overall.trials) == (4, 0.625, 5)
     assert panel.overall.counts["found"] == 2
     assert panel.overall.unscored == {"error": 1}

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from results.summary import Panel
+from results.records import Record
+from results.summary import Panel, summarise
 from results.terminal import can_encode, score_glyph, terminal_heatmaps
 from results.text import display_width, fit, length_labels, percent, percent1
 
 TAIL = [
-    "score 66.7 % (95 % interval 10.4–97.2), n = 3",
+    " high   96",
+    "  low   15",
+    "    n    3  0/2  0/1",
+    "score 66.7 % (95 % interval 14.8–95.8), n = 3 · 5 cells of 1–2 trials",
     "1 censored (50.0 % if all missed, 75.0 % if all hit) · 1 invalid · 1 error",
     "! invalid · E error · c censored · . not run",
 ]
@@ -73,6 +78,30 @@ def test_wide_grids_are_wrapped_and_lose_nothing(small_panel: Panel) -> None:
     heads = [line.split()[1:] for line in lines if line.startswith("depth")]
 
     assert heads == [["500", "4k"], ["16k"]]
+
+
+def test_cells_that_leave_trials_out_are_marked(make_record: Callable[..., Record]) -> None:
+    outcomes = ["found"] * 9 + ["wrong"] * 2 + ["error", "censored"]
+    records = [make_record(depth=50.0, repeat=i, outcome=outcome) for i, outcome in enumerate(outcomes)]
+    panels = summarise([*records, make_record(depth=0.0), make_record(depth=0.0, length=2000, outcome="invalid")])
+
+    assert terminal_heatmaps(panels, color=False) == [
+        "mock · niah · code",
+        "depth     1k      2k",
+        "    0    100█      !",
+        "   50     82▆*     .",
+        " mean     83▆*     !",
+        " high     96",
+        "  low     53",
+        "    n  12/14     0/1",
+        "score 83.3 % (95 % interval 52.8–95.7), n = 12 · 3 cells of 1–13 trials",
+        "1 censored (76.9 % if all missed, 84.6 % if all hit) · 1 invalid · 1 error",
+        "! invalid · * some trials without a score · . not run",
+    ]
+    ascii_lines = terminal_heatmaps(panels, color=False, encoding="ascii")
+    assert ascii_lines[2:4] == ["    0    100       !", "   50     82 *     ."]
+    color = terminal_heatmaps(panels, color=True)
+    assert re.sub(r"\x1b\[[\d;]*m", "", color[3]) == "   50     82 *     ."
 
 
 def test_names_cannot_write_escapes(small_panel: Panel) -> None:

@@ -51,7 +51,7 @@ def test_contiguous_stops_at_the_first_failure() -> None:
 
     assert (found.status, found.point, found.conservative, found.longest_passing) == ("reached", 1000, 1000, 4000)
     assert found.decisive == 2000
-    assert found.text == "score >= 80.0 %: 1k, conservative 1k, longest passing 4k"
+    assert found.text == "score >= 80.0 %: 1k, 95 % interval 1k, longest passing 4k"
 
 
 def test_answers_in_words() -> None:
@@ -65,8 +65,15 @@ def test_an_interval_that_straddles_at_the_decisive_length_leaves_it_undetermine
     found = absolute_length([sure, straddling, LengthScore(4000, failing, 0.1, 0.3)], 0.8)
 
     assert (found.status, found.decisive) == ("undetermined", 2000)
-    assert (found.point, found.conservative) == (2000, 1000)
-    assert found.text == "score >= 80.0 %: undetermined at 2k, point 2k, conservative 1k, longest passing 2k"
+    assert (found.point, found.conservative, found.optimistic) == (2000, 1000, 2000)
+    assert found.text == "score >= 80.0 %: undetermined at 2k, 95 % interval 1k to 2k, by the scores alone 2k"
+
+
+def test_an_interval_that_reaches_the_longest_length_is_open() -> None:
+    found = absolute_length([LengthScore(1000, 0.5, 0.2, 0.9), LengthScore(2000, 0.6, 0.3, 0.9)], 0.8)
+
+    assert (found.conservative, found.optimistic, found.between) == (None, 2000, "none to 2k or more")
+    assert absolute_length([LengthScore(1000, 0.1, 0.0, 0.2)], 0.8).between == "none"
 
 
 def test_lengths_without_a_score_stop_the_walk_or_end_the_test() -> None:
@@ -92,11 +99,13 @@ def test_the_shortest_length_is_the_base_where_none_is_short_and_passes_by_defin
     found = relative_length(scores)
 
     assert (found.threshold, found.point, found.conservative, found.status) == (0.425, 4000, 4000, "reached")
+    assert found.text == "score >= 42.5 %, 85 % of the base: 4k, 95 % interval 4k"
 
 
 def test_a_base_of_nothing_has_nothing_to_keep() -> None:
     assert relative_length(exact_scores([(1000, 0.0), (2000, 0.0)])).status == "none"
-    assert relative_length(exact_scores([(1000, None)])).status == "undetermined"
+    unknown = relative_length(exact_scores([(1000, None)]))
+    assert (unknown.status, unknown.text) == ("undetermined", "score >= 85 % of the base: undetermined")
 
 
 def test_five_hits_of_five_do_not_pass_85_6(trials_of: TrialsOf) -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from haystack_fixtures.errors import InputError
 from results.records import Record
-from results.statistics.comparison import CellDifference, compare
+from results.statistics.comparison import compare
 from results.statistics.comparison_rows import comparison_lines, family_sentence, points, points1
 from results.statistics.joining import differing_trial
-from results.statistics.provenance import differing_facts, differing_parts
+from results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
 
 
 def record(score: float | None = 1.0, **fields: Any) -> Record:
@@ -50,7 +50,8 @@ def test_a_drop_at_one_depth_by_hand() -> None:
     found = compare(grid(lambda *_: 1.0), grid(lambda length, depth, repeat: float(depth != 50)))
     (family,) = found.families
 
-    assert (family.n, family.first, family.second, family.verdict) == (72, 1.0, pytest.approx(2 / 3), "worse")
+    whole = family.whole
+    assert (whole.n, whole.first, whole.second, family.verdict) == (72, 1.0, pytest.approx(2 / 3), "worse")
     assert family.difference is not None
     assert family.difference.mean == pytest.approx(-1 / 3)
     assert family.difference.clusters == 12
@@ -60,7 +61,39 @@ def test_a_drop_at_one_depth_by_hand() -> None:
         (1000, 50.0, -1.0),
         (4000, 50.0, -1.0),
     ]
-    assert family.columns == {1000: pytest.approx(-1 / 3), 4000: pytest.approx(-1 / 3)}
+    assert [(length, group.difference, group.n) for length, group in family.columns.items()] == [
+        (1000, pytest.approx(-1 / 3), 36),
+        (4000, pytest.approx(-1 / 3), 36),
+    ]
+    assert [(depth, group.difference) for depth, group in family.rows.items()] == [
+        (0.0, 0.0),
+        (50.0, -1.0),
+        (100.0, 0.0),
+    ]
+
+
+def test_every_mean_and_difference_has_its_interval() -> None:
+    first = grid(lambda length, depth, repeat: float(repeat % 4 > 0))
+    second = grid(lambda length, depth, repeat: float(repeat % 4 > 0 and not (depth == 50 and repeat % 2)))
+    (family,) = compare(first, second).families
+    cell = next(cell for cell in family.cells if (cell.length, cell.depth) == (4000, 50.0))
+
+    for group in (family.whole, cell, *family.columns.values(), *family.rows.values()):
+        a, b = group.intervals
+        assert a is not None
+        assert b is not None
+        assert group.found is not None
+        assert group.first is not None
+        assert group.second is not None
+        assert a.low < group.first < a.high
+        assert b.low < group.second < b.high
+        assert group.found.low is not None
+        assert group.found.high is not None
+        assert group.found.low <= group.found.mean <= group.found.high
+    assert (cell.n, cell.first, cell.second, cell.found.mean if cell.found else None) == (12, 0.75, 0.25, -0.5)
+    text = "\n".join(comparison_lines(compare(first, second)))
+    assert "A % (95 %)" in text
+    assert "  niah · code length 4k depth 50: 75.0 -> 25.0 (-50.0, 95 % -" in text
 
 
 def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart() -> None:
@@ -72,9 +105,15 @@ def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart() -> None:
 
     counts = (found.pairs, found.unscored_first, found.unscored_second, found.unscored_both)
     assert (*counts, found.only_first, found.only_second) == (1, 1, 1, 1, 1, 2)
-    assert found.families[0].cells == (CellDifference(("", "niah", "code"), 1000, 50.0, 1, 1.0, 0.0, 6),)
+    (cell,) = found.families[0].cells
+    assert (cell.family, cell.length, cell.depth) == (("", "niah", "code"), 1000, 50.0)
+    assert (cell.n, cell.first, cell.second, cell.unscored) == (1, 1.0, 0.0, 6)
+    assert found.families[0].outcomes[0]["error"] == 2
+    lines = comparison_lines(found)
+    assert "A: 5 trials, 3 scored, 2 error" in lines
+    assert "B: 6 trials, 4 scored, 2 error" in lines
     assert "pairs: 1, 1 unscored in A only, 1 unscored in B only, 1 unscored in both, 1 only in A, 2 only in B" in (
-        comparison_lines(found)
+        lines
     )
 
 
@@ -225,6 +264,21 @@ def test_manifests_say_which_part_differs() -> None:
     assert differing_parts(None, second) == ["A without a readable manifest.json, which would say which part differs"]
     other_task = first | {"suites": [suite | {"task": "multi"}, suite]}
     assert differing_parts(first, other_task) == ["suite multi codes en: only in B"]
+
+
+def test_one_model_in_two_kinds_of_numbers_is_noticed() -> None:
+    fp32, bf16 = {"dtype": "float32", "weights_sha256": "w"}, {"dtype": "bfloat16", "weights_sha256": "w"}
+
+    assert differing_dtypes({"models": {"m": fp32}}, {"models": {"m": bf16}}) == ["m: float32 / bfloat16"]
+    assert differing_dtypes({"models": {"here": fp32}}, {"models": {"there": bf16}}) == ["here: float32 / bfloat16"]
+    assert differing_dtypes({"models": {"m": fp32}}, {"models": {"m": fp32}}) == []
+    other = {"models": {"n": bf16 | {"weights_sha256": "v"}}}
+    assert differing_dtypes({"models": {"m": fp32}}, other) == []
+    assert differing_parts({"models": {"m": fp32}}, other) == [
+        "models: m / n",
+        "models: dtype float32 / bfloat16, weights_sha256 w / v",
+    ]
+    assert differing_dtypes(None, {"models": {"m": {"window": 7}}}) == []
 
 
 def test_manifests_of_any_shape_are_survived() -> None:

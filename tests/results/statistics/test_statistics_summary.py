@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable
 
 from results.records import Record
-from results.statistics.summary_rows import run_statistics, statistics_lines, statistics_object
+from results.statistics.panel_rows import panel_rows, statistics_lines
+from results.statistics.summary_rows import run_statistics, statistics_object
 
 Make = Callable[..., Record]
 
@@ -25,23 +26,38 @@ def records(make_record: Make) -> list[Record]:
 
 def test_lines_of_every_panel(make_record: Make) -> None:
     lines = statistics_lines(run_statistics(records(make_record), threshold=0.7))
+    start = "  effective length (score >= 70.0 %):"
 
-    assert lines[0] == "mock · niah · code"
-    assert lines[1].startswith("  depth effect: lost in the middle · ends - middle +50.0 (")
-    assert lines[1].endswith("24 samples, 1 incomplete")
-    assert (
-        lines[2]
-        == "  effective length: score >= 70.0 %: undetermined at 8k, point 1k, conservative 1k, longest passing 1k"
-    )
-    assert lines[3].startswith("  effective length, relative to the base: score >= 85.0 %: ")
-    assert lines[4] == (
-        "  trend: area over log2(length) 83.3 %, 33.3 % below the base at the end, half-life beyond the lengths tested"
-    )
-    assert lines[5:] == [
-        "mock · qa · code",
-        "  effective length: score >= 70.0 %: undetermined at 1k, point 1k, conservative none, longest passing 1k",
-        "  effective length, relative to the base: score >= 85.0 %: >= 1k (longest tested)",
+    assert lines[:2] == [
+        "mock · niah · code",
+        f"{start} undetermined at 8k, 95 % interval 1k to 8k or more, by the scores alone 1k",
     ]
+    assert lines[2].startswith("    chance to pass: 1k 100 %, 8k ")
+    assert lines[3].startswith("  effective length (score >= 85.0 %, 85 % of the base): ")
+    assert lines[5:7] == [
+        "  trend: area 83.3 %, 33.3 % below the base at the longest length, half-life not reached",
+        "  depth effect: lost in the middle (24 samples, 1 incomplete and left out)",
+    ]
+    assert lines[7].startswith("    ends - middle: +50.0 points (95 % interval +")
+    assert [line.partition(":")[0] for line in lines[8:12]] == [
+        "    primacy",
+        "    recency",
+        "    depths alike",
+        "    best and worst depth",
+    ]
+    assert lines[10] == "    depths alike: Cochran's Q p <0.001"
+    assert lines[11] == "    best and worst depth: 0 % (100) and 50 % (50.0), p (Holm) 0.001"
+    assert lines[12:] == [
+        "mock · qa · code",
+        f"{start} undetermined at 1k, 95 % interval none to 1k or more, by the scores alone 1k",
+        "  effective length (score >= 85.0 %, 85 % of the base): >= 1k (longest tested)",
+    ]
+
+
+def test_every_row_says_what_its_words_mean(make_record: Make) -> None:
+    for panel in run_statistics(records(make_record)):
+        for row in panel_rows(panel):
+            assert row.meaning.endswith(".")
 
 
 def test_the_object_is_json_and_independent_of_order(make_record: Make) -> None:
@@ -54,6 +70,8 @@ def test_the_object_is_json_and_independent_of_order(make_record: Make) -> None:
     assert first["depth_effect"]["label"] == "lost in the middle"
     assert first["depth_effect"]["ends_middle"]["mean"] == 0.5
     assert [rule["rule"] for rule in first["effective_length"]] == ["absolute", "relative"]
+    assert (first["effective_length"][0]["conservative"], first["effective_length"][0]["optimistic"]) == (1000, 1000)
+    assert first["effective_length"][1]["base"] == 1.0
     assert [each["length"] for each in first["effective_length"][0]["chances_to_pass"]] == [1000, 8000]
     assert second["depth_effect"]["label"] == "undetermined"
 

@@ -1,33 +1,19 @@
-"""`report.html` in a real browser: Debian's `chromium` and `chromium-driver`, driven by selenium."""
+"""`report.html` in a real browser."""
 
 from __future__ import annotations
 
 import base64
-import shutil
-from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 
-from results.html_report import write_html
+from results.html_report import html_text
 from results.records import Record
+from results.statistics.summary_rows import run_statistics
 from results.summary import OUTCOMES
+from tests.results.html.browser import Browser
+from tests.results.html.pages import EVIL, MakeRecord, grid
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (pip install -e '.[dev]')")
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs Debian's chromium and chromium-driver (apt-get install them)"
-)
-
-MakeRecord = Callable[..., Record]
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-)  # fmt: skip
 PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>\x1b[31m 你好 \u202eabc"
 SHOWN = (
     "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>⟨U+001B⟩[31m 你好 ⟨U+202E⟩abc"
@@ -35,75 +21,8 @@ SHOWN = (
 CELLS = "table.heat tbody td"
 
 
-class Browser:
-    """A page in a browser, and what the tests ask it."""
-
-    def __init__(self, driver: Any, folder: Path, address: str, requests: list[str]) -> None:
-        self.driver = driver
-        self._folder = folder
-        self._address = address
-        self.requests = requests
-
-    def show(self, records: list[Record], *, width: int = 1280, dark: bool = False, media: str = "") -> None:
-        write_html(self._folder / "report.html", records, title="A run", statistics=["effective length 4k"])
-        self.requests.clear()
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
-        self.driver.get("about:blank")  # a click of the last page may still rest over a cell
-        self.driver.get_log("browser")
-        self.driver.get(f"{self._address}/report.html")
-
-    def ask(self, script: str, *arguments: object) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def texts(self, selector: str) -> list[str]:
-        return list(self.ask("return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)", selector))
-
-    def click(self, selector: str, number: int = 0) -> None:
-        self.driver.find_elements("css selector", selector)[number].click()
-
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self.driver.switch_to.active_element.send_keys(key)
-
-    def color(self, selector: str) -> str:
-        return str(self.ask("return getComputedStyle(document.querySelector(arguments[0])).backgroundColor", selector))
-
-    def focused(self) -> tuple[int, int]:
-        """Column and row of the cell that has the focus."""
-        column, row = self.ask("const a = document.activeElement; return [a.cellIndex, a.parentElement.rowIndex]")
-        return column, row
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    folder = tmp_path_factory.mktemp("page")
-    asked: list[str] = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            asked.append(self.path)
-
-        def end_headers(self) -> None:
-            self.send_header("Cache-Control", "no-store")  # the tests write one page after another to one address
-            super().end_headers()
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
-    Thread(target=server.serve_forever, daemon=True).start()
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    try:
-        yield Browser(driver, folder, f"http://127.0.0.1:{server.server_port}", asked)
-    finally:
-        driver.quit()
-        server.shutdown()
-        server.server_close()
+def page(records: list[Record], **options: Any) -> str:
+    return html_text(records, title="A run", statistics=run_statistics(records), notes=["one note"], **options)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +40,14 @@ def records(make_record: MakeRecord) -> list[Record]:
                     repeat=repeat,
                     outcome=outcome,
                     response={"text": text},
-                    prompt={"tokens": 980, "slack": 1, "sha256": "f" * 64},
+                    prompt={
+                        "tokens": 980,
+                        "slack": 1,
+                        "sha256": "f" * 64,
+                        "needles": [
+                            {"name": "n", "before": f"before {PLANTED}", "text": "The code.", "after": "after"}
+                        ],
+                    },
                 )
                 for repeat in range(2)
             ]
@@ -129,7 +55,7 @@ def records(make_record: MakeRecord) -> list[Record]:
 
 
 def test_it_loads_silently_and_alone(browser: Browser, records: list[Record]) -> None:
-    browser.show(records)
+    browser.show(page(records))
 
     assert browser.driver.get_log("browser") == []
     assert browser.requests == ["/report.html"]
@@ -141,7 +67,7 @@ def test_it_loads_silently_and_alone(browser: Browser, records: list[Record]) ->
 
 
 def test_nothing_but_our_own_script_runs(browser: Browser, records: list[Record]) -> None:
-    browser.show(records)
+    browser.show(page(records))
     browser.ask("""
         const script = document.createElement('script');
         script.textContent = "document.title = 'pwned'";
@@ -154,10 +80,10 @@ def test_nothing_but_our_own_script_runs(browser: Browser, records: list[Record]
 
 
 def test_a_click_shows_what_the_model_said_and_nothing_of_it_runs(browser: Browser, records: list[Record]) -> None:
-    browser.show(records)
+    browser.show(page(records))
     browser.click(CELLS)
 
-    assert browser.texts("#pane article pre")[:2] == [SHOWN, "4711"]
+    assert browser.texts("#pane article pre")[:3] == [SHOWN, "4711", f"… before {SHOWN}The code.after …"]
     assert browser.ask("return document.querySelectorAll('#pane img, #pane script').length") == 0
     pane = browser.texts("#pane-body")[0]
     for fact in ("What is the code?", "4711", "match version 1", "f" * 64, "0.250 s", "Trial 1", "found"):
@@ -171,7 +97,7 @@ def test_a_click_shows_what_the_model_said_and_nothing_of_it_runs(browser: Brows
 
 
 def test_everything_works_from_the_keyboard(browser: Browser, records: list[Record]) -> None:
-    browser.show(records)
+    browser.show(page(records))
     browser.ask("document.querySelector('table.heat td[tabindex=\"0\"]').focus()")
     left, right, up, down, home, end, enter, escape = (
         "\ue012", "\ue014", "\ue013", "\ue015", "\ue011", "\ue010", "\ue007", "\ue00c",
@@ -202,9 +128,11 @@ def test_everything_works_from_the_keyboard(browser: Browser, records: list[Reco
 
 
 def test_the_tooltip_follows_the_pointer(browser: Browser, records: list[Record]) -> None:
-    browser.show(records)
+    browser.show(page(records))
+    from selenium.webdriver import ActionChains
+
     cell = browser.driver.find_elements("css selector", CELLS)[5]
-    webdriver.ActionChains(browser.driver).move_to_element(cell).perform()
+    ActionChains(browser.driver).move_to_element(cell).perform()
 
     tip = browser.texts("#tip")[0]
     assert browser.ask("return !document.querySelector('#tip').hidden")
@@ -213,7 +141,7 @@ def test_the_tooltip_follows_the_pointer(browser: Browser, records: list[Record]
 
 
 def test_filters_hide_panels_and_dim_cells(browser: Browser, records: list[Record]) -> None:
-    browser.show(records)
+    browser.show(page(records))
     choose = """
         const select = document.querySelector(arguments[0]);
         select.value = arguments[1];
@@ -232,10 +160,10 @@ def test_filters_hide_panels_and_dim_cells(browser: Browser, records: list[Recor
 
 
 def test_dark_and_light_and_print(browser: Browser, records: list[Record]) -> None:
-    browser.show(records, dark=True)
+    browser.show(page(records), dark=True)
     assert browser.color("body") == "rgb(20, 22, 26)"
     score = browser.color("td.c100")
-    browser.show(records)
+    browser.show(page(records))
     assert browser.color("body") == "rgb(255, 255, 255)"
     assert browser.color("td.c100") == score == "rgb(253, 231, 37)"
     browser.click(CELLS)
@@ -254,7 +182,7 @@ def test_wide_grids_scroll_inside_their_box(
     many = [
         make_record(length=1000 * c + 1000, depth=100 * r / (rows - 1)) for c in range(columns) for r in range(rows)
     ]
-    browser.show([*many, make_record(model="a-very-long-name-" * 8)], width=width)
+    browser.show(page([*many, make_record(model="a-very-long-name-" * 8)]), width=width)
     overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
     assert browser.ask(overflow) == 0
@@ -268,7 +196,7 @@ def test_wide_grids_scroll_inside_their_box(
 def test_the_page_without_a_script_has_the_scores(browser: Browser, records: list[Record]) -> None:
     browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
-        browser.show(records)
+        browser.show(page(records))
         visible = browser.driver.find_element("css selector", "body").text
     finally:
         browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
@@ -276,3 +204,69 @@ def test_the_page_without_a_script_has_the_scores(browser: Browser, records: lis
     assert "Without JavaScript this page has every score" in visible
     assert "95 % interval" in visible
     assert "通义千问" in visible
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_hostile_texts_of_every_size_in_every_field_run_nothing(
+    browser: Browser, make_record: MakeRecord, dark: bool
+) -> None:
+    """Markup, scripts, terminal escapes, NUL, halves of surrogates and ten megabytes, in each field that is shown."""
+    evil = PLANTED + EVIL.replace("alert(1)", "document.title='pwned'")
+    names = ("model", "task", "needle", "why", "question", "answer", "scorer", "id", "nodeid", "key")
+    needle = {"name": evil, "before": evil, "text": evil, "after": evil}
+    fields: dict[str, Any] = dict.fromkeys(names, evil) | {
+        "expected": [evil],
+        "error": {"kind": evil, "message": evil},
+        "details": {evil: [evil]},
+        "reference": {evil: evil},
+        "prompt": {"tokens": 1, "template": evil, "sha256": evil, "needles": [needle]},
+        "timing": {"worker": evil},
+    }
+    responses = [{"text": text, "reasoning": text, "finish_reason": evil} for text in (evil, evil + "<" * 10_000_000)]
+    records = [make_record(**fields, repeat=i, response=response) for i, response in enumerate(responses)]
+    text = html_text(records, title=evil, statistics=run_statistics(records), notes=[evil])
+    browser.show(text, dark=dark)
+    title = browser.driver.title
+    browser.click(CELLS)
+    browser.ask("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+
+    assert len(text.encode()) < 3_000_000
+    assert browser.texts("#pane article pre")[0].startswith("<img src=x onerror=\"document.title='pwned'\"><script>")
+    assert "characters left out" in browser.texts("#pane mark.cut")[0]
+    assert "⟨U+0000⟩" in browser.texts("#pane article pre")[0]
+    assert browser.ask("return document.querySelectorAll('img, iframe, #pane script').length") == 0
+    assert browser.ask("return document.scripts.length") == 3
+    assert browser.driver.title == title != "pwned"
+    assert browser.requests == ["/report.html"]
+    assert browser.driver.get_log("browser") == []
+    overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert browser.ask(overflow) == 0
+
+
+def test_ten_thousand_cells_open(browser: Browser, make_record: MakeRecord) -> None:
+    browser.show(page(grid(make_record, 100, 100)))
+    browser.click("table.heat tbody tr:nth-child(60) td:nth-child(90)")
+
+    assert "It is 88-59." in browser.texts("#pane article pre")[0]
+    assert "The code is 4711." in browser.texts("#pane pre.around")[0]
+    assert browser.driver.get_log("browser") == []
+
+
+def test_the_palette_that_was_asked_for_is_shown(browser: Browser, records: list[Record]) -> None:
+    browser.show(page(records, colors="field"))
+
+    assert browser.color("td.c100") == "rgb(12, 215, 159)"
+
+
+def test_a_browser_that_cannot_unpack_says_so_and_shows_the_scores(browser: Browser, records: list[Record]) -> None:
+    old = {"source": "delete window.DecompressionStream"}
+    script = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", old)
+    try:
+        browser.show(page(records))
+        browser.click(CELLS)
+    finally:
+        browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+    assert browser.texts("#pane .notice") == ["This browser cannot unpack the trials; results.json has them."]
+    assert "score 100 % (95 % interval" in browser.texts("#pane-title")[0]
+    assert len(browser.texts(CELLS)) == 12 + 1

@@ -1,0 +1,41 @@
+"""`cells.csv`: one row for each cell, its score beside everything that the score counts and leaves out."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from haystack_fixtures.cells import depth_label
+from results.atomic import write_atomic
+from results.csv_report import safe_cell
+from results.summary import OUTCOMES, Panel
+
+COLUMNS = ("model", "task", "needle", "length", "depth", "score", "low", "high", "interval", "n", "trials", *OUTCOMES)
+
+
+def write_cells(path: Path, panels: Iterable[Panel]) -> None:
+    """Write `path` atomically, UTF-8."""
+    write_atomic(path, cells_text(panels).encode("utf-8"))
+
+
+def cells_text(panels: Iterable[Panel]) -> str:
+    """Return the text of `cells.csv`: lengths in tokens, depths in percent, scores and ends of the interval in 0..1.
+
+    `n` trials have a score, of all `trials`; then the trials of every outcome. Cells that never ran have no row.
+    """
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for panel in panels:
+        writer.writerows([safe_cell(value) for value in row] for row in _rows(panel))
+    return out.getvalue()
+
+
+def _rows(panel: Panel) -> Iterator[tuple[object, ...]]:
+    for (length, depth), cell in panel.cells.items():
+        interval = cell.interval
+        ends = (None, None, None) if interval is None else (interval.low, interval.high, interval.method)
+        place = (panel.model, panel.task, panel.needle, length, depth_label(depth))
+        yield (*place, cell.mean, *ends, cell.n, cell.trials, *(cell.counts[name] for name in OUTCOMES))

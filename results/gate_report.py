@@ -1,0 +1,132 @@
+"""What is said about gates: lines for the terminal, a table for CI pages, cases for JUnit XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Literal
+
+import pytest
+
+from results.text import one_line
+from results.verdicts import State, Verdict
+
+GATE = "gate::"
+_MOST = 40  # groups of one gate that are told one by one; JUnit XML has them all
+_WORD: dict[State, str] = {"pass": "pass", "fail": "FAIL", "inconclusive": "inconclusive"}
+
+
+def gate_lines(verdicts: Sequence[Verdict], further: int) -> Iterator[tuple[str, State | None]]:
+    """Lines with the verdict that colours them. `further`: the trials that `--top-up` has asked."""
+    for gate, grouped in groupby(verdicts, key=lambda verdict: verdict.gate):
+        found, rest = _told(list(grouped))
+        rows = [
+            [_WORD[each.state], one_line(each.group), _value(each), _interval(each), f"n {each.n}"] for each in found
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        yield f"gate {gate}", None
+        for row, verdict in zip(rows, found, strict=True):
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            yield f"  {'  '.join(cells)}  {_remark(verdict)}".rstrip(), verdict.state
+        if rest:
+            yield f"  {rest}", None
+    open_ones = [verdict for verdict in verdicts if verdict.state == "inconclusive"]
+    if further:
+        yield f"--top-up asked {further} further trials", None
+    if open_ones:
+        yield f"{len(open_ones)} of {len(verdicts)} verdicts inconclusive{_remedy(open_ones, further)}", "inconclusive"
+
+
+def markdown_rows(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """A table, one row for each verdict."""
+    if not verdicts:
+        return
+    yield "| gate | group | verdict | value | interval | n | |"
+    yield "|---|---|---|---|---|---|---|"
+    told = [_told(list(found)) for _, found in groupby(verdicts, key=lambda verdict: verdict.gate)]
+    for each in [verdict for found, _ in told for verdict in found]:
+        verdict = each.state if each.state == "pass" else f"**{each.state}**"
+        cells = [
+            f"`{each.gate}`",
+            one_line(each.group),
+            verdict,
+            _value(each),
+            _interval(each),
+            str(each.n),
+            _remark(each),
+        ]
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    yield from (f"\n{rest}" for _, rest in told if rest)
+
+
+def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
+    """A gate as a test of its own, its call and its end: in the counts, the short summary, and a case in JUnit XML.
+
+    JUnit knows no third verdict. An inconclusive gate is a skipped case, as nothing was found wrong; the property
+    `verdict` says it in words.
+    """
+    # Brackets would be read as a test's parameters.
+    name = f"{verdict.gate} ({verdict.group})".replace("[", "(").replace("]", ")")
+    said = f"{_WORD[verdict.state]} {verdict.gate}: {verdict_words(verdict)}"
+    outcomes: dict[State, Literal["passed", "failed", "skipped"]] = {
+        "pass": "passed",
+        "fail": "failed",
+        "inconclusive": "skipped",
+    }
+    facts = {
+        "verdict": verdict.state, "value": verdict.value, "low": verdict.low, "high": verdict.high,
+        "level": f"{verdict.level:g}", "n": verdict.n, "more_trials": verdict.more,
+    }  # fmt: skip
+    nodeid, location = f"{GATE}{name}", ("gate", 0, name)
+    longrepr = {"pass": None, "fail": said, "inconclusive": ("gate", 0, said)}[verdict.state]
+    properties = [(name, fact) for name, fact in facts.items() if fact is not None]
+    return (
+        pytest.TestReport(nodeid, location, {}, outcomes[verdict.state], longrepr, "call"),
+        pytest.TestReport(nodeid, location, {}, "passed", None, "teardown", user_properties=properties),
+    )
+
+
+def _told(found: list[Verdict]) -> tuple[list[Verdict], str]:
+    """The verdicts to tell one by one, in their order, and words for the rest: passes are left out first."""
+    rank: dict[State, int] = {"fail": 0, "inconclusive": 1, "pass": 2}
+    chosen = sorted(range(len(found)), key=lambda i: (rank[found[i].state], i))[:_MOST]
+    left = [each.state for i, each in enumerate(found) if i not in chosen]
+    counts = ", ".join(f"{left.count(state)} {_WORD[state]}" for state in rank if state in left)
+    return [found[i] for i in sorted(chosen)], f"... and {len(left)} further groups: {counts}" if left else ""
+
+
+def verdict_words(verdict: Verdict) -> str:
+    """`length 4000: 0.800 (0.284..0.995, n 5), 1 error counted against it`."""
+    inside = ", ".join(filter(None, [_interval(verdict), f"n {verdict.n}"]))
+    remark = _remark(verdict)
+    return f"{verdict.group}: {_value(verdict)} ({inside}){', ' if remark else ''}{remark}"
+
+
+def _value(verdict: Verdict) -> str:
+    return "-" if verdict.value is None else f"{verdict.value:.3f}"
+
+
+def _interval(verdict: Verdict) -> str:
+    if verdict.low is None or verdict.high is None:
+        return ""
+    return f"{verdict.level:.4g} % interval {verdict.low:.3f}..{verdict.high:.3f}"
+
+
+def _remark(verdict: Verdict) -> str:
+    against = ", ".join(f"{count} {name}" for name, count in verdict.against.items())
+    parts = [f"{against} counted against it" if against else "", verdict.note]
+    if verdict.more is not None:
+        unit = "pairs at this drop" if verdict.paired else "trials at this score"
+        parts.append(f"{verdict.more} more {unit} decide")
+    elif verdict.state == "inconclusive" and verdict.low is not None:
+        parts.append("at the limit: no number decides")
+    return ", ".join(filter(None, parts))
+
+
+def _remedy(open_ones: Sequence[Verdict], further: int) -> str:
+    """What to do. Groups of one gate share no trials; those of two gates may."""
+    needed = [sum(each.more or 0 for each in found) for _, found in groupby(open_ones, key=lambda each: each.gate)]
+    parts = [f"--top-up {further + max(needed)} would decide if scores stay as they are" if max(needed) else ""]
+    if any(each.paired for each in open_ones):
+        parts.append("a drop needs the same trials in the baseline, so run that with more --repeats first")
+    return "".join(f"; {part}" for part in parts if part)

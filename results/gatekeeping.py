@@ -1,0 +1,143 @@
+"""A run's gates from the first look to the last: their verdicts, and the further trials of `--top-up`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from haystack_fixtures.cells import Cell, parse_id
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.settings import Settings
+from haystack_fixtures.tasks.load import grid
+from results.baseline import OPTION, Baseline, load_baseline
+from results.gates import Gate, groups_of
+from results.records import Record
+from results.top_up import Want, next_round
+from results.verdicts import Verdict, judge_gate, judge_group
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The last look at a group: what it found, the how many-th it was, and the trials there were."""
+
+    verdict: Verdict
+    number: int
+    trials: int
+
+
+class Gatekeeper:
+    """Judges a run's records, once or, with `--top-up`, after every round of further trials.
+
+    A group that is decided stays so. The files of a resumed run may hold further trials that this session has not come
+    to yet: a look leaves them out, so that a run that was killed decides as it would have done without.
+    """
+
+    def __init__(self, settings: Settings, gates: Sequence[Gate], folder: Path) -> None:
+        self._gates = gates
+        self._seed = settings.seed
+        self._top_up = settings.top_up
+        self._looks: dict[tuple[int, str], _Look] = {}
+        self._asked: set[Cell] = set()
+        self._models: dict[Cell, str] = {}  # of every cell, at repeat 0, in the run's order
+        self._repeats: dict[Cell, int] = {}
+        for series in grid(settings):
+            for cell in series.cells:
+                at = replace(cell, repeat=0)
+                self._models[at] = series.model
+                self._repeats[at] = max(self._repeats.get(at, 0), cell.repeat + 1)
+        self._order = {cell: place for place, cell in enumerate(self._models)}
+        self._baseline = self._load(settings, folder)
+
+    def _load(self, settings: Settings, folder: Path) -> Baseline | None:
+        if settings.baseline is None:
+            return None
+        path = Path(settings.baseline).expanduser()
+        if folder.resolve() in (path.resolve(), path.resolve().parent):
+            raise InputError(OPTION, path, "is the folder of this very run; give this one another --run-name")
+        trials = [
+            (model, replace(cell, repeat=repeat))
+            for cell, model in self._models.items()
+            for repeat in range(self._repeats[cell])
+        ]
+        return load_baseline(path, trials, settings.seed)
+
+    def check(self, record: Record) -> None:
+        """Refuse a baseline that was asked another prompt than this one. Raises `InputError`."""
+        if self._baseline is not None:
+            self._baseline.check(record)
+
+    def verdicts(self, records: Sequence[Record]) -> list[Verdict]:
+        """Every gate's verdicts: those of the looks there were, or of one now."""
+        if self._looks:
+            return [look.verdict for _, look in sorted(self._looks.items(), key=lambda item: item[0][0])]
+        return [verdict for gate in self._gates for verdict in judge_gate(gate, records, self._baseline)]
+
+    @property
+    def spent(self) -> int:
+        """Further trials asked so far."""
+        return len(self._asked)
+
+    def further(self, records: Iterable[Record], now: Iterable[Record]) -> list[Cell]:
+        """Look at the gates; return the cells to ask beyond the run's repeats, none when there is nothing to gain.
+
+        `records`: of the whole run; `now`: those of this session.
+        """
+        if not self._top_up:
+            return []
+        here = {_cell_of(record) for record in now}
+        seen = [record for record in records if (cell := _cell_of(record)) in here or self._in_grid(cell)]
+        wants = [want for at, gate in enumerate(self._gates) for want in self._look(at, gate, seen, here)]
+        cells = next_round(wants, self._asked, self._order, self._top_up - self.spent)
+        self._asked.update(cells)
+        return cells
+
+    def _in_grid(self, cell: Cell) -> bool:
+        return cell.repeat < self._repeats.get(replace(cell, repeat=0), 0)
+
+    def _look(self, at: int, gate: Gate, records: Sequence[Record], here: set[Cell]) -> list[Want]:
+        wants = []
+        for group, found in groups_of(gate, records).items():
+            look = self._looks.get((at, group))
+            if look is None or (look.verdict.state == "inconclusive" and look.trials < len(found)):
+                number = look.number + 1 if look else 1
+                look = _Look(judge_group(gate, group, found, self._baseline, number), number, len(found))
+                self._looks[at, group] = look
+            if look.verdict.state == "inconclusive":
+                cells = {_cell_of(record) for record in found} & here
+                # At the limit no number decides; half as many again keeps the looks few.
+                wants.append(self._want(gate, cells, look.verdict.more or len(found) // 2 + 1))
+        if not any(known == at for known, _ in self._looks):
+            (verdict,) = judge_gate(gate, records)  # no cell in scope
+            self._looks[at, verdict.group] = _Look(verdict, 1, 0)
+        return wants
+
+    def _want(self, gate: Gate, cells: set[Cell], trials: int) -> Want:
+        places = {replace(cell, repeat=0) for cell in cells} & self._repeats.keys()
+        next_ones = [replace(cell, repeat=self._repeats[cell]) for cell in places]
+        trials, baseline = min(self._top_up - self.spent, trials), self._baseline
+        if gate.metric != "drop" or baseline is None:
+            return Want(next_ones, trials)
+
+        def may(cell: Cell) -> bool:
+            return baseline.has(self._models[replace(cell, repeat=0)], cell, self._seed)
+
+        return Want(next_ones, trials, may, baseline.repeats)
+
+
+def check_gates(settings: Settings, gates: Sequence[Gate]) -> None:
+    """Refuse options that need one another and are given alone. Raises `InputError`."""
+    drops = [gate.text for gate in gates if gate.metric == "drop"]
+    if drops and settings.baseline is None:
+        raise InputError("--gate", drops[0], "needs a run to compare with: give --baseline RUN")
+    if settings.baseline is not None and not drops:
+        raise InputError(OPTION, settings.baseline, 'is compared by a gate alone: give one such as "drop <= 0.02"')
+    if settings.top_up and not gates:
+        raise InputError("--top-up", settings.top_up, "asks further trials until gates are decided: give a --gate")
+
+
+def _cell_of(record: Record) -> Cell:
+    """The cell of a record; its id has the depth in three decimals only."""
+    cell = parse_id(record["id"])
+    depth, model = record["depth"], cell.model if cell is not None else ""
+    return Cell(record["task"], record["length"], depth, record["needle"], record["repeat"], model)

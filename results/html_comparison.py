@@ -1,0 +1,69 @@
+"""The `report.html` of `needlework compare`: what differs, by how much, where, and in which answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from results.atomic import write_atomic
+from results.html.budget import fit
+from results.html.comparison_view import change_views, comparison_data, family_view, looks_of, pair_entries
+from results.html.page import page
+from results.html.texts import on_one_line
+from results.html_report import LIMIT_BYTES, NOTICE_BYTES
+from results.records import UNSCORED, Record
+from results.statistics.comparison import Comparison
+from results.statistics.comparison_rows import cautions, left_out, outcomes_of_run
+
+
+def write_comparison_html(
+    path: Path,
+    comparison: Comparison,
+    first: Sequence[Record],
+    second: Sequence[Record],
+    *,
+    title: str,
+    names: tuple[str, str],
+    parts: Sequence[str] = (),
+    limit_bytes: int = LIMIT_BYTES,
+) -> None:
+    """Write `path` atomically. See `comparison_html`."""
+    text = comparison_html(comparison, first, second, title=title, names=names, parts=parts, limit_bytes=limit_bytes)
+    write_atomic(path, text.encode())
+
+
+def comparison_html(
+    comparison: Comparison,
+    first: Sequence[Record],
+    second: Sequence[Record],
+    *,
+    title: str,
+    names: tuple[str, str],
+    parts: Sequence[str] = (),
+    limit_bytes: int = LIMIT_BYTES,
+) -> str:
+    """Return the page of a comparison of the records of A (`first`) and of B (`second`), called by `names`.
+
+    `parts`: what differs between the runs, `part: A / B`. Scores and differences are all in it; where `limit_bytes` has
+    no room for all answers, those of trials that both runs judged alike are left out first.
+    """
+    scores = comparison_data(comparison, names)
+    fields = {
+        "names": [on_one_line(name) for name in names],
+        "runs": [outcomes_of_run(comparison, side) for side in (0, 1)],
+        "pairs": comparison.pairs,
+        "left_out": left_out(comparison),
+        "cautions": cautions(comparison),
+        "parts": [on_one_line(part) for part in parts],
+        "families": [family_view(family) for family in comparison.families],
+        "changes": change_views(comparison),
+        "unscored": UNSCORED,
+    }
+
+    def with_details(details: str, notice: Sequence[str]) -> str:
+        return page("comparison", title, scores, details=details, colors="safe", notice=notice, fields=fields)
+
+    room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
+    looks = [looks_of(family) for family in comparison.families]
+    kept = fit(pair_entries(comparison, first, second), looks, room)
+    return with_details(kept.packed, kept.notice(limit_bytes))

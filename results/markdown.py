@@ -1,0 +1,39 @@
+"""The scores as a Markdown table, for pages of CI runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from results.records import UNSCORED
+from results.statistics.effective_length import EffectiveLength
+from results.statistics.summary_rows import PanelStatistics
+from results.summary import Panel
+from results.text import one_line, percent1
+
+_HEAD = ("model · task · needle", "score %", "95 % interval", "n", *UNSCORED, "effective length (95 %)")
+
+
+def panel_table(panels: Sequence[Panel], statistics: Sequence[PanelStatistics]) -> list[str]:
+    """Return a row for each panel: its score with interval and n, the trials without a score, how far it reads."""
+    found = {(each.model, each.task, each.needle): each for each in statistics}
+    lines = [_row(_HEAD), f"|{'---|' * len(_HEAD)}"]
+    for panel in panels:
+        overall = panel.overall
+        score, ends = "–", "–"
+        if overall.mean is not None and overall.interval is not None:
+            score = percent1(overall.mean)
+            ends = f"{percent1(overall.interval.low)}–{percent1(overall.interval.high)}"
+        counts = (str(overall.counts[name]) for name in UNSCORED)
+        statistic = found.get((panel.model, panel.task, panel.needle))
+        reads = "–" if statistic is None else _length(statistic.absolute)
+        lines.append(_row((panel.name, score, ends, str(overall.n), *counts, reads)))
+    return lines
+
+
+def _length(found: EffectiveLength) -> str:
+    certain = found.status == "at least" or found.longest_tested is None
+    return found.answer if certain else f"{found.answer} ({found.between})"
+
+
+def _row(texts: Sequence[str]) -> str:
+    return f"| {' | '.join(one_line(text).replace('|', chr(92) + '|') for text in texts)} |"

@@ -1,0 +1,152 @@
+"""Absent twins: questions whose answer stands nowhere in the text, beside the same questions with their answer.
+
+A record of the absent arm says so in its reference: `"absent": true`. Where the twins' needles have different names,
+the references of both say which belong together: `"twin": NAME`. What is right in the absent arm is to abstain. A model
+that never abstains hallucinates; one that always does looks honest and knows nothing: neither rate means much alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import fsum, sqrt
+from typing import Any
+
+import numpy as np
+
+from results.intervals import Interval, score_interval
+from results.records import SCORED, Record
+from results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums
+from results.summary import Tally, depth_order, tally, trial_of
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A share of `n` trials (pairs, for `discriminates`), 0..1, with its 95 % interval; both `None` where n is 0."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentTwins:
+    """Both arms of one (model, task).
+
+    `hallucination`: of scored trials of the absent arm, those that state an answer. `needless`: of scored trials of the
+    present arm, those that abstain. `balanced`: mean of the present arm's score and the absent arm's abstentions.
+    `discriminates`: of pairs of twins, those right in both arms. `present`, `absent`: the arms' trials; those without a
+    score are in these counts and in no rate.
+    """
+
+    model: str
+    task: str
+    hallucination: Rate
+    needless: Rate
+    balanced: Rate
+    discriminates: Rate
+    present: Tally
+    absent: Tally
+
+
+def is_absent(record: Record) -> bool:
+    """Whether the answer to this record's question stands nowhere in its text."""
+    reference = record.get("reference")
+    return isinstance(reference, dict) and reference.get("absent") is True
+
+
+def abstains(record: Record) -> bool:
+    """Whether the answer says that it is not there: a refusal, or whatever the scorer of the absent arm calls right."""
+    return record["outcome"] == "refused" or (is_absent(record) and record["score"] == 1)
+
+
+def absent_twins(records: Iterable[Record]) -> tuple[AbsentTwins, ...]:
+    """Return the statistics of every (model, task) that has records of the absent arm, sorted."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record["model"], record["task"]), []).append(record)
+    return tuple(_twins(*at, groups[at]) for at in sorted(groups) if any(map(is_absent, groups[at])))
+
+
+def _twins(model: str, task: str, records: Sequence[Record]) -> AbsentTwins:
+    scored = sorted((record for record in records if record["outcome"] in SCORED), key=_place)
+    present = [record for record in scored if not is_absent(record)]
+    absent = [record for record in scored if is_absent(record)]
+    return AbsentTwins(
+        model=model,
+        task=task,
+        hallucination=_rate(absent, _hallucinates),
+        needless=_rate(present, lambda record: float(abstains(record))),
+        balanced=_balanced(present, absent),
+        discriminates=_discriminates(present, absent),
+        present=tally(trial_of(record) for record in records if not is_absent(record)),
+        absent=tally(trial_of(record) for record in records if is_absent(record)),
+    )
+
+
+def _hallucinates(record: Record) -> float:
+    """An answer that states something; a blank one states nothing, and is no abstention either."""
+    return float(not abstains(record) and record["outcome"] != "empty")
+
+
+def _right(record: Record) -> float:
+    return float(abstains(record)) if is_absent(record) else record["score"] or 0.0
+
+
+def _rate(records: Sequence[Record], value: Callable[[Record], float]) -> Rate:
+    values = [value(record) for record in records]
+    return _as_rate(values, score_interval(values, [record["repeat"] for record in records]))
+
+
+def _as_rate(values: Sequence[float], interval: Interval | None) -> Rate:
+    if interval is None:
+        return Rate(None, None, None, 0)
+    return Rate(fsum(values) / len(values), interval.low, interval.high, len(values))
+
+
+def _balanced(present: Sequence[Record], absent: Sequence[Record]) -> Rate:
+    """The mean of both arms' rates, its interval from theirs (MOVER: G. Y. Zou, "On the estimation of additive
+    interaction by use of the four-by-two table and beyond", Am. J. Epidemiol. 168 (2008) 212-224), with the correlation
+    of the arms over samples that both have."""
+    a, b = _rate(present, _right), _rate(absent, _right)
+    if a.value is None or b.value is None or None in (a.low, a.high, b.low, b.high):
+        return Rate(None, None, None, 0)
+    mean, together = (a.value + b.value) / 2, _correlation(present, absent)
+
+    def reach(first: float, second: float) -> float:
+        return sqrt(max(0.0, first * first + second * second + 2 * together * first * second)) / 2
+
+    low = mean - reach(a.value - (a.low or 0.0), b.value - (b.low or 0.0))
+    high = mean + reach((a.high or 0.0) - a.value, (b.high or 0.0) - b.value)
+    return Rate(mean, max(0.0, low), min(1.0, high), a.n + b.n)
+
+
+def _correlation(present: Sequence[Record], absent: Sequence[Record]) -> float:
+    """Of the arms' means over samples; 0 where few samples have both arms, or one arm is alike in all."""
+    both = {record["repeat"] for record in present} & {record["repeat"] for record in absent}
+    if len(both) < FEWEST_CLUSTERS:
+        return 0.0
+    means = []
+    for arm in (present, absent):
+        inside = [record for record in arm if record["repeat"] in both]
+        sums, sizes = cluster_sums([[_right(record)] for record in inside], [record["repeat"] for record in inside])
+        means.append((sums / sizes).ravel())
+    return 0.0 if min(np.ptp(arm) for arm in means) == 0 else float(np.corrcoef(means[0], means[1])[0, 1])
+
+
+def _discriminates(present: Sequence[Record], absent: Sequence[Record]) -> Rate:
+    twins = {_place(record): _right(record) == 1 for record in present}
+    pairs = [
+        (record["repeat"], twins[_place(record)] and _right(record) == 1)
+        for record in absent
+        if _place(record) in twins
+    ]
+    values = [float(right) for _, right in pairs]
+    return _as_rate(values, score_interval(values, [repeat for repeat, _ in pairs]))
+
+
+def _place(record: Record) -> tuple[Any, ...]:
+    """What twins share."""
+    twin = record["reference"].get("twin", record["needle"])
+    return twin, record["length"], *depth_order(record["depth"]), record["repeat"]

@@ -1,0 +1,148 @@
+"""Whether a record that was read from a file is one: fields of the right types, so that no reader trips over it later.
+
+Files are edited, cut, and written by other versions. Fields that are missing are the reader's business; fields that
+are there must be what the reader takes them for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from results.records import SCORED, UNSCORED, Record
+
+NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
+# What else a record of ours always has; reports and scorers look into these without asking.
+TABLES = ("prompt", "response", "details", "timing", "reference")
+_TEXTS = ("key", "id", "nodeid", "model", "task", "needle", "language", "scorer", "why", "question", "answer")
+_MOST = 10**15
+
+
+def fault_of(record: object) -> str:
+    """Say what is wrong with a record, or nothing."""
+    if not isinstance(record, dict):
+        return "is not an object"
+    missing = [name for name in NEEDED if name not in record]
+    if missing:
+        return f"has no {missing[0]!r}"
+    if record["outcome"] not in (*SCORED, *UNSCORED):
+        return f"has the unknown outcome {record['outcome']!r}"
+    if not all(_whole(record[name]) for name in ("length", "repeat")) or not all(
+        record[name] is None or _number(record[name]) for name in ("depth", "score")
+    ):
+        return "has a length, depth, repeat or score that is not a number"
+    if (
+        record["length"] < 1
+        or record["repeat"] < 0
+        or not _within(record["depth"], 100)
+        or not _within(record["score"], 1)
+    ):
+        return "has a length, depth, repeat or score out of range"
+    if (record["outcome"] in SCORED) != (record["score"] is not None):
+        return f"has the outcome {record['outcome']} and the score {record['score']}"
+    return next(
+        (
+            f"has a {name!r} of the wrong type"
+            for name, test in _TESTS.items()
+            if name in record and not test(record[name])
+        ),
+        "",
+    )
+
+
+def completed(record: Mapping[str, Any]) -> Record:
+    """The record with empty tables and texts where a leaner or older file has none."""
+    empty: dict[str, Any] = {"key": "", "id": "", "expected": [], "error": None} | {name: {} for name in TABLES}
+    return cast("Record", {**empty, **record})
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _MOST  # no NaN is
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and _number(value)
+
+
+def _within(value: float | None, most: float) -> bool:
+    return value is None or 0 <= value <= most
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _or_none(test: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: value is None or test(value)
+
+
+def _table(**inside: Callable[[object], bool]) -> Callable[[object], bool]:
+    """An object whose fields, where they are there, pass their tests."""
+
+    def test(value: object) -> bool:
+        return isinstance(value, dict) and all(check(value[name]) for name, check in inside.items() if name in value)
+
+    return test
+
+
+def _list_of(test: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, list) and all(test(item) for item in value)
+
+
+_needle_facts = _table(
+    name=_text, start=_whole, end=_whole, tokens_before=_whole, tokens=_whole, requested=_number, depth=_number
+)
+
+
+def _needle(value: object) -> bool:
+    return _needle_facts(value) and "depth" in cast("dict[str, object]", value)
+
+
+_TESTS: dict[str, Callable[[object], bool]] = {
+    **dict.fromkeys(_TEXTS, _text),
+    "seed": _whole,
+    "scorer_version": _whole,
+    "expected": _texts,
+    "reference": _table(
+        answers=_texts, parts=_texts, distractors=_texts, statement=_text, keyword=_text, question=_text, language=_text
+    ),
+    "prompt": _table(
+        tokens=_whole,
+        context_tokens=_whole,
+        slack=_whole,
+        sha256=_text,
+        filler_sha256=_text,
+        flags=_texts,
+        corpus_passes=_number,
+        template=_text,
+        needles=_list_of(_needle),
+    ),
+    "response": _table(
+        text=_text,
+        reasoning=_text,
+        finish_reason=_or_none(_text),
+        prompt_tokens=_or_none(_whole),
+        completion_tokens=_or_none(_whole),
+        reasoning_tokens=_or_none(_whole),
+    ),
+    "details": _table(
+        flags=_texts,
+        invalid=_texts,
+        recipe=_text,
+        score=_table(),
+        stability=_list_of(_table(how=_text, text=_text, finish_reason=_or_none(_text), error=_or_none(_table()))),
+    ),
+    "error": _or_none(_table(kind=_text, message=_text)),
+    "timing": _table(
+        **{
+            name: _or_none(_number)
+            for name in ("latency_s", "ttft_s", "tokens_per_s", "build_s", "cached_tokens", "attempts")
+        },
+        worker=_text,
+        replayed=lambda value: isinstance(value, bool),
+    ),
+}

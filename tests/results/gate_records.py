@@ -1,0 +1,26 @@
+"""Records as gates read them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from haystack_fixtures.cells import Cell
+from results.records import SCORED, Record
+
+
+def record(score: float | None = 1.0, *, outcome: str | None = None, **more: Any) -> Record:
+    """One trial; without a score it is an error, if nothing else is said."""
+    outcome = outcome or ("error" if score is None else "found" if score == 1 else "wrong" if score == 0 else "partial")
+    fields: dict[str, Any] = {
+        "model": "m", "task": "niah", "needle": "code", "language": "en", "length": 1000, "depth": 50.0, "repeat": 0,
+        "seed": 0, "outcome": outcome, "score": score if outcome in SCORED else None, "prompt": {"sha256": "same"},
+        **more,
+    }  # fmt: skip
+    fields["id"] = Cell(*(fields[name] for name in ("task", "length", "depth", "needle", "repeat"))).id
+    return cast(Record, fields)
+
+
+def trials(hits: int, misses: int = 0, **more: Any) -> list[Record]:
+    """So many hits and misses, each a sample of its own: repeats 0, 1, 2, ..."""
+    scores = [1.0] * hits + [0.0] * misses
+    return [record(score, repeat=repeat, **more) for repeat, score in enumerate(scores)]

@@ -1,0 +1,143 @@
+"""A reader of our pages, and records to fill them with."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64decode
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from html.parser import HTMLParser
+from typing import Any
+
+from haystack_fixtures.cells import Cell
+from results.records import Record
+from results.summary import OUTCOMES
+
+MakeRecord = Callable[..., Record]
+VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})
+EVIL = "<img src=x onerror=alert(1)></script><!--<script>\x00\x1b[31m\x1b]0;title\x07\ud800\u202e\u2028\u2029]]>&amp;"
+
+
+class Page(HTMLParser):
+    """What is in a page; an element that is not closed in its turn is an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.contents: list[tuple[str, str]] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({name for name, _ in attrs}) == len(attrs), f"an attribute twice in {tag}"
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, tag
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.contents.append((self.open[-1] if self.open else "", data))
+
+    def tags(self) -> list[str]:
+        return [tag for tag, _ in self.elements]
+
+    def inside(self, tag: str) -> list[str]:
+        return [data for at, data in self.contents if at == tag]
+
+    def data(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.inside("script")[0])
+        return content
+
+    def details(self) -> dict[str, Any]:
+        """The packed part, unpacked as the script does it."""
+        packed = "".join(self.inside("script")[1:-1])
+        empty: dict[str, Any] = {"values": [], "rows": []}
+        return json.loads(zlib.decompress(b64decode(packed))) if packed else empty
+
+    def trials(self) -> list[dict[str, Any]]:
+        """The trials as the script reads them."""
+        return [trial for row in self.pairs() for trial in row if trial is not None]
+
+    def pairs(self) -> list[list[dict[str, Any] | None]]:
+        """The trials of each row: one in a run's page, two in a comparison's."""
+        data, details = self.data(), self.details()
+        shared, own, values = data["shared"], data["own"], details["values"]
+
+        def trial(row: list[Any]) -> dict[str, Any]:
+            numbers, rest = row[: len(shared)], row[len(shared) :]
+            told = {name: values[number] for name, number in zip(shared, numbers, strict=True)}
+            return told | dict(zip(own, rest, strict=True))
+
+        return [[None if each is None else trial(each) for each in row[3:]] for row in details["rows"]]
+
+
+def grid(make_record: MakeRecord, columns: int, rows: int, **fields: Any) -> list[Record]:
+    """`columns` x `rows` trials with prompt facts and hashes as runs have them; the far middle is wrong."""
+    records = []
+    for column in range(columns):
+        for row in range(rows):
+            depth = 100.0 * row / max(1, rows - 1)
+            found = column < columns / 2 or not rows / 3 < row < rows * 2 / 3
+            name = f"{column}-{row}"
+            digest = sha256(name.encode()).hexdigest()
+            case = Cell("niah", 1000 * (column + 1), depth, "code").id
+            record = make_record(
+                length=1000 * (column + 1),
+                depth=depth,
+                outcome="found" if found else "wrong",
+                key=digest,
+                why="the answer has the value" if found else "the value is not in the answer",
+                reference={"answers": ["4711"]},
+                prompt={
+                    "tokens": 1000 * column + 980,
+                    "context_tokens": 1000 * column + 900,
+                    "slack": 1,
+                    "template": "chat",
+                    "sha256": digest,
+                    "filler_sha256": digest[::-1],
+                    "flags": [],
+                    "needles": [
+                        {
+                            "name": "code",
+                            "requested": depth,
+                            "depth": depth,
+                            "tokens_before": 99 * row,
+                            "tokens": 12,
+                            "before": f"{digest} stands before it at {row} ",
+                            "text": f"The code is {4711}.",
+                            "after": f" and {digest[::-1]} after it",
+                        }
+                    ],
+                },
+                response={"text": f"It is {'4711' if found else name}.", "finish_reason": "stop", "prompt_tokens": 980},
+                id=case,
+                nodeid=f"benchmarks/test_niah.py::test_niah[{case}]",
+                timing={"latency_s": 0.25 + column / 777, "ttft_s": 0.1 + row / 777, "attempts": 1, "worker": "gw0"},
+            )
+            record.update(fields)  # type: ignore[typeddict-item]
+            records.append(record)
+    return records
+
+
+def one_of_each(make_record: MakeRecord) -> list[Record]:
+    return [
+        make_record(length=1000 * (number + 1), outcome=outcome, response={"text": f"text of {outcome}"})
+        for number, outcome in enumerate(OUTCOMES)
+    ]
+
+
+def texts_in(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from texts_in(item)

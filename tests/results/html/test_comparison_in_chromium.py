@@ -1,0 +1,108 @@
+"""The page of a comparison in a real browser."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from results.html_comparison import comparison_html
+from results.records import Record
+from results.statistics.comparison import compare
+from tests.results.html.browser import Browser
+from tests.results.html.pages import MakeRecord
+
+PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
+CELLS = "table.heat tbody td"
+
+
+@pytest.fixture(scope="module")
+def text(make_record: MakeRecord) -> str:
+    """2 lengths x 3 depths x 2 repeats; B fails at depth 50 of 8k and says something planted there."""
+
+    def run(second: bool) -> list[Record]:
+        return [
+            make_record(
+                length=length,
+                depth=depth,
+                repeat=i,
+                outcome="wrong" if second and (length, depth) == (8000, 50.0) else "found",
+                response={"text": PLANTED if second else "It is 4711."},
+                why="no such value" if second else "",
+                prompt={"tokens": 980 + second, "sha256": "f" * 64},
+            )
+            for length in (1000, 8000)
+            for depth in (0.0, 50.0, 100.0)
+            for i in range(2)
+        ]
+
+    a, b = run(False), run(True)
+    return comparison_html(compare(a, b), a, b, title="B − A", names=("old", "new"), parts=["seed: 0 / 1"])
+
+
+def test_it_loads_silently_and_alone(browser: Browser, text: str) -> None:
+    browser.show(text)
+
+    assert browser.driver.get_log("browser") == []
+    assert browser.requests == ["/report.html"]
+    assert len(browser.texts(CELLS)) == 6
+    assert len(browser.texts(".chart svg")) == 2
+    assert len(browser.texts("#series label")) == 2
+
+
+def test_the_tooltip_has_the_difference_and_its_interval(browser: Browser, text: str) -> None:
+    from selenium.webdriver import ActionChains
+
+    browser.show(text)
+    cell = browser.driver.find_elements("css selector", CELLS)[3]
+    ActionChains(browser.driver).move_to_element(cell).perform()
+    tip = browser.texts("#tip")[0]
+
+    assert "length 8,000 · depth 50 %" in tip
+    assert "B − A = -100.0 points (95 % interval -100.0..+" in tip
+    assert "A 100 % · B 0 %" in tip
+
+
+def test_a_click_in_the_list_shows_both_answers_side_by_side(browser: Browser, text: str) -> None:
+    browser.show(text)
+    browser.click("button.change")
+
+    assert "length 8,000 · depth 50 %" in browser.texts("#pane-title")[0]
+    assert browser.texts("#pane article:first-child .sides pre") == ["It is 4711.", "4711", PLANTED, "4711"]
+    boxes = browser.ask(
+        "return [...document.querySelectorAll('.sides')[0].children].map(e => e.getBoundingClientRect().toJSON())"
+    )
+    assert boxes[0]["top"] == boxes[1]["top"]
+    assert boxes[0]["right"] <= boxes[1]["left"]
+    assert browser.texts("#pane article:first-child .badge") == ["found", "wrong"]
+    assert "What is the code?" in browser.texts("#pane-body")[0]
+    assert browser.texts("#pane tr.differs th")[0] == "prompt tokens"
+    assert browser.ask("return document.querySelectorAll('#pane img, #pane script').length") == 0
+    assert browser.driver.title == "B − A"
+    browser.press("\ue00c")
+    assert browser.ask("return document.querySelector('#pane').hidden")
+    assert browser.ask("return document.activeElement.className") == "change"
+
+
+def test_the_heatmap_works_from_the_keyboard(browser: Browser, text: str) -> None:
+    browser.show(text)
+    browser.ask("document.querySelector('table.heat td[tabindex=\"0\"]').focus()")
+    browser.press("\ue015", "\ue014", "\ue007")
+
+    assert "length 8,000 · depth 50 %" in browser.texts("#pane-title")[0]
+    assert len(browser.texts("#pane article")) == 2
+
+
+@pytest.mark.parametrize(("dark", "width"), [(False, 1280), (True, 1280), (False, 360)])
+def test_dark_light_narrow_and_print(browser: Browser, text: str, dark: bool, width: int) -> None:
+    browser.show(text, dark=dark, width=width)
+    overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+    assert browser.color("body") == ("rgb(20, 22, 26)" if dark else "rgb(255, 255, 255)")
+    assert browser.color("td.by-100") == "rgb(103, 0, 31)"
+    assert browser.ask(overflow) == 0
+    browser.click("button.change")
+    assert browser.ask(overflow) == 0
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"]
+    assert base64.b64decode(printed).startswith(b"%PDF")

@@ -1,0 +1,80 @@
+"""The page stays below its limit, keeps what tells most, and says what it left out."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from results.html_report import html_text
+from tests.results.html.pages import MakeRecord, Page, grid
+
+
+def test_ten_megabytes_of_text_are_cut_with_a_mark(make_record: MakeRecord) -> None:
+    response = {"text": "begin " + "<" * 10_000_000 + " end"}
+    text = html_text([make_record(outcome="wrong", response=response)], title="x")
+    head, left_out, tail = Page(text).trials()[0]["text"]
+
+    assert len(text) < 100_000
+    assert head.startswith("begin <<<")
+    assert tail.endswith("<<< end")
+    assert len(head) + left_out + len(tail) == len(response["text"])
+    assert "Texts of 1 trial are cut to 20,000 characters" in text
+
+
+def test_ten_thousand_cells_fit_into_three_megabytes_with_every_answer(make_record: MakeRecord) -> None:
+    records = grid(make_record, 100, 100)
+    text = html_text(records, title="x")
+    page = Page(text)
+    trials = page.trials()
+
+    assert len(text.encode()) < 3_000_000
+    assert sum(tag == "td" for tag in page.tags()) > 10_100
+    assert len(trials) == 10_000
+    assert all(trial["text"] and trial["question"] and trial["around"] for trial in trials)
+
+
+def noise(seed: str, words: int) -> str:
+    """Text that cannot be packed."""
+    return " ".join(sha256(f"{seed} {i}".encode()).hexdigest() for i in range(words))
+
+
+def test_the_middle_of_equal_cells_goes_first_and_the_page_says_so(make_record: MakeRecord) -> None:
+    records = grid(make_record, 30, 12)
+    for number, record in enumerate(records):
+        record["response"] = {"text": noise(str(number), 30)}
+    limit = 150_000
+    text = html_text(records, title="x", limit_bytes=limit)
+    page = Page(text)
+    rows = page.details()["rows"]
+    kept = {(row[1], row[2]) for row in rows}
+
+    assert limit * 0.9 < len(text.encode()) < limit
+    assert 0 < len(rows) < len(records)
+    assert "from the middle of many equal cells first" in text
+    assert f"Details of {len(records) - len(rows)} of 360 trials are left out" in text
+    assert "The text around needles is left out." in text
+    assert {(column, row) for column in (0, 29) for row in range(12)} <= kept  # the ends of every row
+    assert {(column, row) for column in (14, 15) for row in range(5, 8)} <= kept  # where found turns into wrong
+    assert (15, 0) not in kept
+    assert any(isinstance(trial["text"], list) for trial in page.trials())
+
+
+def test_the_text_around_needles_that_were_found_goes_before_any_trial(make_record: MakeRecord) -> None:
+    records = grid(make_record, 12, 12)
+    for record in records:
+        for needle in record["prompt"]["needles"]:
+            needle["before"], needle["after"] = noise(record["key"] + "b", 3), noise(record["key"] + "a", 3)
+    page = Page(html_text(records, title="x", limit_bytes=80_000))
+    trials = page.trials()
+
+    assert len(trials) == 144
+    assert {bool(trial["around"]) for trial in trials if trial["outcome"] == "found"} == {False}
+    assert {bool(trial["around"]) for trial in trials if trial["outcome"] == "wrong"} == {True}
+    assert "The text around needles that were found is left out." in " ".join(page.inside("div"))
+
+
+def test_scores_are_complete_even_without_room_for_any_trial(make_record: MakeRecord) -> None:
+    page = Page(html_text(grid(make_record, 5, 5), title="x", limit_bytes=1))
+
+    assert page.trials() == []
+    assert len(page.inside("td")) > 30
+    assert "Details of 25 of 25 trials are left out" in " ".join(page.inside("div"))

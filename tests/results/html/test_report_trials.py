@@ -1,0 +1,61 @@
+"""What a click on a cell has to show."""
+
+from __future__ import annotations
+
+import json
+
+from results.html_report import html_text
+from tests.results.html.pages import MakeRecord, Page
+
+
+def test_every_fact_of_a_trial_is_in_the_details(make_record: MakeRecord) -> None:
+    record = make_record(
+        id="niah-len1000-depth50-code-r0",
+        outcome="wrong",
+        why="no match",
+        answer="final",
+        response={"text": "full text", "reasoning": "thoughts", "finish_reason": "length", "prompt_tokens": 979},
+        details={"flags": ["odd"]},
+        reference={"answers": ["4711"]},
+        prompt={
+            "tokens": 980,
+            "slack": 2,
+            "sha256": "a" * 64,
+            "template": "chat",
+            "needles": [{"name": "n", "requested": 50.0, "depth": 49.9, "tokens_before": 7, "tokens": 3}],
+        },
+    )
+    error = make_record(outcome="error", repeat=1, response={}, error={"kind": "timeout", "message": "120 s"})
+    page = Page(html_text([record, error], title="x"))
+    wrong, failed = page.trials()
+
+    assert wrong["outcome"] == "wrong"
+    assert (wrong["text"], wrong["answer"], wrong["reasoning"]) == ("full text", "final", "thoughts")
+    assert (wrong["expected"], wrong["question"], wrong["why"]) == (["4711"], "What is the code?", "no match")
+    assert (wrong["scorer"], wrong["score"]) == ("match version 1", 0.0)
+    assert (wrong["tokens"], wrong["slack"], wrong["server_tokens"], wrong["sha256"]) == (980, 2, 979, "a" * 64)
+    assert wrong["needles"] == [["n", 50.0, 49.9, 7, 3]]
+    assert (wrong["around"], wrong["placed"]) == ([], [])
+    assert json.loads(wrong["prompt"]) == {"template": "chat"}
+    assert json.loads(wrong["details"]) == {"flags": ["odd"]}
+    assert (wrong["finish_reason"], wrong["latency_s"], wrong["attempts"]) == ("length", 0.25, 1)
+    assert wrong["id"] == ["niah", "code", ""]
+    assert (failed["error"], failed["score"], failed["text"]) == (["timeout", "120 s"], None, None)
+    assert page.data()["stats"][0] == [1, 0, 0, 79.3, [0, 0, 1, 0, 0, 0, 0, 0, 0, 1]]
+
+
+def test_the_text_around_needles_is_in_the_details(make_record: MakeRecord) -> None:
+    """A tokenizer's marks between special tokens are left out, other controls are shown."""
+    needle = {
+        "name": "n",
+        "depth": 50.0,
+        "before": "x" * 300 + "\x1b",
+        "text": "The code is 4711.",
+        "after": "\ufdd0<|im_end|>",
+    }
+    distractor = {"name": "d", "depth": 10.0}
+    [trial] = Page(html_text([make_record(prompt={"needles": [needle, distractor]})], title="x")).trials()
+
+    assert trial["placed"] == ["The code is 4711."]
+    assert trial["around"] == [["x" * 159 + "⟨U+001B⟩", "<|im_end|>"]]
+    assert [each[0] for each in trial["needles"]] == ["n", "d"]

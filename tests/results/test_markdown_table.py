@@ -1,0 +1,26 @@
+"""The table for pages of CI runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from results.markdown import panel_table
+from results.records import Record
+from results.statistics.summary_rows import run_statistics
+from results.summary import summarise
+
+
+def test_a_row_has_score_interval_n_everything_without_a_score_and_how_far_it_reads(
+    make_record: Callable[..., Record],
+) -> None:
+    records = [make_record(length=length, repeat=i) for length in (1000, 4000) for i in range(40)]
+    records += [make_record(repeat=40 + i, outcome=name) for i, name in enumerate(("error", "censored", "censored"))]
+    records.append(make_record(model="a|b", outcome="invalid"))
+
+    head, line, void, scored = panel_table(summarise(records), run_statistics(records))
+
+    names = ["model · task · needle", "score %", "95 % interval", "n", "censored", "invalid", "skipped", "error"]
+    assert head == f"| {' | '.join(names)} | effective length (95 %) |"
+    assert line == "|---|---|---|---|---|---|---|---|---|"
+    assert void == r"| a\|b · niah · code | – | – | 0 | 0 | 1 | 0 | 0 | undetermined |"
+    assert scored == "| mock · niah · code | 100 | 95.4–100 | 80 | 2 | 0 | 0 | 1 | >= 4k (longest tested) |"

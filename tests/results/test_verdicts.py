@@ -1,0 +1,289 @@
+"""Verdicts: pass, fail or inconclusive, and how many trials would decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from results.baseline import Baseline
+from results.evidence import exact, level_of, wrong_at
+from results.gates import parse_gate
+from results.verdicts import judge_gate, judge_group
+from tests.results.gate_records import record, trials
+
+
+def judged(text, records, baseline=None, look=1):
+    (verdict,) = judge_gate(parse_gate(text), records, baseline, look)
+    return verdict
+
+
+def state(text, records):
+    return judged(text, records).state
+
+
+def test_a_gate_passes_fails_or_leaves_it_open():
+    assert state("score >= 0.9", trials(60)) == "pass"
+    assert state("score >= 0.9", trials(10, 10)) == "fail"
+    assert state("score >= 0.9", trials(19, 1)) == "inconclusive"
+    assert state("score <= 0.1", trials(0, 60)) == "pass"
+    assert state("score <= 0.1", trials(10, 10)) == "fail"
+    assert state("score < 0.1", trials(1, 19)) == "inconclusive"
+
+
+def test_a_few_perfect_trials_leave_it_open_and_say_how_many_would_do():
+    """0.9 to the power of 36 is the first below 2.5 %: so rare are 36 hits of a model that scores 0.9."""
+    assert state("score >= 0.9", trials(35)) == "inconclusive"
+    assert state("score >= 0.9", trials(36)) == "pass"
+    # The next look may err half as often: 42 hits have a chance of 0.9 to the power of 42, 1.2 %.
+    assert judged("score >= 0.9", trials(25)).more == 42 - 25
+    assert judged("score >= 0.9", trials(42), look=2).state == "pass"
+    assert judged("score >= 0.9", trials(41), look=2).state == "inconclusive"
+
+
+def test_one_miss_of_one_trial_fails_no_gate():
+    assert state("score >= 0.9", trials(0, 1)) == "inconclusive"
+    assert state("score >= 0.9", trials(0, 2)) == "fail"
+
+
+def test_a_lower_bound_is_to_be_proved():
+    """`score` fails when it is shown to be too low; `lower_bound` when no trials at this score would prove it."""
+    records = trials(17, 3)
+
+    assert state("score >= 0.9", records) == "inconclusive"
+    assert state("lower_bound >= 0.9", records) == "fail"
+    assert state("lower_bound >= 0.9", trials(19, 1)) == "inconclusive"
+    assert state("lower_bound >= 0.9", trials(36)) == "pass"
+    assert judged("lower_bound >= 0.9", trials(19, 1)).value == pytest.approx(stats.beta.ppf(0.025, 19, 2))
+
+
+def test_a_score_at_the_limit_is_decided_by_no_number():
+    verdict = judged("score >= 0.9", trials(9, 1))
+
+    assert (verdict.state, verdict.value, verdict.more) == ("inconclusive", 0.9, None)
+
+
+def test_trials_without_a_score_count_against_a_gate():
+    lost = [record(outcome=outcome, repeat=90 + i) for i, outcome in enumerate(["censored", "error", "invalid"])]
+
+    assert state("score >= 0.9", trials(40)) == "pass"
+    assert state("score >= 0.9", trials(40) + lost) == "inconclusive"
+    assert state("score <= 0.1", trials(0, 40) + lost) == "inconclusive"
+    assert state("score >= 0.9", [*trials(40), record(outcome="skipped", repeat=90)]) == "pass"
+    assert judged("score >= 0.9", trials(40) + lost).against == {"censored": 1, "invalid": 1, "error": 1}
+    assert judged("score >= 0.9", trials(40) + lost).n == 40
+
+
+def test_nothing_scored_and_nothing_in_scope_fail():
+    assert state("score >= 0", [record(None)]) == "fail"
+    assert state("score >= 0", [record(outcome="skipped")]) == "fail"
+    assert state("score >= 0 [length=9k]", trials(1)) == "fail"
+
+
+def test_many_cells_of_one_needle_and_text_are_told():
+    assert judged("score >= 0.5", [record(depth=float(depth)) for depth in range(40)]).note == "from one sample"
+    assert judged("score >= 0.5", trials(40)).note == ""
+
+
+def test_partial_credit_is_judged_by_its_bootstrap_interval():
+    around = [record(0.9 + (0.04 if i % 2 else -0.04), repeat=i) for i in range(30)]
+    verdict = judged("score >= 0.85", around)
+
+    assert verdict.state == "pass"
+    assert 0.87 < verdict.low < verdict.value < verdict.high < 0.93
+    assert state("score >= 0.95", around) == "fail"
+    assert state("score >= 0.91", around) == "inconclusive"
+
+
+def test_answers_of_one_sample_are_not_counted_as_independent():
+    """40 samples of one depth show more than 4 samples of ten depths that agree within each sample."""
+    apart = trials(36, 4)
+    together = [record(1.0 if repeat else 0.0, repeat=repeat, depth=float(d)) for repeat in range(10) for d in range(4)]
+
+    assert state("score >= 0.75", apart) == "pass"
+    assert judged("score >= 0.75", together).value == 0.9
+    assert state("score >= 0.75", together) == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("text", "records"),
+    [("score >= 0.9", trials(25)), ("score >= 0.9", trials(19, 1)), ("score >= 0.9", trials(8, 2)),
+     ("score <= 0.2", trials(1, 9)), ("lower_bound >= 0.6", trials(7, 3)), ("score > 0.5", trials(4, 2))],
+)  # fmt: skip
+def test_as_many_further_trials_as_were_told_decide(text, records):
+    """The next look, at as many trials more of the same score. Whole repeats of them, so a few more than told."""
+    more = judged(text, records).more
+    copies = 1 + -(-more // len(records))
+    same = [{**each, "repeat": each["repeat"] + 1000 * copy} for copy in range(copies) for each in records]
+    fewer = same[: -2 * len(records)] if copies > 3 else records
+
+    assert judged(text, same, look=2).state != "inconclusive"
+    assert judged(text, fewer, look=2).state == "inconclusive"
+
+
+# -- against a baseline ------------------------------------------------------------------------------------------
+
+
+def baseline(records):
+    index = {(("", r["task"], r["needle"]), r["length"], r["depth"], r["repeat"], r["seed"]): r for r in records}
+    return Baseline(Path("before"), index, by_model=False)
+
+
+def test_a_drop_is_judged_by_the_interval_of_the_paired_difference():
+    before = trials(200)
+
+    assert judged("drop <= 0.05", trials(200), baseline(before)).state == "pass"
+    assert judged("drop <= 0.05", trials(160, 40), baseline(before)).state == "fail"
+    assert judged("drop <= 0.05", trials(20), baseline(before)).state == "inconclusive"
+    assert judged("drop <= 0.05", trials(160, 40), baseline(before)).value == pytest.approx(0.2)
+
+
+def test_better_than_the_baseline_is_a_negative_drop():
+    assert judged("drop <= 0.02", trials(60), baseline(trials(30, 30))).value == pytest.approx(-0.5)
+    assert judged("drop <= 0.02", trials(60), baseline(trials(30, 30))).state == "pass"
+
+
+def test_a_drop_counts_what_this_run_lost_and_leaves_out_what_the_baseline_lacks():
+    before = baseline([*trials(100), record(None, repeat=100)])
+    lost = [record(outcome=outcome, repeat=repeat) for repeat, outcome in enumerate(["error", "censored", "skipped"])]
+    now = lost + trials(100)[3:] + [record(repeat=100), record(repeat=101)]
+    verdict = judged("drop <= 0.02", now, before)
+
+    assert verdict.value == pytest.approx(0.03)
+    assert verdict.n == 97
+    assert verdict.against == {"censored": 1, "skipped": 1, "error": 1}
+    assert verdict.note == "2 not scored in the baseline"
+
+
+def test_a_group_without_pairs_fails():
+    assert judged("drop <= 0.5", trials(3), baseline([record(length=9000)])).state == "fail"
+
+
+def test_one_sample_says_nothing_of_others():
+    now = [record(depth=float(d)) for d in range(5)]
+    verdict = judged("drop <= 0.5", now, baseline(now))
+
+    assert (verdict.state, verdict.value, verdict.more) == ("inconclusive", 0.0, None)
+
+
+def test_equal_runs_need_as_many_pairs_as_they_are_told():
+    """About: the interval is bootstrapped."""
+    before, more = baseline(trials(500)), judged("drop <= 0.05", trials(20), baseline(trials(500))).more
+
+    assert judged("drop <= 0.05", trials(20 + round(1.2 * more)), before, look=2).state == "pass"
+    assert judged("drop <= 0.05", trials(20 + round(0.6 * more)), before, look=2).state == "inconclusive"
+
+
+def test_runs_that_differ_need_as_many_pairs_as_they_are_told():
+    def differ(copies):
+        """Of 25 pairs two are lost and one is won."""
+        scores = [(1.0, 0.0), (1.0, 0.0), (0.0, 1.0), *[(1.0, 1.0)] * 22] * copies
+        before = [record(a, repeat=repeat) for repeat, (a, _) in enumerate(scores)]
+        return [record(b, repeat=repeat) for repeat, (_, b) in enumerate(scores)], baseline(before)
+
+    more = judged("drop <= 0.1", *differ(1)).more
+
+    assert judged("drop <= 0.1", *differ(1 + round(1.25 * more / 25)), look=2).state == "pass"
+    assert judged("drop <= 0.1", *differ(1 + round(0.5 * more / 25)), look=2).state == "inconclusive"
+
+
+# -- what always holds -------------------------------------------------------------------------------------------
+
+SCORES = st.lists(st.sampled_from([0.0, 1.0]) | st.floats(0, 1), min_size=1, max_size=14)
+LIMITS = st.floats(0.05, 0.95).map(lambda limit: round(limit, 3))
+METRICS = st.sampled_from(["score", "lower_bound"])
+
+
+def in_samples(scores, samples):
+    return [record(score, repeat=i % samples, depth=float(i)) for i, score in enumerate(scores)]
+
+
+@settings(deadline=None)
+@given(SCORES, st.integers(1, 14), LIMITS, METRICS, st.data())
+def test_more_hits_never_turn_a_pass_into_a_fail(scores, samples, limit, metric, data):
+    text = f"{metric} >= {limit}"
+    better = [1.0 if data.draw(st.booleans()) else score for score in scores]
+
+    if state(text, in_samples(scores, samples)) == "pass":
+        assert state(text, in_samples(better, samples)) != "fail"
+    if state(text, in_samples(better, samples)) == "fail":
+        assert state(text, in_samples(scores, samples)) != "pass"
+
+
+@settings(deadline=None)
+@given(SCORES, st.integers(1, 14), LIMITS, METRICS, st.sampled_from([">=", "<="]), st.data())
+def test_a_lost_trial_never_turns_a_fail_into_a_pass(scores, samples, limit, metric, compare, data):
+    text = f"{metric if compare == '>=' else 'score'} {compare} {limit}"
+    whole = in_samples(scores, samples)
+    outcomes = st.sampled_from(["keep", "error", "invalid", "censored"])
+    lossy = [r if (o := data.draw(outcomes)) == "keep" else {**r, "outcome": o, "score": None} for r in whole]
+
+    if state(text, whole) == "fail":
+        assert state(text, lossy) != "pass"
+
+
+@settings(deadline=None)
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(1, 20), LIMITS, METRICS)
+def test_a_lost_hit_never_helps_independent_trials(hits, misses, lost, limit, metric):
+    text = f"{metric} >= {limit}"
+    order = ["fail", "inconclusive", "pass"]
+    whole = trials(hits + lost, misses)
+    lossy = [{**r, "outcome": "error", "score": None} for r in whole[:lost]] + whole[lost:]
+
+    if hits + misses:
+        assert order.index(state(text, lossy)) <= order.index(state(text, whole))
+
+
+@settings(deadline=None)
+@given(st.integers(0, 50), st.integers(0, 50), LIMITS, st.floats(0, 0.05))
+def test_a_higher_floor_is_never_easier(hits, misses, limit, raised):
+    order = ["fail", "inconclusive", "pass"]
+    records = trials(hits + 1, misses)
+    states = [judge_group(replace(parse_gate("score >= 0.5"), limit=at), "all", records).state for at in
+              (limit, limit + raised)]  # fmt: skip
+
+    assert order.index(states[1]) <= order.index(states[0])
+
+
+def test_the_interval_of_a_gate_is_the_exact_one():
+    low, high = exact(0.8, 20, 0.025)
+
+    assert low == pytest.approx(stats.binomtest(16, 20).proportion_ci(method="exact").low)
+    assert high == pytest.approx(stats.binomtest(16, 20).proportion_ci(method="exact").high)
+    assert exact(1.0, 5, 0.025)[1] == 1.0
+    assert exact(0.0, 5, 0.025)[0] == 0.0
+
+
+def test_each_look_may_err_half_as_often():
+    assert [level_of(look) for look in (1, 2, 3)] == [95.0, 97.5, 98.75]
+    assert sum(wrong_at(look) for look in range(1, 200)) <= 0.05
+
+
+@pytest.mark.parametrize(("limit", "first"), [(0.9, 1), (0.9, 25), (0.8, 5), (0.5, 5)])
+def test_further_looks_keep_wrong_passes_below_5_percent(limit, first):
+    """Models exactly at the limit, topped up by at most 300 trials: one wrong pass in 20, however many looks."""
+    gate, rng = parse_gate(f"score >= {limit}"), np.random.default_rng(3)
+    runs, seen = 100, {"pass": 0, "fail": 0, "inconclusive": 0}
+    for _ in range(runs):
+        scores, look = list(rng.random(first) < limit), 1
+        verdict = judge_group(gate, "all", _records(scores), None, look)
+        while verdict.state == "inconclusive" and len(scores) < first + 300:
+            wanted = min(verdict.more or len(scores) // 2 + 1, first + 300 - len(scores))
+            scores += list(rng.random(wanted) < limit)
+            look += 1
+            verdict = judge_group(gate, "all", _records(scores), None, look)
+        seen[verdict.state] += 1
+
+    # A binomial test at 1 %: more wrong verdicts than a share of 5 % brings in all but one of a hundred tries.
+    most = stats.binom.ppf(0.99, runs, 0.05)
+    assert seen["pass"] <= most
+    assert seen["fail"] <= most
+
+
+def _records(scores):
+    return trials(sum(bool(score) for score in scores), sum(not score for score in scores))
