@@ -1,0 +1,126 @@
+"""Every planted fault against our harness and a naive one.
+
+    python -m tests.faults.bench [--only NAME] [--markdown]
+
+Exit code 1 if one cell of one fault is not classified as the catalogue says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+
+from haystack_fixtures.options import BY_KEY
+from tests.faults.catalogue import CATALOGUE, Fault
+from tests.faults.grid import options
+from tests.faults.judge import complaints, summary
+from tests.faults.naive import Question, Told, ask_all, questions
+from tests.faults.server import Desk, running
+from tests.faults.sessions import Ran, pool, session
+
+OURS, NAIVE = "ours", "naive"
+_WORKERS = 3
+_NAIVE_TIMEOUT_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One fault: what the naive harness reports, what we do, and what is wrong with that."""
+
+    fault: Fault
+    naive: Told
+    ours: str
+    wrong: tuple[str, ...]
+
+
+def pending(fault: Fault) -> bool:
+    """Whether the option that shows this fault is not there yet."""
+    return bool(fault.needs) and fault.needs not in BY_KEY
+
+
+def start(fault: Fault, desk: Desk, processes: Executor) -> Future[Ran]:
+    """Begin our own run against a fault."""
+    return processes.submit(session, (f"--base-url={desk.base_url(fault.name, OURS)}", *options(fault)))
+
+
+def finish(fault: Fault, desk: Desk, ran: Ran) -> tuple[str, ...]:
+    """What is wrong with our report of it."""
+    return tuple(complaints(fault, ran, desk.session(fault.name, OURS).seen))
+
+
+def naive(fault: Fault, desk: Desk) -> Told:
+    """The naive harness's report of the same cells."""
+    return ask_all(desk.base_url(fault.name, NAIVE), _cells(options(fault)), _NAIVE_TIMEOUT_S)
+
+
+@lru_cache
+def _cells(args: tuple[str, ...]) -> tuple[Question, ...]:
+    return tuple(questions(args))
+
+
+def run(faults: Iterable[Fault]) -> list[Row]:
+    """Run the bench, rows in the catalogue's order. Raises `RuntimeError` when the bench itself is broken."""
+    chosen = [fault for fault in faults if not pending(fault)]
+    slow_first = sorted(chosen, key=lambda fault: fault.expect.attempts is None)
+    with running() as desk, pool(min(_WORKERS, len(chosen))) as processes, ThreadPoolExecutor(6) as threads:
+        ours = {fault.name: start(fault, desk, processes) for fault in slow_first}
+        for fault in chosen:
+            _cells(options(fault))  # building is not thread-safe
+        theirs = {fault.name: threads.submit(naive, fault, desk) for fault in slow_first}
+        rows = []
+        for fault in chosen:
+            ran = ours[fault.name].result()
+            rows.append(Row(fault, theirs[fault.name].result(), summary(ran), finish(fault, desk, ran)))
+        if desk.broken:
+            raise RuntimeError(f"the bench is broken: {desk.broken[0]}")
+    return rows
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the table; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults.bench", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--only", action="append", choices=list(CATALOGUE), metavar="NAME", help="may be repeated")
+    parser.add_argument("--markdown", action="store_true", help="print the table as docs/faults.md has it")
+    given = parser.parse_args(argv)
+    chosen = [CATALOGUE[name] for name in given.only or CATALOGUE]
+    begun = time.monotonic()
+    rows = run(chosen)
+    for line in markdown(rows) if given.markdown else plain(rows):
+        print(line)
+    planted = [row for row in rows if row.fault.number]
+    right = sum(not row.wrong for row in planted)
+    print(f"\n{right} of {len(planted)} faults classified right in every cell", end="")
+    honest = [row for row in rows if not row.fault.number]
+    if honest:
+        print(f"; {sum(not row.wrong for row in honest)} of {len(honest)} honest servers", end="")
+    print(f"; {time.monotonic() - begun:.0f} s")
+    for fault in filter(pending, chosen):
+        print(f"not run: {fault.number} {fault.name} needs --{fault.needs}, which this version does not have")
+    return 1 if any(row.wrong for row in rows) else 0
+
+
+def plain(rows: Sequence[Row]) -> Iterable[str]:
+    """The table for a terminal, with what is wrong below each row."""
+    yield f"{'':>3} {'fault':24} {'naive':>6}  {'right':5}  we report"
+    for row in rows:
+        right = "NO" if row.wrong else "yes"
+        yield f"{row.fault.number or '':>3} {row.fault.name:24} {row.naive.words:>6}  {right:5}  {row.ours}"
+        yield from (f"{'':>44}- {line}" for line in row.wrong)
+
+
+def markdown(rows: Sequence[Row]) -> Iterable[str]:
+    """The table of docs/faults.md."""
+    yield "| | fault | what users met | a naive harness reports | we report | right |"
+    yield "|---|---|---|---|---|---|"
+    for row in rows:
+        fault, right = row.fault, "**no**" if row.wrong else "yes"
+        yield f"| {fault.number or ''} | `{fault.name}` | {fault.met} | {row.naive.words} | {row.ours} | {right} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,251 @@
+"""Every planted fault: what users met, how the server does it, and what we have to say of it.
+
+What a naive harness says is not listed: the bench measures it. Threads are named as `project#number`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.faults import accounting as count
+from tests.faults import answering as say
+from tests.faults import caching as cache
+from tests.faults import reading as see
+from tests.faults import sending as send
+from tests.faults import wire
+from tests.faults.pipeline import usage
+from tests.faults.turns import Behaviour
+
+HONEST = "honest"
+WINDOW = 600  # tokens; the bench's shorter prompts fit, the longer ones do not
+_SYSTEM = "--system-prompt=You are a careful librarian. Quote the document exactly, never guess, and keep it short."
+_TWELVE = ("--depths=0:100:6",)
+_THINKS = ("--lengths=600,900", "--thinking-budget=200")
+_IMPATIENT = ("--timeout=2", "--retries=1")
+_CANARY = ("--canary",)
+_SEVERAL = ("--lengths=400", "--depths=50", "--repeats=6")  # each repeat has its own needle
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """How each cell that the fault touched has to be told. Cells that it did not touch are found, without a flag.
+
+    `outcomes`: any of them. `error`: the kind, if the outcome is an error. `invalid`, `flags`: one of them has to be
+    among the record's reasons, flags. `attempts`: the least and the most of the record's attempts. `stops`: the run
+    ends at once with one line that holds these words. `unstable`: asked again, it has to be told to answer otherwise.
+    `clean`: no flag may be raised.
+    """
+
+    outcomes: tuple[str, ...]
+    error: str = ""
+    invalid: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    attempts: tuple[int, int] | None = None
+    stops: str = ""
+    unstable: bool = False
+    clean: bool = False
+
+    @property
+    def words(self) -> str:
+        """In a few words: `invalid server_truncated`."""
+        told = " or ".join(self.outcomes)
+        kind = f" {self.error}" if self.error else ""
+        why = f" {' or '.join(self.invalid)}" if self.invalid else ""
+        flag = f", flagged {' or '.join(self.flags)}" if self.flags else ""
+        return f"{told}{kind}{why}{flag}{', unstable' * self.unstable}{', run ends' if self.stops else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault. `number` is its number in the first list of 30, or the next free one; 0 for an honest server.
+
+    `args` are options of the run that shows it; `needs` is an option without which it cannot be seen.
+    """
+
+    number: int
+    name: str
+    met: str
+    behaviour: Behaviour
+    expect: Expect
+    args: tuple[str, ...] = ()
+    needs: str = ""
+
+
+_CUT = Expect(("invalid",), invalid=("server_truncated",))
+_OTHER_PROMPT = Expect(("invalid",), invalid=("token_mismatch", "server_truncated"))
+_FOUND = Expect(("found",), clean=True)
+_NOT_FOUND = Expect(("wrong", "distractor"))
+_STALE = Expect(("invalid",), invalid=("stale_answer",))
+_NO_ANSWER = Expect(("censored",))
+_REFUSED = Expect(("refused",))
+_TRIED_AGAIN = (2, 9)
+_ONCE = (1, 1)
+
+
+def _server_error(kind: str, attempts: tuple[int, int] | None = _TRIED_AGAIN) -> Expect:
+    return Expect(("error",), error=kind, attempts=attempts)
+
+
+_TWINS = (
+    Fault(0, HONEST, "nothing wrong, streamed", Behaviour(), _FOUND),
+    Fault(0, "honest_whole", "nothing wrong, not streamed", Behaviour(), _FOUND, ("--model-arg=stream=false",)),
+    Fault(0, "honest_raw", "nothing wrong, completions endpoint", Behaviour(), _FOUND, ("--template=raw",)),
+    Fault(0, "honest_system", "nothing wrong, with a system prompt", Behaviour(), _FOUND, (_SYSTEM,)),
+    Fault(0, "honest_chinese", "nothing wrong, in Chinese", Behaviour(), _FOUND, ("--language=zh", "--corpus=sanguo")),
+    Fault(0, "honest_canary", "nothing wrong, asked for the marks at both ends", Behaviour(), _FOUND, _CANARY),
+    Fault(0, "honest_again", "nothing wrong, every cell asked again", Behaviour(), _FOUND, ("--stability=6",)),
+    Fault(0, "honest_reasoning", "nothing wrong, thinks first", Behaviour(say=say.reasoned), _FOUND, _THINKS),
+)
+
+_FIRST_LIST = (
+    Fault(1, "truncates_head", "the head of the prompt is cut off in silence (lm-eval#3115, hiring-agent#403)",
+          Behaviour(see=see.last(WINDOW)), _CUT),
+    Fault(2, "truncates_middle", "the middle is cut out (opencompass#1373, LongBench#25)",
+          Behaviour(see=see.both_ends(WINDOW)), _CUT),
+    Fault(3, "truncates_tail", "the tail is cut off, and the question with it (nix-ai#475, EuroEval#1354)",
+          Behaviour(see=see.first(WINDOW)), _CUT),
+    Fault(4, "ignores_window", "200 with half the window's tokens instead of an error (Ollama#17427, #17889)",
+          Behaviour(see=see.half_of(WINDOW, 4)), _CUT),
+    Fault(5, "doubles_bos", "one more BOS than the template has (KVCache-Factory#62)",
+          Behaviour(see=see.doubled_bos), Expect(("found",), flags=("template_difference",))),
+    Fault(6, "drops_system", "the system prompt never reaches the model",
+          Behaviour(take=see.drops_system), _OTHER_PROMPT, (_SYSTEM,)),
+    Fault(7, "reasoning_only", "content null, everything in reasoning_content (ai-twinkle/Eval#23)",
+          Behaviour(say=say.reasoning_only("stop")), _NO_ANSWER),
+    Fault(8, "think_never_closed", "an inline `<think>` that never ends, finish reason stop (ds4#1088)",
+          Behaviour(say=say.worded(say.never_closed)), _NO_ANSWER),
+    Fault(9, "stop_in_reasoning", "the server's stop string stands inside the reasoning (met with DeepSeek v4)",
+          Behaviour(say=say.worded(say.stopped_inside)), Expect(("censored", "empty"))),
+    Fault(10, "length_no_answer", "finish reason length before a word of the answer (RULER#99, omlx#3772)",
+          Behaviour(say=say.nothing("length")), _NO_ANSWER),
+    Fault(11, "storm_429", "429 with Retry-After on every first try (phoenix#1851, thorfinn#2)",
+          Behaviour(admit=send.storm(1)), Expect(("found",), attempts=_TRIED_AGAIN)),
+    Fault(12, "server_error_first", "500, then 502, then an answer",
+          Behaviour(admit=send.fails_first(wire.error(500, "CUDA error"), wire.page(502, "Bad Gateway"))),
+          Expect(("found",), attempts=(3, 9))),
+    Fault(13, "drops_connection", "the connection ends in the middle of the body",
+          Behaviour(send=send.drops), _server_error("server")),
+    Fault(14, "hangs", "no byte ever comes for a longer prompt (evalscope#863, dirac#33)",
+          Behaviour(send=send.past(WINDOW, send.hangs)), _server_error("timeout"), _IMPATIENT),
+    Fault(15, "context_400", "400 context length exceeded, retried ten times elsewhere (OpenThoughts-Agent#115)",
+          Behaviour(admit=send.above(WINDOW, send.too_long)), Expect(("error", "skipped"), error="client",
+                                                                     attempts=_ONCE), _TWELVE),
+    Fault(16, "rejects_key", "401 for every request",
+          Behaviour(everywhere=wire.error(401, "Incorrect API key provided.", "invalid_api_key")),
+          Expect(("error",), error="client", stops="Incorrect API key provided")),
+    Fault(17, "empty_content", "empty content, finish reason stop",
+          Behaviour(say=say.nothing("stop")), Expect(("empty",))),
+    Fault(18, "stale_answer", "the answer to the request before (tool-eval-bench#112)",
+          Behaviour(say=cache.replays), _STALE, _SEVERAL),
+    Fault(19, "echoes_prompt", "the whole prompt comes back, as with `echo` of the completions API",
+          Behaviour(say=say.worded(say.echo)), _NOT_FOUND),
+    Fault(20, "lists_candidates", "every candidate value at once (inspect_evals#2338)",
+          Behaviour(say=say.worded(say.listing)), _NOT_FOUND, _TWELVE),
+    Fault(21, "longer_number", "the right digits inside a longer number (inspect_evals#2338)",
+          Behaviour(say=say.worded(say.longer_number)), _NOT_FOUND, _TWELVE),
+    Fault(22, "negation", "'it is not 1234567'",
+          Behaviour(say=say.worded(say.denial)), _NOT_FOUND, _TWELVE),
+    Fault(23, "refuses", "an aligned model will not tell a code",
+          Behaviour(say=say.worded(say.refusal)), _REFUSED, _TWELVE),
+    Fault(24, "other_digits", "full-width digits, thousands separators (RULER#100)",
+          Behaviour(say=say.worded(say.other_form)), _FOUND, _TWELVE),
+    Fault(25, "no_usage", "no usage field: nothing proves what the model saw",
+          Behaviour(say=count.counted(lambda *_: None)), Expect(("found",), flags=("no_usage",))),
+    Fault(26, "malformed_json", "JSON that is none", Behaviour(send=send.garbled), _server_error("protocol", None)),
+    Fault(27, "flips", "another answer to the same prompt at temperature 0 (vLLM#40896, SGLang#34683)",
+          Behaviour(say=cache.flips), Expect(("found",), unstable=True), ("--stability=6",), needs="stability"),
+    Fault(28, "content_filter", "400 from a content filter (Azure)",
+          Behaviour(admit=send.always(wire.error(400, "The response was filtered.", "content_filter"))),
+          Expect(("refused",), attempts=_ONCE)),
+    Fault(29, "html_200", "an HTML error page with status 200",
+          Behaviour(send=send.instead(wire.page(200, "Service temporarily unavailable"))),
+          _server_error("protocol", None)),
+    Fault(30, "slow_stream", "the answer to a longer prompt trickles for ever",
+          Behaviour(send=send.past(WINDOW, send.trickles)), _server_error("timeout", None),
+          ("--timeout=1.5", "--retries=0", "--answer-budget=40")),
+)  # fmt: skip
+
+_OURS = (
+    Fault(31, "sheds_a_little", "a window shift loses 12 tokens of 800: no percentage shows it",
+          Behaviour(see=see.sheds(12, WINDOW)), _OTHER_PROMPT),
+    Fault(32, "bos_in_chunks", "tokenized in chunks, each with its own BOS: counts drift with the length",
+          Behaviour(see=see.bos_in_chunks(64)), _OTHER_PROMPT),
+    Fault(33, "joins_lines", "a gateway cleans white space out of the prompt",
+          Behaviour(take=see.joins_lines), _OTHER_PROMPT),
+    Fault(34, "system_to_user", "a template without a system role puts it into the user's message (Gemma)",
+          Behaviour(take=see.system_to_user), Expect(("found",), flags=("template_difference",)), (_SYSTEM,)),
+    Fault(35, "counts_uncached", "usage counts only what no cache held",
+          Behaviour(say=count.counted(count.uncached)), Expect(("found",))),
+    Fault(36, "counts_twice", "every token counted twice",
+          Behaviour(say=count.counted(lambda prompt, spent, _: usage(2 * prompt, spent))), _OTHER_PROMPT),
+    Fault(37, "counts_by_guess", "a proxy guesses four characters a token",
+          Behaviour(say=count.counted(count.estimated)), _OTHER_PROMPT),
+    Fault(38, "counts_nan", "NaN where a count should be",
+          Behaviour(say=count.counted(lambda _, spent, __: usage(0, spent) | {"prompt_tokens": float("nan")})),
+          Expect(("found",), flags=("no_usage",))),
+    Fault(39, "nan_logprobs", "NaN beside the answer, which JSON does not have",
+          Behaviour(send=send.nan_logprobs), _FOUND),
+    Fault(40, "no_finish_reason", "finish_reason is null to the end",
+          Behaviour(say=say.finish(None)), Expect(("found",), flags=("no_finish_reason",))),
+    Fault(41, "says_stop_at_limit", "cut off at the token limit, and finish reason stop",
+          Behaviour(say=say.worded(say.ramble)), _NO_ANSWER),
+    Fault(42, "reasoning_blocks", "content is a list of blocks, reasoning among them",
+          Behaviour(say=say.blocks), _FOUND, _THINKS),
+    Fault(43, "reasoning_tags", "each family's own reasoning tags in the text (lm-eval#3216, lmms-eval#1100)",
+          Behaviour(say=say.worded(say.tagged)), _FOUND, (*_THINKS, *_TWELVE)),
+    Fault(44, "reasoning_to_limit", "the thinking budget is spent, content null (sieval#11)",
+          Behaviour(say=say.reasoning_only("length")), _NO_ANSWER),
+    Fault(45, "storm_no_hint", "429 twice without Retry-After (evalscope#1424)",
+          Behaviour(admit=send.fails_first(*[wire.error(429, "Too many requests")] * 2)),
+          Expect(("found",), attempts=_TRIED_AGAIN)),
+    Fault(46, "html_503", "503 twice with a proxy's HTML page",
+          Behaviour(admit=send.fails_first(*[wire.page(503, "Service Unavailable")] * 2)),
+          Expect(("found",), attempts=(3, 9))),
+    Fault(47, "error_in_200", "status 200 with an error object",
+          Behaviour(send=send.error_inside), _server_error("server")),
+    Fault(48, "no_done", "a whole stream that ends without [DONE]", Behaviour(send=send.without_done), _FOUND),
+    Fault(49, "stream_ends_early", "a stream that ends in good order after half of the answer",
+          Behaviour(send=send.stops_early), _server_error("server")),
+    Fault(50, "swaps_answers", "two requests in flight get each other's answers",
+          Behaviour(say=cache.swaps), _STALE, _SEVERAL),
+    Fault(51, "cache_by_beginning", "a cache that looks at the first 60 characters only",
+          Behaviour(say=cache.replays_alike(60)), _STALE, _SEVERAL),
+    Fault(52, "utf8_split", "pieces that end in the middle of a character",
+          Behaviour(send=send.split_characters), _FOUND, ("--language=zh", "--corpus=sanguo")),
+    Fault(53, "utf8_broken", "half a character inside the answer",
+          Behaviour(send=send.broken_bytes), _server_error("protocol", None)),
+    Fault(54, "stop_token_text", "the stop token as text behind the answer",
+          Behaviour(say=say.worded(say.trailing_token)), _FOUND),
+    Fault(55, "refuses_in_chinese", "a refusal in another language",
+          Behaviour(say=say.worded(say.refusal_in_chinese)), _REFUSED),
+    Fault(56, "refusal_field", "a refusal in its own field, content null",
+          Behaviour(say=say.declines_in_field), _REFUSED),
+    Fault(57, "filter_finish", "finish reason content_filter, no text",
+          Behaviour(say=say.nothing("content_filter")), _REFUSED),
+    Fault(58, "tool_call", "a tool call that nobody offered, and no text", Behaviour(say=say.calls_tool),
+          Expect(("empty",))),
+    Fault(59, "tells_window", "the server tells its window and refuses what is longer",
+          Behaviour(admit=send.above(WINDOW, send.too_long), window=WINDOW), Expect(("skipped",))),
+    Fault(60, "truncates_uncounted", "the head is cut off, and there is no usage to show it",
+          Behaviour(see=see.last(WINDOW), say=count.counted(lambda *_: None)),
+          Expect(("invalid",), invalid=("canary_start_missing",)), (*_CANARY, "--lengths=900"), needs="canary"),
+    Fault(61, "truncates_and_lies", "the head is cut off, and usage tells the full count",
+          Behaviour(see=see.last(WINDOW), say=count.counted(count.before_truncation)),
+          Expect(("invalid",), invalid=("canary_start_missing",)), _CANARY, needs="canary"),
+    Fault(62, "server_error", "500 with a proxy's HTML page, for good",
+          Behaviour(admit=send.always(wire.page(500, "Internal Server Error"))), _server_error("server")),
+    Fault(63, "hangs_up", "the connection is closed without a byte, on the first try",
+          Behaviour(send=send.first_try(send.hangs_up)), Expect(("found",), attempts=_TRIED_AGAIN)),
+    Fault(64, "other_dialect", "carriage returns, comments and event names in the stream",
+          Behaviour(send=send.other_dialect), _FOUND),
+    Fault(65, "counts_in_each_event", "usage in every event of the stream, growing",
+          Behaviour(send=send.counts_in_each_event), _FOUND),
+    Fault(66, "constant_id", "every answer has the same id",
+          Behaviour(send=send.constant_id), _FOUND, _SEVERAL),
+    Fault(67, "appends_message", "a gateway sends the user's message twice",
+          Behaviour(take=see.doubles_user), _OTHER_PROMPT),
+    Fault(68, "adds_system", "a gateway puts a system prompt of its own before ours, the same for all",
+          Behaviour(take=see.adds_system), Expect(("found",), flags=("template_difference",))),
+)  # fmt: skip
+
+CATALOGUE = {fault.name: fault for fault in (*_TWINS, *_FIRST_LIST, *_OURS)}

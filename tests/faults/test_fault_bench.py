@@ -1,0 +1,102 @@
+"""Every planted fault, classified by real runs of the harness against a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from tests.faults.bench import Row, finish, markdown, naive, pending, plain, start
+from tests.faults.catalogue import CATALOGUE, Fault
+from tests.faults.grid import ROOT
+from tests.faults.judge import complaints, summary
+from tests.faults.naive import Told
+from tests.faults.server import Desk
+from tests.faults.sessions import Ran
+
+
+@pytest.fixture(scope="module")
+def run(desk: Desk, harness: ProcessPoolExecutor) -> Callable[[Fault], Ran]:
+    known: dict[str, Ran] = {}
+
+    def once(fault: Fault) -> Ran:
+        if fault.name not in known:
+            known[fault.name] = start(fault, desk, harness).result(timeout=120)
+        return known[fault.name]
+
+    return once
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_is_classified_right_in_every_cell(name: str, desk: Desk, run: Callable[[Fault], Ran]) -> None:
+    fault = CATALOGUE[name]
+    if pending(fault):
+        pytest.skip(f"needs --{fault.needs}")
+    ran = run(fault)
+    wrong = finish(fault, desk, ran)
+    assert not wrong, "\n".join([summary(ran), *wrong])
+
+
+def test_the_first_list_is_complete_and_names_are_numbered_once() -> None:
+    numbers = [fault.number for fault in CATALOGUE.values() if fault.number]
+
+    assert sorted(numbers) == list(range(1, len(numbers) + 1))
+    assert len(numbers) >= 38
+
+
+def test_the_docs_have_a_row_for_every_fault() -> None:
+    table = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+
+    assert [fault.name for fault in CATALOGUE.values() if f"| `{fault.name}` | {fault.met} |" not in table] == []
+
+
+@pytest.mark.parametrize(("name", "share"), [("honest", 1.0), ("longer_number", 1.0), ("refuses", 0.0)])
+def test_the_naive_harness_scores_what_it_is_told(name: str, share: float, desk: Desk) -> None:
+    told = naive(CATALOGUE[name], desk)
+
+    assert told.hits == share * told.cells > -1
+
+
+def test_the_naive_harness_sees_nothing_wrong_with_a_truncated_prompt(desk: Desk) -> None:
+    told = naive(CATALOGUE["truncates_head"], desk)
+
+    assert 0 < told.hits < told.cells
+
+
+@pytest.mark.parametrize(
+    ("expected", "server"), [("truncates_head", "honest"), ("honest", "refuses"), ("refuses", "longer_number")]
+)
+def test_the_judge_complains_of_a_report_that_is_not_of_this_fault(
+    expected: str, server: str, desk: Desk, run: Callable[[Fault], Ran]
+) -> None:
+    ran = run(CATALOGUE[server])
+    seen = desk.session(server, "ours").seen
+
+    assert not complaints(CATALOGUE[server], ran, seen)
+    assert complaints(CATALOGUE[expected], ran, seen)
+
+
+def test_the_judge_complains_of_one_wrong_cell_and_of_the_exit_code(desk: Desk, run: Callable[[Fault], Ran]) -> None:
+    fault = CATALOGUE["refuses"]
+    ran, seen = run(fault), desk.session("refuses", "ours").seen
+    first, *others = ran.records
+
+    wrong_cell = replace(ran, records=[first | {"outcome": "wrong"}, *others])
+    assert complaints(fault, wrong_cell, seen) == [f"{first['id']}: wrong, not refused"]
+    assert complaints(fault, replace(ran, status=11), seen) == ["exit code 11, not 0"]
+    assert "a traceback" in complaints(fault, replace(ran, output="Traceback (most recent call last)"), seen)
+    assert "no records: ERROR: x" in complaints(fault, replace(ran, records=[], output="ERROR: x\n"), seen)
+
+
+def test_the_tables_name_fault_and_both_reports() -> None:
+    fault = CATALOGUE["truncates_head"]
+    right = Row(fault, Told(5, 6), "3 found, 3 invalid server_truncated", ())
+    wrong = replace(right, wrong=("a cell: found",))
+
+    assert list(markdown([right]))[2] == (
+        f"| 1 | `truncates_head` | {fault.met} | 83 % | 3 found, 3 invalid server_truncated | yes |"
+    )
+    assert "yes" in list(plain([right]))[1]
+    assert [line.strip() for line in plain([wrong])][2] == "- a cell: found"

@@ -1,0 +1,84 @@
+"""From an answer to the bytes of an OpenAI-compatible response: one JSON object, or a stream of events."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tests.faults.turns import Said, Wire
+
+MODEL = "oracle"
+EVENTS = "text/event-stream"
+
+
+def body(said: Said, name: str, *, chat: bool) -> Wire:
+    """The answer as one JSON object; `name` is its id."""
+    choice: dict[str, Any] = {"index": 0, "finish_reason": said.finish, "logprobs": None}
+    if chat:
+        message = {"role": "assistant", "content": said.content, **_reasoning(said), **said.message}
+        choice["message"] = message
+    else:
+        choice["text"] = said.content
+    kind = "chat.completion" if chat else "text_completion"
+    answer = {**_head(name, kind), "choices": [choice]}
+    return as_json(answer if said.usage is None else {**answer, "usage": said.usage})
+
+
+def events(said: Said, name: str, *, chat: bool, usage: bool = True) -> Wire:
+    """The answer as server-sent events, a word at a time; `usage`: whether the counts come in a last event."""
+    kind = "chat.completion.chunk" if chat else "text_completion"
+    chunks: list[dict[str, Any]] = []
+    if chat:
+        chunks.append({"delta": {"role": "assistant", **said.message}})
+        if said.reasoning is not None:
+            chunks += [{"delta": {"reasoning_content": word}} for word in words(said.reasoning)]
+    parts = words(said.content) if isinstance(said.content, str) else [said.content]
+    chunks += [{"delta": {"content": part}} if chat else {"text": part} for part in parts]
+    chunks.append({"delta": {}, "finish_reason": said.finish} if chat else {"text": "", "finish_reason": said.finish})
+    made = [
+        {**_head(name, kind), "choices": [{"index": 0, "logprobs": None, "finish_reason": None, **chunk}]}
+        for chunk in chunks
+    ]
+    if usage and said.usage is not None:
+        made.append({**_head(name, kind), "choices": [], "usage": said.usage})
+    return Wire((*(event(chunk) for chunk in made), b"data: [DONE]\n\n"), kind=EVENTS)
+
+
+def words(text: str) -> list[str]:
+    """A text in pieces as a tokenizer would give them; together they are the text."""
+    return re.findall(r"\s*\S{1,8}|\s+$", text)
+
+
+def event(data: Mapping[str, Any]) -> bytes:
+    """One server-sent event."""
+    return b"data: " + _dumped(data) + b"\n\n"
+
+
+def as_json(data: Mapping[str, Any], status: int = 200, **headers: str) -> Wire:
+    """A JSON body."""
+    return Wire((_dumped(data),), status, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def error(status: int, message: str, code: str | None = None, **headers: str) -> Wire:
+    """An error as OpenAI's own API words it."""
+    return as_json({"error": {"message": message, "type": "error", "param": None, "code": code}}, status, **headers)
+
+
+def page(status: int, title: str) -> Wire:
+    """A proxy's HTML page."""
+    html = f"<!DOCTYPE html><html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>"
+    return Wire((html.encode(),), status, "text/html")
+
+
+def _head(name: str, kind: str) -> dict[str, Any]:
+    return {"id": name, "object": kind, "created": 1, "model": MODEL}
+
+
+def _reasoning(said: Said) -> dict[str, Any]:
+    return {} if said.reasoning is None else {"reasoning_content": said.reasoning}
+
+
+def _dumped(data: Mapping[str, Any]) -> bytes:
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")
