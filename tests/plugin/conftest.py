@@ -14,8 +14,11 @@ import scipy.stats  # noqa: F401
 import tiktoken  # noqa: F401
 import tokenizers  # noqa: F401
 
+from haystack_fixtures.cache import default_cache_dir
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
 
+# pytester gives each test a home folder of its own; converting the embedded model for each would take minutes.
+CACHE = default_cache_dir()
 GRID = ("--lengths=400,600", "--depths=0,50,100", "--corpus=pydoc")
 
 
@@ -44,7 +47,8 @@ class Project:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> Project:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setenv("NEEDLEWORK_CACHE", str(CACHE))
     pytester.makeconftest('pytest_plugins = ("haystack_fixtures.plugin", "scoring.plugin", "results.plugin")')
     pytester.makeini("[pytest]\naddopts = --import-mode=importlib\n")
     pytester.makepyfile(

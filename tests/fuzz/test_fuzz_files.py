@@ -1,0 +1,326 @@
+"""Files that a user hands in, damaged: needles, corpora, presets, prompt shapes, configurations.
+
+Every file is taken all the way: a needle that loads must also be found in a prompt of the length that was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import socket
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from haystack_fixtures.corpora.load import load_corpus
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.needles.load import load_needle_set
+from haystack_fixtures.presets.load import load_preset
+from haystack_fixtures.prompts.prompt import Message
+from haystack_fixtures.prompts.shape import load_shape
+from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.tasks.load import grid
+from haystack_fixtures.tokenizers.load import load_tokenizer
+from haystack_fixtures.trials import TrialBuilder
+from tests.fuzz.junk import LONG, ODD_WORDS, ROUNDS, SEED, bounded, complaint, damaged, swapped
+from tests.toy_tokenizers import LLAMA_TEMPLATE, write_llama_like
+
+quick = settings(
+    max_examples=2000 if LONG else 40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+NEEDLES = """
+source = "mine"
+[[needle]]
+name = "owls"
+needle = "Ada Quill keeps seven owls in the mill."
+question = "What does Ada Quill keep in the mill?"
+answer = "seven owls"
+accepted = ["7 owls"]
+distractors = ["Bob Quill keeps six hens in the mill."]
+distractor_answers = ["six hens"]
+[[needle]]
+needle = "Eve Marsh has nine newts."
+question = "What does Eve Marsh have?"
+answer = "nine newts"
+[joint]
+question = "What is kept?"
+answer = "seven owls and nine newts"
+keyword = "owls"
+diff = 10
+"""
+NEEDLE_ROWS = [
+    {"needle": "Ada keeps owls.", "question": "What does Ada keep?", "answer": "owls", "language": "English"},
+    {"text": "Eve has newts.", "retrieval_question": "What has Eve?", "arg2": "newts"},
+]
+SHAPE = """
+[en]
+system = "Be brief."
+question = "Question: {question}"
+raw_end = "Answer:"
+[[en.message]]
+role = "user"
+content = "Read this.\\n\\n<text>\\n{context}\\n</text>\\n\\n{question}"
+"""
+PRESET = """
+[mine]
+about = "a suite"
+[[mine.suite]]
+task = "niah"
+lengths = "300,400"
+depths = [0, 50, 100.0]
+repeats = 2
+answer_budget = 32
+needle_set = "codes"
+[[mine.suite]]
+task = "multi_needle"
+needle_set = "pizza"
+lengths = "500:600:2"
+depths = "0:100:3"
+guide = true
+diff = 10
+"""
+CONFIG = """
+preset = "standard"
+model = ["mock:perfect", "mock:wrong"]
+lengths = [300, 400]
+depths = "0:100:3"
+answer-budget = 32
+gate = ["score >= 0.9"]
+timeout = 10.5
+fresh = true
+"""
+PROSE = "The ferry left before dawn. Nobody saw it go, and nobody asked. " * 200
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return load_tokenizer("tiktoken:cl100k_base")
+
+
+def run_of(tokenizer: Any, folder: Path, **options: str) -> Callable[[], None]:
+    """Build the first and the last prompt of each series, as a run would."""
+
+    def build() -> None:
+        asked = {"corpus": "pydoc", "lengths": "500", "depths": "0,70", "answer_budget": "16"} | options
+        resolved = resolve_settings(asked, {}, folder)
+        builder = TrialBuilder(resolved, tokenizer, folder)
+        for series in grid(resolved):
+            for cell in (series.cells[0], series.cells[-1]):
+                trial = builder.build(series.suite, cell)
+                builder.key(series.suite, cell, {})
+                assert trial.prompt.tokens + 16 <= cell.length
+                for placed in trial.prompt.placed:
+                    assert trial.prompt.text[placed.start : placed.end]
+
+    return build
+
+
+def each_damaged(data: bytes, count: int, label: str) -> list[bytes]:
+    chance = random.Random(f"{SEED} {label}")
+    return [damaged(data, chance) for _ in range(count * ROUNDS)]
+
+
+@pytest.mark.parametrize("ending", ["toml", "jsonl"])
+def test_damaged_needles(ending: str, tmp_path: Path, tokenizer: Any) -> None:
+    rows = "\n".join(map(json.dumps, NEEDLE_ROWS))
+    path = tmp_path / f"needles.{ending}"
+    usable = 0
+    for data in each_damaged((NEEDLES if ending == "toml" else rows).encode(), 150, ending):
+        path.write_bytes(data)
+        usable += not complaint(lambda: load_needle_set(str(path), "en"))
+        complaint(run_of(tokenizer, tmp_path, needle_set=str(path)))
+    assert usable > 10
+
+
+def test_needles_of_other_types(tmp_path: Path, tokenizer: Any) -> None:
+    chance, path = random.Random(SEED), tmp_path / "needles.jsonl"
+    for _ in range(150 * ROUNDS):
+        rows = swapped(NEEDLE_ROWS, chance)
+        lines = [json.dumps(row) for row in rows] if isinstance(rows, list) else [json.dumps(rows)]
+        path.write_text("\n".join(lines))
+        complaint(run_of(tokenizer, tmp_path, needle_set=str(path)))
+
+
+@quick
+@given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=20), st.sampled_from(["chat", "raw"]))
+def test_any_text_as_a_needle(
+    tmp_path: Path, tokenizer: Any, needle: str, question: str, answer: str, template: str
+) -> None:
+    path = tmp_path / "needles.jsonl"
+    path.write_text(json.dumps({"needle": needle, "question": question, "answer": answer}))
+    complaint(run_of(tokenizer, tmp_path, needle_set=str(path), template=template))
+
+
+def test_damaged_shapes(tmp_path: Path, tokenizer: Any) -> None:
+    path = tmp_path / "shape.toml"
+    for data in each_damaged(SHAPE.encode(), 100, "shape"):
+        path.write_bytes(data)
+        complaint(lambda: load_shape(str(path), "en"))
+        complaint(run_of(tokenizer, tmp_path, prompt=str(path), template="raw"))
+
+
+def test_damaged_presets_and_configurations(tmp_path: Path) -> None:
+    path = tmp_path / "options.toml"
+    for data in each_damaged(PRESET.encode(), 100, "preset"):
+        path.write_bytes(data)
+        complaint(lambda: load_preset(f"{path}:mine"))
+        complaint(lambda: grid(resolve_settings({"preset": str(path)}, {}, tmp_path)))
+    for data in each_damaged(CONFIG.encode(), 150, "config"):
+        path.write_bytes(data)
+        complaint(lambda: grid(resolve_settings({"config": str(path)}, {}, tmp_path)))
+
+
+CORPORA: dict[str, bytes] = {
+    "empty": b"",
+    "only white space": b" \n\t\r\n\xe2\x80\x83" * 1000,
+    "NUL": b"Words.\0Words.",
+    "binary": bytes(range(256)) * 400,
+    "zip": b"PK\x03\x04" + bytes(range(256)) * 40,
+    "latin-1": "Dömé wörds.".encode("latin-1") * 100,
+    "UTF-16": PROSE.encode("utf-16"),
+    "one word": b"word",
+    "one line": ("word " * 300_000).encode(),
+    "no spaces": b"x" * 500_000,
+    "no sentence ends": b"and then we went on and on " * 20_000,
+    "only ends": b"." * 200_000,
+    "only newlines and a word": b"\n" * 200_000 + b"word",
+    "controls": "".join(map(chr, range(1, 32))).encode() * 2000,
+    "combining": ("a" + "\u0301" * 5000 + ". ").encode() * 20,
+    "right to left": "\u202eThis is a test. \u2067One more.\u2069 ".encode() * 500,
+    "special tokens": b"<|endoftext|><|im_start|> <s></s> [INST] " * 2000,
+    "needle words": b"The access code for the old mill is 1234567. " * 500,
+    "emoji": "👩‍👩‍👧 ".encode() * 5000,
+    "holes": "\ue000context\ue001 {context} {question} ".encode() * 500,
+}
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_odd_corpora(name: str, tmp_path: Path, tokenizer: Any) -> None:
+    path = tmp_path / "odd.txt"
+    path.write_bytes(CORPORA[name])
+    complaint(run_of(tokenizer, tmp_path, corpus=str(path), lengths="300,900", template="raw"))
+    complaint(run_of(tokenizer, tmp_path, corpus=str(path), lengths="300,900", language="zh"))
+
+
+JSONL: dict[str, str] = {
+    "surrogates": '{"text": "half \\ud800 pair"}',
+    "NUL": '{"text": "a\\u0000b"}',
+    "no field": '{"body": "x"}',
+    "not text": '{"text": 5}',
+    "null": '{"text": null}',
+    "list": '["text"]',
+    "deep": '{"text": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    "large number": '{"text": "x", "n": ' + "9" * 10_000 + "}",
+    "NaN": '{"text": NaN}',
+    "half": '{"text": "x',
+    "twice": '{"text": "a", "text": "b"}',
+}
+
+
+@pytest.mark.parametrize("name", JSONL)
+def test_odd_rows(name: str, tmp_path: Path, tokenizer: Any) -> None:
+    path = tmp_path / "odd.jsonl"
+    path.write_text(json.dumps({"text": PROSE}) + "\n" + JSONL[name] + "\n")
+    complaint(run_of(tokenizer, tmp_path, corpus=str(path)))
+
+
+def test_damaged_rows(tmp_path: Path, tokenizer: Any) -> None:
+    path = tmp_path / "rows.jsonl"
+    data = "".join(json.dumps({"text": PROSE[:3000], "id": n}) + "\n" for n in range(4)).encode()
+    for spoilt in each_damaged(data, 80, "rows"):
+        path.write_bytes(spoilt)
+        complaint(run_of(tokenizer, tmp_path, corpus=str(path)))
+
+
+@quick
+@given(st.text(min_size=1, max_size=300), st.integers(1, 30))
+def test_any_text_as_a_corpus(tmp_path: Path, tokenizer: Any, text: str, times: int) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes((text * times).encode("utf-8", "surrogatepass"))
+    complaint(run_of(tokenizer, tmp_path, corpus=str(path), lengths="200"))
+
+
+def test_names_of_corpora_and_tokenizers(tmp_path: Path) -> None:
+    def corpus(spec: str) -> Callable[[], object]:
+        return lambda: load_corpus(spec, language="en", seed=0, min_chars=1000, cache_dir=tmp_path)
+
+    for word in ODD_WORDS:
+        if word not in ("/", ".", "..", "~") and not word.startswith("hf:"):  # whatever text this machine holds
+            complaint(corpus(word))
+        complaint(corpus(f"cdme:{word}"))
+        complaint(partial(load_tokenizer, word))
+        complaint(partial(load_tokenizer, f"tiktoken:{word}"))
+
+
+def test_things_that_are_no_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "loop.toml").symlink_to(tmp_path / "loop.toml")
+    (tmp_path / "loop.txt").symlink_to(tmp_path / "loop.txt")
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "folder.jsonl").mkdir()
+    (tmp_path / "zero.toml").symlink_to("/dev/zero")
+    (tmp_path / "zero.txt").symlink_to("/dev/zero")
+    (tmp_path / "around").mkdir()
+    (tmp_path / "around" / "again").symlink_to(tmp_path / "around")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "s.toml"))
+        for name in ("pipe", "loop", "folder", "zero", "s", "absent"):
+            path = f"{tmp_path / name}.toml"
+            for read in (
+                partial(load_needle_set, path, "en"),
+                partial(load_shape, path, "en"),
+                partial(load_preset, path),
+                partial(resolve_settings, {"config": path}, {}, tmp_path),
+            ):
+                assert complaint(read), path
+        for name in ("pipe.txt", "loop.txt", "zero.txt", "folder.jsonl", "around", "."):
+            assert complaint(
+                partial(load_corpus, str(tmp_path / name), language="en", seed=0, min_chars=9, cache_dir=tmp_path)
+            ), name
+
+
+def test_a_complaint_names_what_value_and_remedy() -> None:
+    with bounded():
+        long = str(InputError("--x\n", "v" * 10**7, "r\x1b[31m\u202e"))
+    assert long.isprintable()
+    assert len(long) < 200
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", "chat_template.jinja"])
+def test_damaged_tokenizer_folders(name: str, tmp_path: Path) -> None:
+    folder = write_llama_like(tmp_path / "model", normaliser=False)
+    whole = (folder / name).read_bytes() if (folder / name).exists() else LLAMA_TEMPLATE.encode()
+    messages = [Message("system", "Be brief."), Message("user", "Hello?")]
+
+    def use() -> None:
+        tokenizer = load_tokenizer(str(folder))
+        tokenizer.encode("The ferry left.")
+        if tokenizer.has_chat_template:
+            tokenizer.render_chat(messages)
+
+    chance = random.Random(SEED)
+    for data in each_damaged(whole, 100, name):
+        (folder / name).write_bytes(data)
+        complaint(use)
+        if name.endswith("config.json"):
+            (folder / name).write_text(json.dumps(swapped(json.loads(whole), chance)))
+            complaint(use)
+    for odd in (
+        "{{ 1 / 0 }}",
+        "{{ messages[9].content }}",
+        "{{ messages + 1 }}",
+        "{{ ().__class__ }}",
+        "{{ {}[[]] }}",
+    ):
+        (folder / "chat_template.jinja").write_text(odd)
+        complaint(use)

@@ -1,0 +1,104 @@
+"""Every option with junk for its value: a clear line, or settings that can be used."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.load import check_model_args, parse_spec
+from haystack_fixtures.models.local_args import local_options
+from haystack_fixtures.models.served_args import served_options
+from haystack_fixtures.option_values import key_value
+from haystack_fixtures.options import OPTIONS
+from haystack_fixtures.settings import Settings, resolve_settings
+from haystack_fixtures.tasks.load import grid
+from results.gates import parse_gate
+from results.recipe import recipe_of
+from results.run_folder import run_folder
+from tests.fuzz.junk import LONG, ODD_WORDS, complaint, junk
+
+quick = settings(
+    max_examples=3000 if LONG else 100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+RUNNABLE = 2_000  # cells; more are not unfolded here
+
+
+def use(resolved: Settings) -> None:
+    """What a run does with its settings before it asks anything."""
+    recipe_of(resolved)
+    run_folder(resolved)
+    for text in resolved.gate:
+        parse_gate(text)
+    connection = Connection(resolved.base_url, resolved.api_key_env, resolved.timeout, resolved.retries)
+    args = dict(word.split("=", 1) for word in resolved.model_arg)
+    for spec in resolved.model:
+        parse_spec(spec)
+        check_model_args(spec, args, connection)
+    if sum(len(suite.lengths) * len(suite.depths) * suite.repeats for suite in resolved.suites) < RUNNABLE:
+        grid(resolved)
+
+
+def resolve(options: dict[str, str | list[str]], ini: dict[str, str] | None = None) -> None:
+    use(resolve_settings(options, ini or {}, Path("/nowhere")))
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_every_odd_word_for_every_option(option) -> None:
+    for word in ODD_WORDS:
+        line = complaint(partial(resolve, {option.key: [word] if option.repeatable else word}))
+        if line and option.key not in ("config", "preset", "language", "task"):
+            assert option.name in line or option.key in line or word.strip()[:1] in line, line
+
+
+@quick
+@given(st.dictionaries(st.sampled_from(OPTIONS), junk, min_size=1, max_size=4))
+def test_junk_for_several_options_at_once(chosen) -> None:
+    options = {option.key: [word] if option.repeatable else word for option, word in chosen.items()}
+    complaint(lambda: resolve(options))
+    complaint(lambda: resolve({}, {key: value for key, value in options.items() if key != "config"}))
+
+
+@quick
+@given(
+    st.dictionaries(
+        st.sampled_from(OPTIONS).map(lambda o: o.name) | junk, junk | st.lists(junk, max_size=3), max_size=4
+    )
+)
+def test_junk_in_a_configuration_file(tmp_path, table) -> None:
+    path = tmp_path / "config.toml"
+    lines = [f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in table.items()]
+    path.write_bytes("".join(lines).encode("utf-8", "surrogatepass"))
+    complaint(lambda: resolve({"config": str(path)}))
+
+
+@quick
+@given(st.text("score lower_bound>=<[]0123456789.%km,=perlengthdepthcelltask \0\x1b²", max_size=60) | junk)
+@example("score >= 0.9 [depth=1..2..3]")
+@example("score >= " + "9" * 5000)
+def test_gates(text) -> None:
+    complaint(lambda: parse_gate(text))
+
+
+@quick
+@given(st.lists(junk, max_size=3))
+def test_model_arguments(words) -> None:
+    def read() -> None:
+        args = dict(str(key_value("--model-arg", word)).split("=", 1) for word in words)
+        complaint(partial(local_options, args))
+        complaint(partial(served_options, args, Connection()))
+
+    complaint(read)
+
+
+def test_settings_do_not_show_what_may_be_secret() -> None:
+    hidden = {field.name for field in fields(Settings) if not field.repr}
+    assert hidden == {"model_arg", "base_url", "judge_base_url"}

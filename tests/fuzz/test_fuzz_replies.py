@@ -1,0 +1,176 @@
+"""A server that sends anything at all: `respond` gives an answer or an error in one line, and never hangs or raises."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+
+from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.model import Request, Response
+from haystack_fixtures.models.served import ServedModel
+from haystack_fixtures.models.served_args import served_options
+from haystack_fixtures.tokenizers.load import load_tokenizer
+from tests.fuzz.junk import ODD_VALUES, ROUNDS, SEED, bounded, damaged, swapped
+from tests.haystack_fixtures.models.conftest import make_prompt
+
+ANSWER: dict[str, Any] = {
+    "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "system_fingerprint": "fp",
+    "choices": [
+        {"index": 0, "finish_reason": "stop", "logprobs": None,
+         "message": {"role": "assistant", "content": "It is 4711.", "reasoning_content": "Hm.", "refusal": None}}
+    ],
+    "usage": {
+        "prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12, "prompt_tokens_details": {"cached_tokens": 3},
+        "completion_tokens_details": {"reasoning_tokens": 2},
+    },
+    "timings": {"cache_n": 1, "prompt_n": 6, "predicted_n": 5},
+}  # fmt: skip
+CHUNKS: list[dict[str, Any]] = [
+    {"id": "c1", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]},
+    {"id": "c1", "choices": [{"index": 0, "delta": {"reasoning_content": "Hm."}}]},
+    {"id": "c1", "choices": [{"index": 0, "delta": {"content": "It is 4711."}}]},
+    {"id": "c1", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    {"id": "c1", "choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 5}},
+]
+ERROR = {"error": {"message": "too many requests", "type": "rate", "code": 429, "param": None}}
+
+
+def http(body: bytes, status: int = 200, kind: str = "application/json", *more: str) -> bytes:
+    head = [f"HTTP/1.1 {status} OK", f"Content-Type: {kind}", f"Content-Length: {len(body)}", *more, "", ""]
+    return "\r\n".join(head).encode("latin-1") + body
+
+
+def events(chunks: list[Any]) -> bytes:
+    return b"".join(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks) + b"data: [DONE]\n\n"
+
+
+def chunked(body: bytes) -> bytes:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return (
+        head
+        + b"".join(b"%x\r\n%s\r\n" % (len(body[i : i + 50]), body[i : i + 50]) for i in range(0, len(body), 50))
+        + b"0\r\n\r\n"
+    )
+
+
+@contextmanager
+def sending(next_bytes: Callable[[], bytes]) -> Iterator[str]:
+    """A server that reads a request, sends what it is told to, and hangs up."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve(client: socket.socket) -> None:
+            with client, suppress(OSError):
+                client.settimeout(5)
+                data = b""
+                while b"\r\n\r\n" not in data:
+                    got = client.recv(65_536)
+                    if not got:
+                        return
+                    data += got
+                client.sendall(next_bytes())
+                client.shutdown(socket.SHUT_WR)
+                with suppress(OSError):
+                    client.settimeout(0.05)
+                    client.recv(65_536)
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    client, _ = server.accept()
+                    threading.Thread(target=serve, args=(client,), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture(scope="module")
+def request_() -> Request:
+    tokenizer = load_tokenizer("tiktoken:cl100k_base")
+    return Request(make_prompt(tokenizer, "What is the code?"), "raw", answer_budget=16)
+
+
+def check(response: Response) -> None:
+    json.dumps(response.text), json.dumps(response.reasoning)
+    if response.error is not None:
+        assert response.error.message.isprintable()
+        assert len(response.error.message) < 1000
+        return
+    assert isinstance(response.text, str)
+    assert isinstance(response.reasoning, str)
+    assert response.finish_reason is None or len(response.finish_reason) < 1000
+    for count in (
+        response.prompt_tokens,
+        response.completion_tokens,
+        response.cached_tokens,
+        response.reasoning_tokens,
+    ):
+        assert count is None or (isinstance(count, int) and 0 <= count < 10**13)
+
+
+def ask(replies: list[bytes], request: Request) -> None:
+    left = iter(replies)
+    with sending(lambda: next(left, http(b"{}"))) as url:
+        for stream in ("true", "false"):
+            options = served_options({"window": "4000", "stream": stream}, Connection(url))
+            for _ in range(len(replies) // 2):
+                model = ServedModel(
+                    "m", options, load_tokenizer("tiktoken:cl100k_base"), Connection(url, timeout_s=1, retries=0)
+                )
+                with bounded(30):
+                    check(model._respond(request))
+                model.close()
+
+
+def test_damaged_answers(request_: Request) -> None:
+    chance = random.Random(SEED)
+    whole = (
+        http(json.dumps(ANSWER).encode()), http(events(CHUNKS), 200, "text/event-stream"), chunked(events(CHUNKS)),
+        http(json.dumps(ERROR).encode(), 429, "application/json", "Retry-After: 0"),
+    )  # fmt: skip
+    ask([damaged(chance.choice(whole), chance) for _ in range(40 * ROUNDS)], request_)
+
+
+def test_answers_of_other_types(request_: Request) -> None:
+    chance, replies = random.Random(SEED + 1), []
+    for _ in range(20 * ROUNDS):
+        replies.append(http(json.dumps(swapped(ANSWER, chance)).encode()))
+        chunks = swapped(CHUNKS, chance)
+        replies.append(http(events(chunks if isinstance(chunks, list) else [chunks]), 200, "text/event-stream"))
+        replies.append(
+            http(json.dumps(swapped(ERROR, chance)).encode(), chance.choice((400, 401, 403, 404, 429, 500, 503)))
+        )
+    ask(replies, request_)
+
+
+def test_odd_bodies(request_: Request) -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    bodies = [
+        b"", b"null", b"[]", b"{}", b'""', b"1", b"NaN", deep, b'{"choices": ' + deep + b"}", b"\xff\xfe", b"\0" * 1000,
+        b'{"choices": [{"text": ' + b'"x' * 5000, json.dumps({"choices": [{"text": "x" * 5_000_000}]}).encode(),
+        b'{"usage": {"prompt_tokens": ' + b"9" * 4000 + b'}, "choices": [{"text": "x"}]}',
+        b'{"usage": {"prompt_tokens": 1e999}, "choices": [{"text": "x"}]}',
+    ]  # fmt: skip
+    bodies += [json.dumps({"choices": [{"text": value}], "usage": value}).encode() for value in ODD_VALUES]
+    bodies += [json.dumps({"choices": value}).encode() for value in ODD_VALUES]
+    replies = [http(body) for body in bodies]
+    replies += [http(b"data: " + body + b"\n\ndata: [DONE]\n\n", 200, "text/event-stream") for body in bodies]
+    ok = b"HTTP/1.1 200 OK\r\n"
+    heads = (
+        b"", b"\r\n\r\n", b"HTTP/1.1\r\n\r\n", b"HTTP/1.1 abc OK\r\n\r\n", b"HTTP/9.9 200 OK\r\n\r\n", b"SSH-2.0-x\r\n",
+        b"HTTP/1.1 999 Odd\r\nContent-Length: -5\r\n\r\nxx", ok + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\nx",
+        ok + b"X: y\r\n" * 500 + b"\r\n", ok + b"X: " + b"y" * 200_000 + b"\r\n\r\n",
+        ok + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", ok + b"Content-Encoding: gzip\r\n\r\nx",
+        ok + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx", b"HTTP/1.1 100 Continue\r\n\r\n" * 50,
+        b"HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:9/\x1b[2J\r\n\r\n", b"HTTP/1.1 204 None\r\n\r\n",
+        b"HTTP/1.1 429 Slow\r\nRetry-After: 1e999\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 101 Up\r\n\r\n",
+        b"HTTP/1.1 429 Slow\r\nRetry-After: nan\r\nContent-Length: 0\r\n\r\n",
+    )  # fmt: skip
+    ask([*replies, *heads], request_)

@@ -1,0 +1,231 @@
+"""Result files, damaged: journals, results.json, results.csv, manifests, other systems' files; to every command."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import needlework
+from haystack_fixtures.reconstruct import rebuild
+from haystack_fixtures.settings import resolve_settings
+from results.compare import main as compare
+from results.csv_report import csv_text
+from results.journal import Journal, read_journal
+from results.json_report import json_text, read_json
+from results.load import load_panels
+from results.recipe import recipe_of
+from results.rescore import rescored
+from results.run_folder import answered, whole_run
+from results.statistics.comparison import compare as paired
+from results.statistics.comparison_rows import comparison_lines
+from results.summary import summarise
+from results.writers import write_files
+from tests.fuzz.junk import ODD_WORDS, ROUNDS, SEED, bounded, check_line, complaint, damaged, swapped
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real run of two tasks: its folder."""
+    runs = tmp_path_factory.mktemp("runs")
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "benchmarks", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest",
+            "--preset=standard", "--lengths=500,700", "--depths=0,60", "--repeats=1", "--corpus=pydoc",
+            "--model=mock:rate=0.6", f"--results-dir={runs}", "--run-name=r",
+        ],
+        cwd=ROOT, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout.decode()
+    return runs / "r"
+
+
+@pytest.fixture(autouse=True)
+def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "command" not in request.fixturenames:
+        monkeypatch.setattr("results.writers.write_heatmaps", lambda *_, **__: [])
+
+
+@pytest.fixture
+def chance(request: pytest.FixtureRequest) -> random.Random:
+    return random.Random(f"{SEED} {request.node.name}")
+
+
+def every_report(path: Path, whole: list[Any]) -> None:
+    """All that is ever made of a results.json, without the drawing."""
+    records = read_json(path)
+    write_files(path.parent, records, resolve_settings({}, {}, path.parent))
+    csv_text([rescored(record, "match") for record in records])
+    if records:
+        comparison_lines(paired(whole, records))
+        comparison_lines(paired(records, whole))
+
+
+def resume_from(path: Path) -> None:
+    """What a run that goes on does with a journal, apart from asking."""
+    journal = Journal(path, fresh=False)
+    try:
+        records = read_journal(path)
+        answered(records)
+        everything = whole_run(records, records, records[0]["details"].get("recipe", "") if records else "")
+        csv_text(everything)
+        json_text(everything)
+        if records:
+            journal.append(records[0])
+    finally:
+        journal.close()
+    again = read_journal(path)
+    assert len(again) == len(records) + bool(records)
+
+
+def test_damaged_results(run: Path, tmp_path: Path, chance: random.Random) -> None:
+    path, data = tmp_path / "results.json", (run / "results.json").read_bytes()
+    whole = read_json(run / "results.json")
+    for _ in range(25 * ROUNDS):
+        path.write_bytes(damaged(data, chance))
+        complaint(partial(every_report, path, whole))
+        complaint(partial(load_panels, path))
+
+
+def test_results_of_other_types(run: Path, tmp_path: Path, chance: random.Random) -> None:
+    path, content = tmp_path / "results.json", json.loads((run / "results.json").read_bytes())
+    whole = read_json(run / "results.json")
+    content = {"schema": 1, "records": content["records"][:3]}
+    used = 0
+    for _ in range(25 * ROUNDS):
+        path.write_text(json.dumps(swapped(content, chance)))
+        used += not complaint(partial(every_report, path, whole))
+        complaint(partial(load_panels, path))
+    assert used > 3 * ROUNDS, "most changes are refused; what is not must work"
+
+
+def test_damaged_journals(run: Path, tmp_path: Path, chance: random.Random) -> None:
+    path, data = tmp_path / "journal.jsonl", (run / "journal.jsonl").read_bytes()
+    for _ in range(50 * ROUNDS):
+        path.write_bytes(damaged(data, chance))
+        assert complaint(partial(resume_from, path)) == "", "a spoilt line costs its trial, never the run"
+        complaint(partial(load_panels, path))
+
+
+def test_journals_of_other_types(run: Path, tmp_path: Path, chance: random.Random) -> None:
+    path, lines = tmp_path / "journal.jsonl", (run / "journal.jsonl").read_text().splitlines()
+    for _ in range(50 * ROUNDS):
+        record = swapped(json.loads(lines[0]), chance)
+        path.write_text("\n".join([json.dumps(record), *lines[1:], ""]))
+        assert complaint(partial(resume_from, path)) == ""
+
+
+def test_damaged_tables(run: Path, tmp_path: Path, chance: random.Random) -> None:
+    path, data = tmp_path / "results.csv", (run / "results.csv").read_bytes()
+    for _ in range(80 * ROUNDS):
+        path.write_bytes(damaged(data, chance))
+        complaint(partial(load_panels, path))
+
+
+LLMTEST = {
+    "model": "gpt-4", "context_length": 1000, "depth_percent": 50, "version": 1, "needle": "n", "model_response": "r",
+    "score": 10,
+}  # fmt: skip
+PUBLISHED = [
+    {"token_limit": 1000, "depth_percent": 0.0, "score": 7},
+    {"token_limit": 2000, "depth_percent": 50, "score": 1},
+]
+SAMPLES = {"score": 50.0, "details": {"0": {"score": 100}, "1": {"score": 0}}}
+SUMMARY = (
+    "dataset,version,metric,mode,model-a,model-b\n"
+    "Length1000Depth0_origin_en_4k,aa,score,gen,100.00,-\nLength1000_parallel_en_4k,aa,Depth10,gen,3.5,99\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("x.json", LLMTEST), ("x.json", PUBLISHED), ("Length1000Depth0_origin_en_4k.json", SAMPLES)],
+    ids=["cell", "published", "samples"],
+)
+def test_other_systems_files(name: str, content: Any, tmp_path: Path, chance: random.Random) -> None:
+    path = tmp_path / "model" / name
+    path.parent.mkdir()
+    for _ in range(60 * ROUNDS):
+        path.write_bytes(damaged(json.dumps(content).encode(), chance))
+        complaint(partial(load_panels, path))
+        complaint(partial(load_panels, path.parent))
+        path.write_text(json.dumps(swapped(content, chance)))
+        complaint(partial(load_panels, path))
+
+
+def test_other_systems_tables(tmp_path: Path, chance: random.Random) -> None:
+    path = tmp_path / "summary.csv"
+    for _ in range(50 * ROUNDS):
+        path.write_bytes(damaged(SUMMARY.encode(), chance))
+        complaint(partial(load_panels, path))
+
+
+def test_damaged_manifests(run: Path, chance: random.Random) -> None:
+    manifest = json.loads((run / "manifest.json").read_bytes())
+    cells = [record["id"] for record in read_json(run / "results.json")]
+    made = 0
+    for _ in range(60 * ROUNDS):
+        spoilt = swapped({"options": manifest["options"], "suites": manifest["suites"]}, chance)
+        made += not complaint(partial(rebuild, spoilt, chance.choice(cells)))
+    assert made > 2 * ROUNDS
+
+
+@pytest.fixture
+def command(capfd: pytest.CaptureFixture[str]) -> Callable[..., int]:
+    """Run a sub-command as the shell would: its exit code, after a look at what it said."""
+
+    def call(*words: str) -> int:
+        with bounded(60):
+            try:
+                code = needlework.main(list(words))
+            except SystemExit as error:
+                code = int(error.code or 0)
+        out, err = capfd.readouterr()
+        assert code in (0, 1, 2), (words, err)
+        assert "Traceback" not in out + err
+        if code == 2:
+            check_line(err.removesuffix("\n"))
+        return code
+
+    return call
+
+
+def test_commands_take_odd_words(run: Path, tmp_path: Path, command: Callable[..., int]) -> None:
+    for word in ODD_WORDS:
+        if "\0" in word or word in ("/", "~", ".", "..", "") or word.startswith("-"):
+            continue
+        assert command("prompt", str(run), word) == 2
+        assert command("prompt", word, "niah-len500-depth0-code-r0") == 2
+        assert command("rescore", str(run), f"--scorer={word}") == 2
+        assert command("rescore", word, "--scorer=match") == 2
+        assert command("compare", word, str(run)) == 2
+        assert command("plot", word) == 2
+        assert command("plot", str(run), f"--format={word}") == 2
+
+
+@pytest.mark.parametrize("name", ["results.json", "manifest.json"])
+def test_commands_take_damaged_runs(name: str, run: Path, tmp_path: Path, command: Any, chance: random.Random) -> None:
+    for each in ("results.json", "manifest.json"):
+        (tmp_path / each).write_bytes((run / each).read_bytes())
+    for _ in range(6 * ROUNDS):
+        (tmp_path / name).write_bytes(damaged((run / name).read_bytes(), chance))
+        command("prompt", str(tmp_path), "niah-len500-depth0-code-r0")
+        if name == "results.json":
+            command("rescore", str(tmp_path), "--scorer=keyword")
+            command("compare", str(tmp_path), str(run), "--format=svg", "--out", str(tmp_path))
+            command("plot", str(tmp_path), "--format=svg", "--out", str(tmp_path))
+
+
+def test_a_comparison_with_itself_is_fine(run: Path, tmp_path: Path, capsys: Any) -> None:
+    assert compare([str(run), str(run), "--out", str(tmp_path)]) == 0
+    assert recipe_of(resolve_settings({}, {}, tmp_path))
+    assert summarise(read_json(run / "results.json"))

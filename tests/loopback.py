@@ -1,0 +1,179 @@
+"""An OpenAI-compatible server on this machine that counts what it is asked and says whatever a test wants."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from haystack_fixtures.models.served_calibration import FILLER
+from haystack_fixtures.tokenizers.load import load_tokenizer
+
+_NEEDLE = re.compile(r"The \w+ code for (.+?) is (\d{7})\.")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request: its prompt as one text, its header fields in lower case, its body, its path."""
+
+    prompt: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    path: str
+
+    @property
+    def value(self) -> str:
+        """The needle's value, if the prompt has a needle of ours."""
+        found = _NEEDLE.search(self.prompt)
+        return found[2] if found else ""
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether it is a cell's prompt: not a short request of the calibration, nor a question about the server."""
+        return bool(self.value) and FILLER not in self.prompt
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the server says: `text` in a whole answer, or `raw` bytes as they are."""
+
+    text: str = ""
+    status: int = 200
+    finish_reason: str = "stop"
+    raw: bytes | None = None
+    kind: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+    message: dict[str, Any] = field(default_factory=dict)  # further fields of the message, beside its text
+    fields: dict[str, Any] = field(default_factory=dict)  # further fields of the whole answer
+
+
+def honest(asked: Asked) -> Said:
+    """The right answer."""
+    return Said(f"The code is {asked.value}." if asked.value else "OK.")
+
+
+def mixed(asked: Asked) -> Said:
+    """Right, wrong, refused, empty or cut off, as the prompt's hash says: the same for the same prompt."""
+    kind = int(sha256(asked.prompt.encode()).hexdigest()[:4], 16) % 10
+    if not asked.value or kind < 6:
+        return honest(asked)
+    return (
+        Said("It is 1234."),
+        Said("I'm sorry, but I can't help with that."),
+        Said(""),
+        Said("Well,", finish_reason="length"),
+    )[kind - 6]
+
+
+@dataclass
+class Loopback:
+    """The running server. `asked`: how often each prompt with a needle came, by its sha256; `answered`: how often an
+    answer to it went out whole."""
+
+    url: str = ""
+    say: Callable[[Asked], Said] = honest
+    latency_s: tuple[float, float] = (0.0, 0.0)
+    asked: Counter[str] = field(default_factory=Counter)
+    answered: Counter[str] = field(default_factory=Counter)
+    requests: list[Asked] = field(default_factory=list)
+    in_flight: int = 0
+    most_in_flight: int = 0
+    gets: int = 0
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def wait_for(self, requests: int, timeout_s: float) -> bool:
+        """Wait until so many trials have been asked, in all."""
+        with self.changed:
+            return self.changed.wait_for(lambda: self.asked.total() >= requests, timeout_s)
+
+
+@contextmanager
+def loopback(say: Callable[[Asked], Said] = honest, latency_s: tuple[float, float] = (0.0, 0.0)) -> Iterator[Loopback]:
+    """Run one while the block lasts. `latency_s`: each answer takes a random time between the two."""
+    state = Loopback(say=say, latency_s=latency_s)
+    tokenizer = load_tokenizer("tiktoken:cl100k_base")
+    chance = random.Random(0)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            with state.changed:
+                state.gets += 1
+            self._send(Said(raw=b'{"error": {"message": "not here"}}', status=404))
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            prompt = body.get("prompt") or "\n\n".join(each["content"] for each in body.get("messages", ()))
+            asked = Asked(prompt, {name.lower(): value for name, value in self.headers.items()}, body, self.path)
+            key = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+            with state.changed:
+                if asked.is_trial:
+                    state.asked[key] += 1
+                state.in_flight += 1
+                state.most_in_flight = max(state.most_in_flight, state.in_flight)
+                state.requests.append(asked)
+                state.changed.notify_all()
+            try:
+                time.sleep(chance.uniform(*state.latency_s))
+                said = state.say(asked)
+                if said.raw is None:
+                    said = _whole(said, "prompt" in body, len(tokenizer.encode(prompt).ids))
+                self._send(said)
+                with state.changed:
+                    if asked.is_trial:
+                        state.answered[key] += 1
+            except OSError:
+                self.close_connection = True
+            finally:
+                with state.changed:
+                    state.in_flight -= 1
+
+        def _send(self, said: Said) -> None:
+            assert said.raw is not None
+            self.send_response(said.status)
+            for name, value in {
+                "Content-Type": said.kind,
+                "Content-Length": str(len(said.raw)),
+                **said.headers,
+            }.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(said.raw)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128
+        daemon_threads = True
+
+        def handle_error(self, *args: Any) -> None:
+            pass  # a client that was killed
+
+    server = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    state.url = f"http://127.0.0.1:{server.server_port}/v1"
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _whole(said: Said, raw_template: bool, tokens: int) -> Said:
+    choice: dict[str, Any] = {"index": 0, "finish_reason": said.finish_reason}
+    message = {"role": "assistant", "content": said.text, **said.message}
+    choice |= {"text": said.text} if raw_template else {"message": message}
+    usage = {"prompt_tokens": tokens, "completion_tokens": max(1, len(said.text) // 4)}
+    body = json.dumps({"choices": [choice], "usage": usage, **said.fields}).encode()
+    return Said(raw=body, status=said.status, headers=said.headers)

@@ -1,0 +1,238 @@
+"""Folders that cannot take the results: one clear line, exit code 4, a whole journal, and later the run goes on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.plugin.conftest import GRID
+
+ROOT = Path(__file__).parent.parent.parent
+CELLS = 18
+MORE = ("--repeats=3", "-s")
+
+
+def limited(project: Any, largest_file: int, *args: str) -> tuple[int, str]:
+    """Run in a process that may write so many bytes into any file, as a full disk has it: exit code, what was said."""
+    grid = [*GRID, *MORE, "-p", "no:cacheprovider", "-p", "no:hypothesispytest", f"--results-dir={project.runs}"]
+    program = (
+        "import resource, sys, pytest; resource.setrlimit(resource.RLIMIT_FSIZE, 2 * (int(sys.argv[1]),));"
+        "sys.exit(pytest.main(sys.argv[2:]))"
+    )
+    words = [sys.executable, "-c", program, str(largest_file), *grid, "--model=mock:perfect", "--run-name=r", *args]
+    done = subprocess.run(words, cwd=project.pytester.path, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def ask(project: Any, *args: str) -> tuple[int, str]:
+    done = project.run(*MORE, *args)
+    return int(done.ret), done.stdout.str() + done.stderr.str()
+
+
+def refused(done: tuple[int, str], *words: str) -> None:
+    code, said = done
+    assert code == 4, said
+    assert "Traceback" not in said
+    assert "INTERNALERROR" not in said
+    (line, *_) = [line for line in said.splitlines() if all(word in line for word in words)]
+    assert len(line) < 600
+
+
+def journal(runs: Path) -> list[str]:
+    """The ids of the records; every line is whole."""
+    path = runs / "r" / "journal.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    assert all(line.endswith(b"\n") for line in lines)
+    return [json.loads(line)["id"] for line in lines]
+
+
+def goes_on(project: Any, runs: Path, kept: list[str]) -> None:
+    """Run again with room: what was kept is not asked again, and everything is there."""
+    done = project.run(*MORE, f"--results-dir={runs}")
+    assert done.ret == 0, done.stdout.str() + done.stderr.str()
+    assert journal(runs)[: len(kept)] == kept
+    assert sorted(journal(runs)) == sorted(set(journal(runs)))
+    assert len(json.loads((runs / "r" / "results.json").read_text())["records"]) == CELLS
+    assert list((runs / "r").glob(".*")) == []
+
+
+@pytest.mark.parametrize(
+    ("largest", "line"),
+    [(500, ("--results-dir", "free space")), (9_000, ("journal", "free space")), (40_000, ("results", "free space"))],
+    ids=["at the start", "in the middle", "at the end"],
+)
+def test_a_disk_that_is_full(largest: int, line: tuple[str, ...], project: Any) -> None:
+    refused(limited(project, largest), *line)
+    kept = journal(project.runs)
+
+    assert (len(kept) == CELLS) == (largest == 40_000)
+    goes_on(project, project.runs, kept)
+
+
+def test_a_full_disk_under_workers(project: Any) -> None:
+    refused(limited(project, 9_000, "-n2"), "journal", "free space")
+    goes_on(project, project.runs, journal(project.runs))
+
+
+def test_prompts_that_cannot_be_written(project: Any) -> None:
+    (project.runs / "r").mkdir(parents=True)
+    (project.runs / "r" / "prompts").write_text("not a folder")
+    refused(ask(project, "--save-prompts"), "--save-prompts", "cannot be written")
+    kept = journal(project.runs)
+
+    assert len(kept) == 1
+    goes_on(project, project.runs, kept)
+
+
+@contextmanager
+def mounted(*words: str, at: Path) -> Iterator[None]:
+    tool = shutil.which("mount")
+    if tool is None or subprocess.run([tool, *words, str(at)], capture_output=True, check=False).returncode:
+        pytest.skip("this machine lets nobody mount")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(at)], check=True)
+
+
+@pytest.mark.parametrize("free_kb", [0, 12, 40, 120])
+def test_a_real_file_system_that_is_full(free_kb: int, project: Any, tmp_path: Path) -> None:
+    with mounted("-t", "tmpfs", "-o", "size=300k", "tmpfs", at=tmp_path):
+        (tmp_path / "others").write_bytes(b"x" * 1024 * (300 - free_kb))
+        refused(ask(project, f"--results-dir={tmp_path / 'runs'}"), "No space left on device")
+        kept = journal(tmp_path / "runs")
+        (tmp_path / "others").unlink()
+        subprocess.run(["mount", "-o", "remount,size=9m", str(tmp_path)], check=True)
+        goes_on(project, tmp_path / "runs", kept)
+
+
+def test_a_folder_that_is_read_only(project: Any) -> None:
+    project.run(*MORE)
+    kept = journal(project.runs)
+    with mounted("--bind", str(project.runs), at=project.runs):
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(project.runs)], check=True)
+        refused(ask(project), "--results-dir", "Read-only file system")
+        refused(ask(project, "--fresh"), "--results-dir", "Read-only file system")
+        refused(ask(project, "-n2", "--run-name=new"), "--results-dir", "Read-only file system")
+    goes_on(project, project.runs, kept)
+
+
+def a_file(folder: Path) -> Path:
+    (folder / "runs").write_text("not a folder")
+    return folder / "runs"
+
+
+def a_loop(folder: Path) -> Path:
+    (folder / "runs").symlink_to(folder / "runs")
+    return folder / "runs"
+
+
+def a_long_path(folder: Path) -> Path:
+    return folder / "/".join(["d" * 200] * 30)
+
+
+def a_long_name(folder: Path) -> Path:
+    return folder / ("d" * 300)
+
+
+def a_run_that_is_a_file(folder: Path) -> Path:
+    (folder / "r").write_text("not a folder")
+    return folder
+
+
+def a_journal_that_is_a_folder(folder: Path) -> Path:
+    (folder / "r" / "journal.jsonl").mkdir(parents=True)
+    return folder
+
+
+def a_journal_that_leads_nowhere(folder: Path) -> Path:
+    (folder / "r").mkdir()
+    (folder / "r" / "journal.jsonl").symlink_to("/nowhere/journal.jsonl")
+    return folder
+
+
+def a_manifest_that_is_a_folder(folder: Path) -> Path:
+    (folder / "r" / "manifest.json" / "x").mkdir(parents=True)
+    return folder
+
+
+def a_device(folder: Path) -> Path:
+    return Path("/dev/null")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        a_file, a_loop, a_long_path, a_long_name, a_run_that_is_a_file, a_journal_that_is_a_folder,
+        a_journal_that_leads_nowhere, a_manifest_that_is_a_folder, a_device,
+    ],
+    ids=lambda make: make.__name__,
+)  # fmt: skip
+def test_an_odd_folder(make: Callable[[Path], Path], project: Any, tmp_path: Path) -> None:
+    refused(ask(project, f"--results-dir={make(tmp_path)}"), "--results-dir", "cannot be written")
+
+
+def test_results_that_are_a_folder(project: Any) -> None:
+    wrong = project.runs / "r" / "results.json"
+    (wrong / "x").mkdir(parents=True)
+    refused(ask(project), "results", "cannot be written")
+    kept = journal(project.runs)
+    shutil.rmtree(wrong)
+
+    assert len(kept) == CELLS
+    goes_on(project, project.runs, kept)
+
+
+def test_two_runs_into_one_folder(project: Any) -> None:
+    words = [*GRID, *MORE, "-p", "no:hypothesispytest", "--concurrency=1", "--model=mock:sleep=0.4", "--run-name=r"]
+    first = project.pytester.popen([sys.executable, "-m", "pytest", *words], stdout=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 60
+        while not journal(project.runs) and time.monotonic() < until:
+            time.sleep(0.05)
+        before = len(journal(project.runs))
+        refused(ask(project), "another run is writing there")
+        refused(ask(project, "--fresh", "-n2"), "another run is writing there")
+        assert len(journal(project.runs)) >= before
+        assert first.wait(120) == 0
+    finally:
+        first.kill()
+    assert len(set(journal(project.runs))) == len(journal(project.runs)) == CELLS
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: (folder / "journal.jsonl").write_bytes((folder / "journal.jsonl").read_bytes()[:-700]),
+        lambda folder: (folder / "journal.jsonl").write_bytes((folder / "journal.jsonl").read_bytes() + b"\0" * 5000),
+        lambda folder: (folder / "journal.jsonl").write_bytes(b""),
+        lambda folder: (folder / "journal.jsonl").write_bytes(b"\0" * 4096),
+        lambda folder: (folder / "manifest.json").unlink(),
+        lambda folder: [path.unlink() for path in folder.glob("re*")],
+        lambda folder: (folder / "results.json").write_text("{"),
+        lambda folder: [path.write_bytes(b"") for path in folder.iterdir()],
+    ],
+    ids=["torn", "NULs at the end", "empty", "only NULs", "no manifest", "no results", "half results", "all empty"],
+)
+def test_a_folder_after_a_power_cut(spoil: Callable[[Path], object], project: Any) -> None:
+    project.run()
+    whole = json.loads(project.file("results.json"))
+    spoil(project.runs / "r")
+    done = project.run()
+
+    assert done.ret == 0, done.stdout.str() + done.stderr.str()
+    again = json.loads(project.file("results.json"))
+    for content in (whole, again):
+        for record in content["records"]:
+            del record["timing"]
+    assert again == whole
+    assert json.loads(project.file("manifest.json"))["ended"]

@@ -1,0 +1,283 @@
+"""Gates on the command line: exit codes, further trials, baselines, and where verdicts are told."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+
+def without_timing(records):
+    return [{key: value for key, value in record.items() if key != "timing"} for record in records]
+
+
+@pytest.mark.parametrize(
+    ("model", "args", "status", "said"),
+    [
+        ("mock:perfect", ("--repeats=8",), 0, "  pass  all  1.000  95 % interval 0.926..1.000  n 48"),
+        ("mock:middle", ("--repeats=8",), 1, "  FAIL  all  0.667  95 % interval 0.*..0.*  n 48"),
+        ("mock:perfect", (), 10, "  inconclusive  all  1.000  95 % interval 0.541..* n 6  from one sample, 36 more *"),
+        ("mock:error=timeout", (), 11, "  FAIL  all  - * n 0  6 error counted against it, nothing scored"),
+    ],
+)
+def test_four_runs_end_in_four_ways(project, model, args, status, said):
+    result = project.run(*args, "--gate=score >= 0.9", model=model)
+
+    assert result.ret == status
+    result.stdout.fnmatch_lines(["gate score >= 0.9", said])
+
+
+def test_a_failed_gate_outranks_an_inconclusive_one_and_a_void_run_both(project):
+    gates = ("--gate=score >= 0.9 [depth=0]", "--gate=score >= 0.9 [depth=50]", "--repeats=2")
+
+    assert project.run(*gates, model="mock:middle").ret == 1
+    assert project.run(*gates, "--run-name=b", model="mock:error=oom").ret == 11
+
+
+def test_inconclusive_says_what_would_decide_it(project):
+    result = project.run("--gate=score >= 0.9")
+
+    result.stdout.fnmatch_lines(["1 of 1 verdicts inconclusive; --top-up 36 would decide*"])
+    assert project.run("--gate=score >= 0.9", "--top-up=36").ret == 0
+
+
+def test_top_up_decides_for_a_pass(project):
+    result = project.run("--gate=score >= 0.8 per length", "--top-up=100", "-v")
+
+    assert result.ret == 0
+    assert len(project.records()) == 42
+    result.stdout.fnmatch_lines(
+        ["*collected 6 items", "top-up: 36 further trials*", "*niah-len400-depth0-code-r6*", "--top-up asked 36 *"]
+    )
+
+
+def test_top_up_decides_for_a_fail(project):
+    """One trial in two is a miss: the first ones, of repeat 0, are all hits."""
+    result = project.run("--gate=score >= 0.9", "--top-up=500", model="mock:half")
+
+    assert result.ret == 1
+    assert 6 < len(project.records()) < 100
+    assert len(project.journal()) == len(project.records())
+
+
+def test_top_up_ends_where_it_may_ask_no_more(project):
+    result = project.run("--gate=score >= 0.9", "--top-up=5")
+
+    assert result.ret == 10
+    assert len(project.records()) == 11
+    result.stdout.fnmatch_lines(["  inconclusive  all  1.000 *n 11*", "*--top-up 43 would decide*"])
+
+
+def test_top_up_asks_only_selected_cells(project):
+    project.run("-k", "len400 and depth50", "--gate=score >= 0.5", "--top-up=50")
+
+    assert {(record["length"], record["depth"]) for record in project.records()} == {(400, 50)}
+    assert [record["repeat"] for record in project.records()] == list(range(7))
+
+
+def test_two_workers_top_up_with_the_same_trials_as_none(project):
+    gate = ("--gate=score >= 0.6 per length", "--top-up=60")
+    one = project.run(*gate, "--run-name=one", model="mock:rate=0.7", process=True)
+    two = project.run(*gate, "--run-name=two", "-n2", model="mock:rate=0.7", process=True)
+
+    assert one.ret == two.ret
+    assert len(project.records("one")) > 6
+    assert without_timing(project.records("one")) == without_timing(project.records("two"))
+    assert {record["timing"]["worker"] for record in project.records("two") if record["repeat"]} == {"gw0", "gw1"}
+    gates = [[line for line in result.outlines if "interval" in line and "n " in line] for result in (one, two)]
+    assert gates[0] == gates[1]
+
+
+def test_a_worker_that_dies_on_a_further_trial_costs_that_trial_alone(project):
+    project.pytester.makepyfile(
+        test_needles="""
+        import os
+        import pytest
+
+        @pytest.mark.cells("niah")
+        def test_needle(cell, generate, assert_scored):
+            if cell.repeat == 2 and cell.depth == 50:
+                os._exit(1)
+            assert_scored(generate(cell))
+        """
+    )
+    result = project.run(
+        "-n2", "--gate=score >= 0.4 per length", "--top-up=40", "--max-errors=50", process=True,
+    )  # fmt: skip
+    outcomes = {record["id"]: record["outcome"] for record in project.records()}
+
+    assert result.ret in (0, 1, 10)
+    assert {name for name, outcome in outcomes.items() if outcome == "error"} == {
+        f"niah-len{length}-depth50-code-r2" for length in (400, 600) if f"niah-len{length}-depth0-code-r2" in outcomes
+    }
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_a_run_killed_while_it_topped_up_ends_like_one_that_was_not(project, workers):
+    """Killed: the journal ends somewhere in the further trials. The journal is all that a killed run leaves."""
+    gate = ("--gate=score >= 0.5 per depth", "--top-up=60")
+    whole = project.run(*gate, "--run-name=whole", model="mock:rate=0.6", process=True)
+    lines = (project.runs / "whole" / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    assert len(lines) > 20
+    (project.runs / "r").mkdir()
+    (project.runs / "r" / "journal.jsonl").write_bytes(b"".join(lines[:17]) + lines[17][:40])
+    again = project.run(*gate, *workers, model="mock:rate=0.6", process=True)
+
+    assert again.ret == whole.ret
+    assert len(project.journal()) == len(lines), "no trial is asked twice"
+    assert without_timing(project.records()) == without_timing(project.records("whole"))
+
+
+def test_nothing_is_topped_up_when_the_run_is_void(project):
+    assert project.run("--gate=score >= 0.9", "--top-up=50", model="mock:error=server").ret == 11
+    assert len(project.records()) == 6
+
+
+def test_top_up_needs_the_scheduler_that_can_do_it(project):
+    result = project.run("--gate=score >= 0.9", "--top-up=5", "-n1", "--dist=loadfile", process=True)
+
+    assert result.ret == 4
+    assert "--top-up: needs --dist load" in result.stderr.str()
+
+
+def test_fixtures_with_a_wider_scope_serve_further_trials_too(project):
+    project.pytester.makepyfile(
+        test_needles="""
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def opened():
+            return []
+
+        class TestNeedles:
+            @pytest.mark.cells("niah")
+            def test_needle(self, cell, opened, generate, assert_scored):
+                opened.append(cell)
+                assert_scored(generate(cell))
+        """
+    )
+
+    assert project.run("--gate=score >= 0.8", "--top-up=40").ret == 0
+    assert {"::TestNeedles::test_needle[" in record["nodeid"] for record in project.records()} == {True}
+
+
+# -- against a baseline ------------------------------------------------------------------------------------------
+
+
+def test_a_drop_against_a_baseline_decides_the_exit_code(project):
+    project.run("--run-name=before", "--repeats=12")
+    against = ("--gate=drop <= 0.3", "--baseline=results/runs/before", "--repeats=12")
+
+    assert project.run(*against, "--run-name=same").ret == 0
+    assert project.run(*against, "--run-name=worse", model="mock:wrong").ret == 1
+    result = project.run("--gate=drop <= 0.3", "--baseline=results/runs/before", "--run-name=few")
+    assert result.ret == 10
+    result.stdout.fnmatch_lines(["  inconclusive  all  0.000 *n 6 *more pairs*", "*more --repeats first*"])
+
+
+def test_a_drop_is_topped_up_from_the_baselines_trials(project):
+    project.run("--run-name=before", "--repeats=12")
+    result = project.run("--gate=drop <= 0.3", "--baseline=results/runs/before", "--top-up=200", "--run-name=now")
+
+    assert result.ret == 0
+    assert 6 < len(project.records("now")) <= 72
+
+
+def refused(project, said, *args, **more):
+    result = project.run(*args, "--run-name=now", **more)
+    text = result.stdout.str() + result.stderr.str()
+    assert result.ret == 4
+    assert said in text
+    assert "Traceback" not in text
+    assert "INTERNALERROR" not in text
+    assert not (project.runs / "now" / "results.json").exists()
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_a_baseline_that_cannot_be_used_is_one_line(project, workers):
+    project.run("--run-name=before")
+    drop = ("--gate=drop <= 0.1", *workers)
+    process = bool(workers)
+
+    refused(project, "--baseline: 'nowhere': has no results.json", "--baseline=nowhere", *drop, process=process)
+    refused(
+        project, "seed 0 / 5", "--baseline=results/runs/before", "--seed=5", *drop, process=process,
+    )  # fmt: skip
+    refused(
+        project, "is another one than this run's", "--baseline=results/runs/before", "--answer-budget=90", *drop,
+        process=process,
+    )  # fmt: skip
+
+
+# -- where it is told --------------------------------------------------------------------------------------------
+
+
+def test_junit_tells_the_verdict_and_an_inconclusive_gate_is_skipped(project):
+    project.run("--junitxml=junit.xml", "--gate=score >= 0.9 [depth=0]", "--gate=score >= 0.1", "--gate=score < 0.2")
+    cases = {case.get("name"): case for case in ET.parse(project.pytester.path / "junit.xml").iter("testcase")}
+    open_one = cases["score >= 0.9 (depth=0) (all)"]
+    facts = {node.get("name"): node.get("value") for node in open_one.iter("property")}
+
+    assert facts == {
+        "verdict": "inconclusive", "value": "1.0", "low": facts["low"], "high": "1.0", "level": "95", "n": "2",
+        "more_trials": "40",
+    }  # fmt: skip
+    assert "INCONCLUSIVE" in (open_one.find("skipped").get("message") or "").upper()
+    assert cases["score >= 0.1 (all)"].find("failure") is None
+    assert cases["score < 0.2 (all)"].find("failure") is not None
+
+
+def test_a_ci_page_gets_a_table(project, monkeypatch, tmp_path):
+    page = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    project.run("--gate=score >= 0.9 per depth", model="mock:middle")
+
+    rows = page.read_text()
+    assert "| depth 50 | **fail** | 0.000 | 95 % interval 0.000..0.842 | 2 | from one sample |" in rows
+    assert "| `score >= 0.9 per depth` | depth 0 | **inconclusive** | 1.000 |" in rows
+
+
+def test_the_power_of_a_plan_is_told_and_nothing_is_run(project):
+    result = project.run("--plan", "--power=drop=0.1", "--repeats=40")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["power: a drop of 10 points from 0.9, found in 80 of 100 comparisons*",
+         "  in all:     240 trials planned find a drop of * points; --repeats * finds this one",
+         "  per cell:   40 trials planned *"]
+    )  # fmt: skip
+    assert not project.runs.exists()
+
+
+def test_a_plan_says_what_top_up_may_add(project):
+    project.run("--plan", "--gate=score >= 0.9", "--top-up=1000").stdout.fnmatch_lines(
+        ["*at most 1,000 further requests*"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--top-up=5"], "--top-up: '5'"),
+        (["--top-up=-1"], "--top-up: '-1': give a whole number"),
+        (["--gate=drop <= 0.1"], "give --baseline RUN"),
+        (["--baseline=x"], "--baseline: 'x'"),
+        (["--gate=score >= 1"], "no number of trials shows"),
+        (["--power=drop=0.1"], "--power: 'drop=0.1': is told before a run: give --plan too"),
+        (["--plan", "--power=drop=7"], "--power: 'drop=7'"),
+        (["--plan", "--power=fall=0.1"], "write drop=0.05"),
+        (["--plan", "--power=score=0.5,base=0.2"], "write drop=0.05"),
+    ],
+)
+def test_a_wrong_option_is_one_line(project, args, said):
+    result = project.run(*args)
+
+    assert result.ret == 4
+    assert said in result.stderr.str()
+    assert "Traceback" not in result.stderr.str()
+
+
+def test_results_json_is_unchanged_by_gates(project):
+    project.run("--run-name=with", "--gate=score >= 0.9")
+    project.run("--run-name=without")
+
+    assert json.dumps(without_timing(project.records("with"))) == json.dumps(without_timing(project.records("without")))

@@ -1,0 +1,150 @@
+"""After a run: its prompts can be made again byte for byte, its answers judged again; no text of others is stored."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+MODEL_LIBRARIES = ("torch", "transformers", "openai", "httpx", "httpx2", "tokenizers", "tiktoken", "gguf", "accelerate")
+ALL_TASKS = """
+import pytest
+
+@pytest.mark.cells("niah")
+def test_one(cell, generate, assert_scored):
+    assert_scored(generate(cell))
+
+@pytest.mark.cells("multi_needle")
+def test_several(cell, generate, assert_scored):
+    assert_scored(generate(cell))
+
+@pytest.mark.cells("parallel")
+def test_each_depth(cell, generate, assert_scored):
+    assert_scored(generate(cell))
+"""
+PRESET = """
+[mine]
+[[mine.suite]]
+task = "niah"
+language = "en,zh"
+lengths = "400,700"
+depths = "0,33.3,100"
+[[mine.suite]]
+task = "multi_needle"
+language = "en,zh"
+lengths = "700"
+depths = "0,50"
+[[mine.suite]]
+task = "parallel"
+language = "en,zh"
+lengths = "900"
+depths = "10,50,90"
+"""
+
+
+def needlework(program: str, folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """A fresh process in another folder."""
+    return subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {program}", *words],
+        cwd=folder, capture_output=True, check=False,
+    )  # fmt: skip
+
+
+MAIN = "import needlework; sys.exit(needlework.main(sys.argv[1:]))"
+
+
+def test_every_prompt_of_every_task_and_language_is_made_again(project: Any, tmp_path: Path) -> None:
+    project.pytester.makepyfile(test_needles=ALL_TASKS)
+    (project.pytester.path / "mine.toml").write_text(PRESET)
+    project.pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "--preset=mine.toml", "--model=mock:perfect", "--run-name=r", "--save-prompts",
+        "--corpus=generated", "--seed=5", "--cache-policy=isolated",
+    )  # fmt: skip
+    records = project.records()
+    saved = {path.stem: path.read_bytes() for path in (project.runs / "r" / "prompts").iterdir()}
+    # One process for all of them, and none of this process's memory.
+    every = (
+        "import io, needlework, contextlib; sys.stdout = io.TextIOWrapper(io.BytesIO())\n"
+        "for cell in sys.argv[2:]:\n"
+        "    assert needlework.main(['prompt', sys.argv[1], cell]) == 0\n"
+        "    sys.stdout.flush(); sys.stdout.buffer.write(b'\\0')\n"
+        "sys.__stdout__.buffer.write(sys.stdout.buffer.getvalue())"
+    )
+    done = needlework(every, tmp_path, str(project.runs / "r"), *[record["id"] for record in records])
+
+    assert done.returncode == 0, done.stderr.decode()
+    assert {(record["task"], record["language"]) for record in records} == {
+        (task, language) for task in ("niah", "multi_needle", "parallel") for language in ("en", "zh")
+    }
+    assert len(saved) == len(records) == 2 * (6 + 2 + 1)
+    assert done.stdout.split(b"\0")[:-1] == [saved[record["key"]] for record in records]
+
+
+@pytest.fixture
+def own_text(project: Any) -> Path:
+    """A run on the user's own files, named as one types them: from where one is."""
+    folder = Path(project.pytester.path)
+    (folder / "docs").mkdir()
+    for part in range(3):
+        text = " ".join(f"Zebra {part}-{n} rested by the quiet harbour." for n in range(400))
+        (folder / "docs" / f"{part}.txt").write_text(text)
+    (folder / "owls.toml").write_text('[[needle]]\nneedle="Ada keeps owls."\nquestion="What?"\nanswer="owls"\n')
+    (folder / "asked.toml").write_text('[[en.message]]\nrole="user"\ncontent="Read.\\n{context}\\n{question}"\n')
+    project.run("--corpus=docs", "--needle-set=owls.toml", "--prompt=asked.toml", "--lengths=2000", "--depths=50")
+    return project.runs / "r"
+
+
+def test_from_another_folder(own_text: Path, tmp_path: Path) -> None:
+    done = needlework(MAIN, tmp_path, "prompt", str(own_text), "niah-len2000-depth50-owls-r0")
+
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.count(b"Zebra") > 50
+    assert b"Ada keeps owls." in done.stdout
+
+
+@pytest.mark.parametrize("file", ["docs/0.txt", "owls.toml", "asked.toml"])
+def test_a_file_that_has_changed_is_refused(file: str, own_text: Path, tmp_path: Path, project: Any) -> None:
+    path = project.pytester.path / file
+    path.write_text(path.read_text().replace("rested", "slept").replace("owls.", "hens.").replace("Read.", "See."))
+    done = needlework(MAIN, tmp_path, "prompt", str(own_text), "niah-len2000-depth50-owls-r0")
+
+    assert done.returncode == 1
+    assert done.stdout == b""
+    (line,) = done.stderr.decode().splitlines()
+    assert re.search(r"not the prompt that was sent: sha256 \w+, recorded \w+", line)
+
+
+def test_contexts_are_not_stored(own_text: Path, project: Any) -> None:
+    prompt = needlework(MAIN, ROOT, "prompt", str(own_text), "niah-len2000-depth50-owls-r0").stdout.decode()
+    told = set(re.findall(r"Zebra \d-\d+", prompt))
+    found: set[str] = set()
+    for path in own_text.rglob("*"):
+        if path.is_file():
+            found |= set(re.findall(r"Zebra \d-\d+", path.read_bytes().decode("utf-8", "replace")))
+
+    assert len(told) > 100
+    assert len(found) < 0.2 * len(told), "the text on either side of the needle, no more"
+    project.run("--corpus=docs", "--needle-set=owls.toml", "--lengths=2000", "--depths=50", "--save-prompts", "--fresh")
+    (saved,) = (own_text / "prompts").iterdir()
+    assert len(set(re.findall(r"Zebra \d-\d+", saved.read_text()))) > 100
+
+
+def test_rescoring_needs_no_model_library(project: Any, tmp_path: Path) -> None:
+    project.run(model="mock:half")
+    program = (
+        "import needlework\n"
+        "for scorer in sys.argv[2:]: assert needlework.main(['rescore', sys.argv[1], '--scorer', scorer]) == 0\n"
+        f"print('LOADED', [name for name in {MODEL_LIBRARIES!r} if name in sys.modules])"
+    )
+    done = needlework(program, tmp_path, str(project.runs / "r"), "keyword", "exact_match", "cdme", "match")
+
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"LOADED []" in done.stdout
+    again = json.loads((project.runs / "r" / "rescored-match" / "results.json").read_text())["records"]
+    assert [record["score"] for record in again] == [record["score"] for record in project.records()]

@@ -1,0 +1,219 @@
+"""A planted key is sent to the server and is nowhere else: not in a file, not on the terminal, not in an error.
+
+The server here is the worst one: whatever it is sent, it says again, in the answer, in the reasoning and in its errors,
+as it came, percent-encoded, in base64 and escaped as in JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from tests.loopback import Asked, Loopback, Said, loopback
+
+KEY = 'q7+/x"<&%-planted-key-0931'
+HEADER = 'hdr\\"planted+value/5150&=x'
+FIELD = "field+planted/7788=body"
+USER, PASSWORD = "planted-user-77", "p@ss/w:rd+planted 88"
+TOKEN = "query+planted/99%zz"
+PROXY_USER, PROXY_PASSWORD = "planted-proxy-55", "pr0xy/planted 66"
+SECRETS = (KEY, HEADER, FIELD, USER, PASSWORD, TOKEN, PROXY_USER, PROXY_PASSWORD)
+FRAGMENT = 10  # so many characters of a secret in a row are a leak too: errors are cut somewhere
+
+
+def forms(text: str) -> set[str]:
+    """How a secret looks to whoever reads a file: as it is, quoted, in base64 wherever it begins, escaped."""
+    encoded = text.encode()
+    found = {text, quote(text), quote(text, safe=""), quote_plus(text), html.escape(text), repr(text)[1:-1]}
+    found |= {json.dumps(text)[1:-1], json.dumps(json.dumps(text))[3:-3]}
+    for shift in range(3):
+        # What stands before and after it decides the first and the last characters: they are left out.
+        middle = base64.b64encode(b"\0" * shift + encoded).decode().rstrip("=")[2:-1]
+        found |= {middle, middle.translate(str.maketrans("+/", "-_"))}
+    return {form for form in found if form}
+
+
+def echo(asked: Asked) -> str:
+    """Everything that a request carried, in every form."""
+    carried = [*asked.headers.values(), asked.path, *map(str, asked.body.values())]
+    carried = [part for part in carried if part != asked.prompt] + [
+        part[7:] for part in carried if part[:7] == "Bearer "
+    ]
+    return "\n".join(form for part in carried for form in sorted(forms(part)))
+
+
+def answering(asked: Asked) -> Said:
+    """A right answer with the echo around it."""
+    said = echo(asked)
+    return Said(
+        f"{said}\nThe code is {asked.value}.",
+        finish_reason="stop" if len(asked.prompt) % 2 else said,
+        message={"reasoning_content": said},
+        fields={"id": said, "model": said, "system_fingerprint": said},
+    )
+
+
+def refusing(status: int, pad: int = 0) -> Callable[[Asked], Said]:
+    """An error whose message is the echo; `pad` characters stand before it, so that a cut goes through a secret."""
+
+    def say(asked: Asked) -> Said:
+        return Said(raw=json.dumps({"error": {"message": "x" * pad + echo(asked)}}).encode(), status=status)
+
+    return say
+
+
+def rubbish(asked: Asked) -> Said:
+    """Status 200, and no JSON."""
+    return Said(raw=("<html>" + "x" * (160 + len(asked.prompt) % 40) + echo(asked)).encode(), kind="text/html")
+
+
+BEHAVIOURS: dict[str, tuple[Callable[[Asked], Said], tuple[int, ...]]] = {
+    "answers": (answering, (0, 10)),
+    "401": (refusing(401), (2,)),
+    "500": (refusing(500), (11,)),
+    "400, cut": (refusing(400, 282), (11,)),
+    "rubbish": (rubbish, (11,)),
+}
+
+
+@dataclass
+class Planted:
+    """A project whose command line, environment and server are full of secrets."""
+
+    project: object
+    server: Loopback
+    monkeypatch: pytest.MonkeyPatch
+
+    def arguments(self, way: str, url: str) -> list[str]:
+        body = f"--model-arg=extra_body={json.dumps({'api_key': FIELD, 'top_k': 1})}"
+        if way == "key and header":
+            return [f"--base-url={url}", "--api-key-env=PLANTED_KEY", f"--model-arg=header.X-Auth={HEADER}", body]
+        login = f"{USER}:{quote(PASSWORD, safe='')}@"
+        proxy = (
+            f"http://{PROXY_USER}:{quote(PROXY_PASSWORD, safe='')}@{url.removeprefix('http://').removesuffix('/v1')}"
+        )
+        address = f"{url.replace('://', f'://{login}')}?token={quote(TOKEN, safe='')}"
+        return [f"--base-url={address}", f"--model-arg=proxy={proxy}", body]
+
+    def run(self, way: str, *args: str, url: str = "", process: bool = False) -> pytest.RunResult:
+        self.monkeypatch.setenv("PLANTED_KEY", KEY)
+        self.monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(self.folder / "summary.md"))
+        return self.project.run(
+            *self.arguments(way, url or self.server.url), "--tokenizer=tiktoken:cl100k_base", "--depths=0,50",
+            "--lengths=400", "--retries=0", "--max-errors=5", "--junitxml=junit.xml", "--benchmark-json=bench.json",
+            "-vv", "--showlocals", "--tb=long", "--gate=score >= 0.5", *args,
+            model="openai:m", process=process,
+        )  # fmt: skip
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.project.pytester.path)
+
+    def check(self, result: pytest.RunResult) -> None:
+        texts = {"stdout": result.stdout.str(), "stderr": result.stderr.str()}
+        for path in self.folder.rglob("*"):
+            if path.is_file():
+                texts[str(path.relative_to(self.folder))] = path.read_bytes().decode("utf-8", "replace")
+        leaks = [
+            (name, secret, found)
+            for name, text in texts.items()
+            for secret in SECRETS
+            if (found := _leak(text, secret))
+        ]
+        assert leaks == []
+
+
+def _leak(text: str, secret: str) -> str:
+    """The part of a secret that is in a text: any form of it whole, or ten characters in a row."""
+    whole = next((form for form in forms(secret) if len(form) >= FRAGMENT and form in text), "")
+    parts = (secret[i : i + FRAGMENT] for i in range(len(secret) - FRAGMENT + 1))
+    return whole or next((part for part in parts if part in text), "")
+
+
+@pytest.fixture
+def planted(project: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[Planted]:
+    with loopback() as server:
+        yield Planted(project, server, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("way", "behaviour"),
+    [
+        *(("key and header", behaviour) for behaviour in BEHAVIOURS),
+        *(("address and proxy", behaviour) for behaviour in ("answers", "500", "400, cut")),
+    ],
+)
+def test_no_secret_is_in_what_a_run_leaves(planted: Planted, way: str, behaviour: str) -> None:
+    planted.server.say, status = BEHAVIOURS[behaviour]
+    result = planted.run(way)
+
+    assert result.ret in status
+    sent = " ".join(planted.server.requests[-1].headers.values()) + str(planted.server.requests[-1].body)
+    assert (KEY in sent and HEADER in sent) if way == "key and header" else "Basic " in sent
+    assert FIELD in sent
+    planted.check(result)
+    if behaviour == "answers":
+        assert {record["outcome"] for record in planted.project.records()} == {"found"}
+
+
+@pytest.mark.parametrize("behaviour", ["answers", "500"])
+def test_nor_under_workers(planted: Planted, behaviour: str) -> None:
+    planted.server.say, _ = BEHAVIOURS[behaviour]
+    planted.check(planted.run("key and header", "-n2", process=True))
+
+
+def test_nor_when_the_server_cannot_be_reached(planted: Planted) -> None:
+    result = planted.run("address and proxy", url="http://127.0.0.1:9/v1")
+
+    assert result.ret == 11
+    planted.check(result)
+
+
+@pytest.mark.parametrize("behaviour", ["answers", "rubbish"])
+def test_nor_when_a_judge_says_it_again(planted: Planted, behaviour: str) -> None:
+    planted.server.say, _ = BEHAVIOURS[behaviour]
+    judge = ["--judge=openai:judge", "--scorer=judge_evalscope"]
+    planted.check(planted.run("key and header", *judge))
+
+
+def test_nor_when_a_test_of_the_users_fails(planted: Planted) -> None:
+    planted.server.say = answering
+    planted.project.pytester.makepyfile(
+        test_needles="""
+        import pytest
+
+        @pytest.mark.cells("niah")
+        def test_needle(cell, generate, assert_scored, settings, model, haystack, pytestconfig):
+            exchange = generate(cell)
+            score = assert_scored(exchange)
+            raise ValueError(settings, model, exchange)
+        """
+    )
+    result = planted.run("key and header")
+
+    assert result.ret == 1
+    planted.check(result)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        f"--model-arg=header.Authorization {HEADER}",
+        f'--model-arg=extra_body={{"api_key": "{FIELD}"',
+        f"--base-url=htp://{USER}:pass@host/v1?key={TOKEN}",
+        f"--base-url={USER}:{TOKEN}@host",
+        f"--model-arg=proxy=socks://{PROXY_USER}:{TOKEN}@host",
+        f"--judge-base-url=htp://{USER}:pass@host/v1?key={TOKEN}",
+    ],
+)
+def test_nor_in_a_refused_value(planted: Planted, wrong: str) -> None:
+    result = planted.run("key and header", wrong, "--judge=openai:judge", "--scorer=judge_evalscope")
+
+    planted.check(result)

@@ -1,0 +1,76 @@
+"""Whole runs against a server: what is learnt of it, and what a run says of answers that prove nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.loopback import Asked, Said, honest, loopback
+from tests.plugin.conftest import Project
+
+SERVED = {"model": "openai:gpt-4"}
+RAW = ("--template=raw", "--concurrency=4")
+
+
+def trials(asked: list[Asked]) -> list[Asked]:
+    return [each for each in asked if each.path.endswith("/completions")]
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_run_learns_once_how_the_server_counts(project: Project, workers: str) -> None:
+    with loopback() as server:
+        result = project.run(*RAW, f"--base-url={server.url}", workers, **SERVED, process=True)
+    assert result.ret == 0, result.stdout.str()
+    assert [record["outcome"] for record in project.records()] == ["found"] * 6
+    assert len(trials(server.requests)) == 6 + 2
+    told = json.loads(project.file("manifest.json"))["models"]["openai:gpt-4"]
+    assert told["window"] is None
+    assert told["window_source"] == "the server does not tell"
+    assert told["calibration raw user Answer:"] == "exact, +0 tokens"
+
+
+def test_a_finished_run_asks_nothing(project: Project) -> None:
+    with loopback() as server:
+        project.run(*RAW, f"--base-url={server.url}", **SERVED)
+        before = (len(server.requests), server.gets)
+        project.run(*RAW, f"--base-url={server.url}", **SERVED)
+        assert (len(server.requests), server.gets) == before
+
+
+def test_a_server_that_cuts_prompts_is_told_in_a_line(project: Project) -> None:
+    def cut(asked: Asked) -> Said:
+        said = honest(asked)
+        return Said(said.text, tokens=300) if len(asked.prompt) > 2000 else said
+
+    with loopback(cut) as server:
+        result = project.run(*RAW, f"--base-url={server.url}", "--max-errors=100", **SERVED)
+    outcomes = [(record["length"], record["outcome"]) for record in project.records()]
+    assert outcomes == [(400, "found")] * 3 + [(600, "invalid")] * 3
+    result.stdout.fnmatch_lines(
+        ["invalid: 3 trials: server_truncated: the server counted 300 tokens of a prompt of 5*"]
+    )
+
+
+def test_a_server_with_another_tokenizer_voids_the_run(project: Project) -> None:
+    def other(asked: Asked) -> Said:
+        return Said(honest(asked).text, tokens=len(asked.prompt) // 4)
+
+    with loopback(other) as server:
+        result = project.run(*RAW, f"--base-url={server.url}", **SERVED)
+    assert result.ret == 11
+    result.stdout.fnmatch_lines(["invalid: 6 trials: token_mismatch: *has another tokenizer than --tokenizer*"])
+
+
+def test_a_server_that_mixes_answers_up_voids_the_run(project: Project) -> None:
+    before = ["1234567"]
+
+    def late(asked: Asked) -> Said:
+        before.append(asked.value)
+        return Said(f"The code is {before[-2]}.")
+
+    with loopback(late) as server:
+        result = project.run("--template=raw", "--concurrency=1", f"--base-url={server.url}", **SERVED)
+    assert result.ret == 11
+    assert {record["details"]["invalid"][0] for record in project.records()} == {"stale_answer"}
+    result.stdout.fnmatch_lines(["invalid: 6 trials: stale_answer: the server mixes requests up*"])
