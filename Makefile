@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BENCH ?= --heatmap-numbers
 
-.PHONY: benchmark test check format perf setup clean
+.PHONY: benchmark test check format perf faults setup clean
 
 benchmark: $(VENV)/.ready
 	$(BIN)/pytest benchmarks -v $(BENCH)
@@ -24,8 +24,14 @@ format: $(VENV)/.ready-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Ours against the peers' algorithms, in one run; the rows are kept in perf/rows.json and printed as one table.
 perf: $(VENV)/.ready-dev
 	$(BIN)/pytest perf --benchmark-columns=min,median,rounds --benchmark-sort=name
+	$(BIN)/python -m perf.report
+
+# Every planted fault of tests/faults/catalogue.py: what we report, and what a naive harness does.
+faults: $(VENV)/.ready
+	$(BIN)/python -m tests.faults.bench
 
 setup: $(VENV)/.ready
 

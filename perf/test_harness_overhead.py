@@ -1,31 +1,128 @@
-"""What pytest and the harness cost around the cells: whole processes."""
+"""What pytest and the harness cost around the cells: CPU seconds of whole processes, as a user starts them.
+
+The plugins of Hypothesis and AnyIO, which only developers have, are left out; so are settings of this shell that a
+user's has not (`PYTHONDONTWRITEBYTECODE` makes pytest rewrite every test file again).
+"""
 
 from __future__ import annotations
 
-import subprocess
+import json
+import os
 import sys
 from pathlib import Path
+from statistics import median
 
 import pytest
 
+from haystack_fixtures.cache import default_cache_dir
+from haystack_fixtures.models.load import resolve_tokenizer
+from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.tasks.load import grid
+from haystack_fixtures.trials import TrialBuilder
+from perf.arms import child_cpu_seconds, cpu_seconds
+
 ROOT = Path(__file__).parent.parent
-pytestmark = pytest.mark.benchmark(min_rounds=2, max_time=1)
+PLAIN = """
+import pytest
+
+@pytest.fixture
+def generate(request):
+    return lambda cell: cell
+
+@pytest.fixture
+def assert_scored(request):
+    return lambda exchange: exchange
+
+@pytest.mark.parametrize("cell", range({cells}))
+def test_needle(cell, generate, assert_scored):
+    assert_scored(generate(cell))
+"""
+SMALL, LARGE = 100, 2100
 
 
-def pytest_run(*args: str) -> str:
-    command = [sys.executable, "-m", "pytest", "benchmarks", "-q", "-p", "no:cacheprovider", *args]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+def pytest_cpu_seconds(*args: str, cwd: Path = ROOT) -> tuple[float, str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    return child_cpu_seconds([*command, "-p", "no:anyio", *args], cwd=cwd, env=environment)
 
 
-def test_collecting_10_000_cells(benchmark):
-    args = ("--collect-only", "--lengths=1k:100k:100", "--depths=0:100:100")
-    out = benchmark.pedantic(pytest_run, args, rounds=2)
+def run(folder: Path, cells: int, name: str) -> float:
+    """A run of so many cells of 1k tokens on the instant model."""
+    taken, out = pytest_cpu_seconds(
+        "benchmarks/test_niah.py",
+        "--lengths=1k",
+        f"--depths=0:100:{min(cells, 100)}",
+        f"--repeats={max(1, cells // 100)}",
+        "--model=mock:perfect",
+        f"--results-dir={folder}",
+        f"--run-name={name}",
+    )
+    assert f"{cells} scored" in out
+    return taken
 
-    assert "10000 tests collected" in out
+
+def test_collecting_10_000_cells(perf_row):
+    arguments = ("benchmarks", "--collect-only", "--lengths=1k:100k:100", "--depths=0:100:100")
+    found = [pytest_cpu_seconds(*arguments) for _ in range(3)]
+    start = median(
+        pytest_cpu_seconds("benchmarks", "--collect-only", "--lengths=1k", "--depths=0")[0] for _ in range(3)
+    )
+
+    assert "10000 tests collected" in found[0][1]
+    taken = median(seconds for seconds, _ in found)
+    note = f"whole process; collecting one cell takes {start:.2f} s of it"
+    perf_row(what="collection of 10,000 cells", ours=taken, unit="CPU s", target=2, note=note)
 
 
-def test_1_000_cells_of_a_perfect_mock(benchmark, tmp_path):
-    args = ("--lengths=1k", "--depths=0:100:10", "--repeats=100", "--model=mock:perfect", f"--results-dir={tmp_path}")
-    out = benchmark.pedantic(pytest_run, args, rounds=1)
+def test_harness_around_a_cell(perf_row, tmp_path):
+    """What is left of a cell when the model is instant and building its prompt is taken off."""
+    each = [(run(tmp_path, LARGE, f"l{i}") - run(tmp_path, SMALL, f"s{i}")) / (LARGE - SMALL) for i in range(3)]
+    floor = []
+    for cells in (SMALL, LARGE):
+        (tmp_path / f"test_{cells}.py").write_text(PLAIN.format(cells=cells), encoding="utf-8")
+        floor.append(median(pytest_cpu_seconds(f"test_{cells}.py", cwd=tmp_path)[0] for _ in range(3)))
+    plain = (floor[1] - floor[0]) / (LARGE - SMALL)
 
-    assert "1000 scored" in out
+    given = {"lengths": "1k", "depths": "0:100:100", "repeats": str(LARGE // 100), "model": ["mock:perfect"]}
+    settings = resolve_settings(given, {}, tmp_path)
+    tokenizer = resolve_tokenizer("mock:perfect", {}, None, default_cache_dir())
+    (series,) = grid(settings)
+
+    def build() -> None:
+        builder = TrialBuilder(settings, tokenizer, default_cache_dir())
+        for cell in series.cells:
+            builder.build(series.suite, cell)
+
+    building = cpu_seconds({"build": build}, rounds=3)["build"] / LARGE
+    note = (
+        "collecting, asking, scoring, recording, journal, all files of the run; of it pytest itself "
+        f"{1000 * plain:.2f} ms (the same test without us). Building the prompt is not in it: {1000 * building:.2f} ms "
+        "at 1k tokens"
+    )
+    perf_row(what="harness around a cell", ours=1000 * (median(each) - building), unit="CPU ms", target=1, note=note)
+
+
+def test_resuming_10_000_answered_cells(perf_row, tmp_path):
+    first = run(tmp_path, 10_000, "r")
+    again = run(tmp_path, 10_000, "r")
+    lines = (tmp_path / "r" / "journal.jsonl").read_text(encoding="ascii").splitlines()
+    assert len(lines) == 10_000
+    assert json.loads(lines[0])["outcome"] == "found"
+
+    note = f"whole process, all files written anew; the run itself took {first:.0f} s"
+    perf_row(what="resuming 10,000 answered cells", ours=again, unit="CPU s", target=10, note=note)
+
+
+@pytest.mark.parametrize("length", ["1k", "128k"])
+def test_memory_of_a_run(perf_row, tmp_path, length):
+    """Peak memory of 60 cells of 128k tokens beside 60 cells of 1k: prompts are let go of when their cell has ended."""
+    script = (
+        "import resource, sys, pytest; code = pytest.main(sys.argv[1:]); "
+        "print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024); sys.exit(code)"
+    )
+    arguments = ("benchmarks/test_niah.py", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+    grid_ = (f"--lengths={length}", "--depths=0:100:60", "--model=mock:perfect", f"--results-dir={tmp_path}")
+    _, out = child_cpu_seconds([sys.executable, "-c", script, *arguments, *grid_], cwd=ROOT)
+    peak = int(out.rpartition("peak")[2])
+    note = "matplotlib and all of pytest included"
+    perf_row(what=f"peak memory of 60 cells of {length}", ours=peak, unit="MiB", note=note)

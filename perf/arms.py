@@ -1,0 +1,30 @@
+"""Timing of several arms against each other on a machine that may be busy."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+
+
+def cpu_seconds(arms: Mapping[str, Callable[[], object]], rounds: int = 5) -> dict[str, float]:
+    """Median CPU seconds of each arm in this process; the arms take turns, so that load falls on all alike."""
+    taken: dict[str, list[float]] = {name: [] for name in arms}
+    for _ in range(rounds):
+        for name, arm in arms.items():
+            gc.collect()
+            begun = time.process_time()
+            arm()
+            taken[name].append(time.process_time() - begun)
+    return {name: median(times) for name, times in taken.items()}
+
+
+def child_cpu_seconds(command: Sequence[str], **options: object) -> tuple[float, str]:
+    """CPU seconds (user and system) of a whole process, and what it printed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, **options)  # type: ignore[call-overload]
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout

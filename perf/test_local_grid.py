@@ -1,0 +1,195 @@
+"""A local model on a grid, on one document with many questions, on one long prompt: ours against plain `generate`.
+
+`generate` by itself for every cell is what every other system does. CPU seconds of one thread unless said otherwise;
+the plain cells are spread between the other arms, so that a machine that gets slower does not favour one of them.
+Sizes come from the environment (the defaults take minutes):
+
+NEEDLEWORK_PERF_LENGTHS, NEEDLEWORK_PERF_DEPTHS  the grid; the published one is 200:2200:11 x 0:100:11
+NEEDLEWORK_PERF_DOCUMENT                         tokens of the document with 8 questions; published: 3200
+NEEDLEWORK_PERF_PROMPT                           tokens of the long prompt; published: 4000
+NEEDLEWORK_PERF_THREADS                          threads; with more than one, wall seconds are measured
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from haystack_fixtures.cache import default_cache_dir
+from haystack_fixtures.models.generate_runner import GenerateRunner
+from haystack_fixtures.models.greedy import GreedyRunner, Limits
+from haystack_fixtures.models.kernels import use_fast_linears
+from haystack_fixtures.models.load import resolve_tokenizer
+from haystack_fixtures.models.sharing import choose_runner
+from haystack_fixtures.models.smollm2 import prepare
+from haystack_fixtures.models.token_tree import ordered, tree_size
+from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.tasks.load import grid
+from haystack_fixtures.trials import TrialBuilder
+from perf.arms import child_cpu_seconds
+
+LENGTHS = os.environ.get("NEEDLEWORK_PERF_LENGTHS", "300,600,900")
+DEPTHS = os.environ.get("NEEDLEWORK_PERF_DEPTHS", "0:100:4")
+DOCUMENT = int(os.environ.get("NEEDLEWORK_PERF_DOCUMENT", "800"))
+PROMPT = int(os.environ.get("NEEDLEWORK_PERF_PROMPT", "1500"))
+THREADS = int(os.environ.get("NEEDLEWORK_PERF_THREADS", "1"))
+BUDGET = 12  # tokens of each answer
+STOPS = (2,)
+BATCH = 16
+TOGETHER = Limits(chunk=2048, rows=BATCH, tokens=10**6)
+ONE_BY_ONE = Limits(chunk=2048, rows=1, tokens=10**6)
+UNIT = "CPU s" if THREADS == 1 else f"s, {THREADS} threads"
+clock = time.process_time if THREADS == 1 else time.perf_counter
+LOAD = """
+from haystack_fixtures.cache import default_cache_dir
+from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.load import load_model, resolve_tokenizer
+folder = default_cache_dir()
+tokenizer = resolve_tokenizer("smollm2", {}, None, folder)
+given = {"model_args": {}, "tokenizer": tokenizer, "connection": Connection(), "cache_dir": folder, "threads": 1}
+load_model("smollm2", longest=4000, **given)
+"""
+
+
+class Arm:
+    """One way to answer all prompts: its model, its runner, its answers and its seconds."""
+
+    def __init__(self, name, target=None, *, plain=False, tree=True, kernels=False, limits=TOGETHER):
+        import torch
+        from transformers import AutoModelForCausalLM
+
+        torch.set_num_threads(THREADS)
+        model = AutoModelForCausalLM.from_pretrained(prepare(default_cache_dir()), dtype=torch.float32).eval()
+        self.name, self.target, self.limits, self.batch = name, target, limits, BATCH
+        self.kernels = use_fast_linears(model, 2**34) if kernels else "plain"
+        if plain:
+            self.runner, self.batch = GenerateRunner(model, STOPS), 1
+        elif tree:
+            self.runner, sharing = choose_runner(model, STOPS, None)
+            assert sharing == "batched"
+        else:
+            self.runner = GreedyRunner(model, STOPS)
+        self.answers, self.computed, self.seconds = {}, 0, 0.0
+
+    def answer(self, prompts, places, budget=BUDGET):
+        for first in range(0, len(places), self.batch):
+            part = places[first : first + self.batch]
+            begun = clock()
+            found = self.runner.run([prompts[each] for each in part], [budget] * len(part), self.limits)
+            self.seconds += clock() - begun
+            self.answers.update(zip(part, (each.ids for each in found), strict=True))
+            self.computed += sum(len(prompts[each]) - one.cached for each, one in zip(part, found, strict=True))
+
+
+def compare(plain, arms, prompts, perf_row, what):
+    """All arms on all prompts; the answers of each must be those of `plain`."""
+    order = ordered(prompts)
+    for each in (plain, *arms):
+        each.answer([prompts[0][:64]], [0], 2)  # first calls set things up
+        each.runner.forget()
+        each.answers, each.computed, each.seconds = {}, 0, 0.0
+    for turn in range(len(arms) + 1):
+        plain.answer(prompts, order[turn :: len(arms) + 1])
+        if turn < len(arms):
+            arms[turn].answer(prompts, order)
+    for arm in arms:
+        same = sum(arm.answers[each] == plain.answers[each] for each in order)
+        perf_row(
+            what=f"{what}: {arm.name}",
+            ours=arm.seconds,
+            peer=plain.seconds,
+            peer_name="generate per cell",
+            unit=UNIT,
+            target=arm.target,
+            note=f"{same} of {len(order)} answers equal; {arm.computed} tokens computed of {sum(map(len, prompts))}; "
+            f"linear layers: {arm.kernels}",
+        )
+        assert same == len(order)
+        if arm.limits.rows > 1:
+            assert arm.computed == tree_size(prompts)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return resolve_tokenizer("smollm2", {}, None, default_cache_dir())
+
+
+def build(tokenizer, folder, **options):
+    settings = resolve_settings({key: str(value) for key, value in options.items()}, {}, folder)
+    builder = TrialBuilder(settings, tokenizer, default_cache_dir())
+    return [builder.build(series.suite, cell).prompt for series in grid(settings) for cell in series.cells]
+
+
+def test_a_grid(tokenizer, tmp_path, perf_row):
+    prompts = [prompt.ids for prompt in build(tokenizer, tmp_path, lengths=LENGTHS, depths=DEPTHS)]
+    arms = [
+        Arm("transformers, shared prefix", 1.8, tree=False, limits=ONE_BY_ONE),
+        Arm("token tree, one by one", limits=ONE_BY_ONE),
+        Arm("token tree, answers together"),
+        Arm("all, with kernels", 3.5, kernels=True),
+    ]
+    compare(Arm("", plain=True), arms, prompts, perf_row, f"grid {LENGTHS} x {DEPTHS}")
+
+
+def test_questions_on_one_document(tokenizer, tmp_path, perf_row):
+    [prompt] = build(tokenizer, tmp_path, lengths=DOCUMENT, depths="50")
+    asked = ["Who wrote this?", "Where is it set?", "What is it about?", "Is there a number?", "What comes last?"]
+    asked += ["Which city is named?", "What does the author advise?", "Name one person."]
+    ends = [tokenizer.encode(f" {question}<|im_end|>\n<|im_start|>assistant\n").ids for question in asked]
+    prompts = [np.concatenate([prompt.ids, end]).astype(np.int32) for end in ends]
+    arms = [
+        Arm("transformers, shared prefix", tree=False, limits=ONE_BY_ONE),
+        Arm("all, with kernels", 6, kernels=True),
+    ]
+    compare(Arm("", plain=True), arms, prompts, perf_row, f"8 questions on {DOCUMENT} tokens")
+
+
+def test_one_long_prompt(perf_row):
+    import torch
+
+    arm, plain = Arm("all", kernels=True), Arm("", plain=True)
+    ids = np.random.default_rng(0).integers(3, 49152, PROMPT).astype(np.int32)
+    times = {"ours": [], "plain": []}
+    for _ in range(3):
+        for name, each in (("ours", arm), ("plain", plain)):
+            each.runner.forget()
+            begun = clock()
+            each.runner.run([ids], [1], TOGETHER)
+            times[name].append(clock() - begun)
+    best = {name: PROMPT / min(found) for name, found in times.items()}
+    square = torch.randn(2048, 2048)
+    products = []
+    for _ in range(5):
+        begun = clock()
+        square @ square
+        products.append(clock() - begun)
+    peak = 2 * 2048**3 / min(products) / 1e9
+    # SmolLM2-135M: 212 million operations a token in linear layers, 69,120 for each token it looks back at.
+    reached = best["ours"] * (212e6 + 69_120 * PROMPT / 2) / 1e9
+    perf_row(
+        what=f"prefill of {PROMPT} tokens",
+        ours=best["ours"],
+        peer=best["plain"],
+        peer_name="transformers",
+        unit=f"tokens a {UNIT}",
+        target=1.25,
+        more=True,
+        note=f"{reached:.0f} of the {peak:.0f} GF/s of a large matrix product here; linear layers: {arm.kernels}",
+    )
+
+
+def test_loading_a_second_time(perf_row):
+    prepare(default_cache_dir())
+    root = Path(__file__).parent.parent
+    runs = [child_cpu_seconds([sys.executable, "-c", LOAD], cwd=root)[0] for _ in range(3)]
+    perf_row(
+        what="embedded model loaded and tried out, new process, imports included",
+        ours=min(runs),
+        unit="CPU s",
+        target=3,
+    )

@@ -1,0 +1,106 @@
+"""What share of a server's ideal throughput is reached: concurrency / latency, on a server of known latency.
+
+The server is a process on this machine and takes CPU time of its own: run it where nothing else runs, on two cores
+at least.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from haystack_fixtures.look_ahead import LookAhead
+from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.model import Request, Response
+from haystack_fixtures.models.served import ServedModel
+from haystack_fixtures.models.served_args import served_options
+from haystack_fixtures.prompts.prompt import Prompt
+from haystack_fixtures.tokenizers.load import load_tokenizer
+from tests.storm_server import ROOT, storm_server
+
+LATENCY_S = 0.05
+WAVES = 40  # answers one after another in each place
+
+
+def requests_of(tokens: int) -> Callable[[int], Request]:
+    """Requests that differ from each other, of so many tokens."""
+    tokenizer = load_tokenizer("tiktoken:gpt-4")
+
+    def make(i: int) -> Request:
+        text = f"{i}. " + "The harbour was quiet. " * (tokens // 5)
+        ids = tokenizer.encode(text).ids
+        prompt = Prompt(
+            messages=(), text=text, ids=ids, context=(0, 0), context_tokens=0, placed=(), slack=0, corpus_passes=0.0,
+            text_sha256="", filler_sha256="",
+        )  # fmt: skip
+        return Request(prompt, "raw", 64)
+
+    return make
+
+
+@pytest.mark.parametrize("concurrency", [1, 8, 64])
+def test_asking(benchmark: Any, perf_row: Any, concurrency: int) -> None:
+    """The way from a request to its response, without pytest and without building prompts."""
+    requests = [requests_of(400)(i) for i in range(concurrency * WAVES)]
+    with storm_server(LATENCY_S) as storm:
+        connection = Connection(storm.url, concurrency=concurrency)
+        model = ServedModel("m", served_options({}, connection), load_tokenizer("tiktoken:gpt-4"), connection)
+
+        def ask_all() -> list[Response]:
+            keys = range(len(requests))
+            ahead = LookAhead(keys, lambda i: model.respond(requests[i]), concurrency, spare=concurrency)
+            found = [ahead.take(i) for i in keys]
+            ahead.close()
+            return found
+
+        found = benchmark.pedantic(ask_all, rounds=2, warmup_rounds=1)
+        model.close()
+        seen = storm.seen()
+    assert all(response.text == "OK." for response in found)
+    assert seen["most_in_flight"] == concurrency
+    share = 100 * WAVES * LATENCY_S / benchmark.stats["min"]
+    benchmark.extra_info["percent_of_ideal"] = round(share, 1)
+    perf_row(
+        what=f"asking a server, {concurrency} in flight",
+        ours=share,
+        unit="% of ideal",
+        target=90,
+        more=True,
+        note=f"server of {1000 * LATENCY_S:.0f} ms; without pytest and prompts",
+    )
+
+
+@pytest.mark.parametrize("latency_s", [0.05, 0.5])
+def test_a_run_at_64(benchmark: Any, perf_row: Any, tmp_path: Path, latency_s: float) -> None:
+    """`pytest benchmarks`, from the first question to the last answer: prompts, pytest, scores and journal included."""
+    repeats = 200
+
+    def run() -> dict[str, Any]:
+        with storm_server(latency_s) as storm:
+            command = [
+                sys.executable, "-m", "pytest", "benchmarks/test_niah.py", "-q", "-p", "no:cacheprovider",
+                "--model=openai:gpt-4", "--template=raw", f"--base-url={storm.url}", "--concurrency=64",
+                "--lengths=400", "--depths=0:100:10", f"--repeats={repeats}", "--corpus=pydoc",
+                f"--results-dir={tmp_path}", "--run-name=r", "--fresh",
+            ]  # fmt: skip
+            out = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+            assert f"{10 * repeats} scored" in out
+            return storm.seen()
+
+    seen = benchmark.pedantic(run, rounds=1)
+    took_s = seen["ended"] - seen["began"]
+    share = 100 * (10 * repeats * latency_s / 64) / took_s
+    benchmark.extra_info.update(percent_of_ideal=round(share, 1), ms_per_cell=round(took_s / (10 * repeats) * 1000, 3))
+    perf_row(
+        what=f"a run of 2,000 cells, 64 in flight at {1000 * latency_s:.0f} ms",
+        ours=share,
+        unit="% of ideal",
+        target=90,
+        more=True,
+        note="from the first question to the last answer",
+    )
