@@ -60,6 +60,13 @@ def key_value(option: str, value: str) -> str:
     return value
 
 
+def variable(option: str, value: str) -> str:
+    """The name of an environment variable. Whatever is none may be the secret itself, and is not shown."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+        raise InputError(option, "...", "is the name of an environment variable, never the key itself")
+    return value
+
+
 def whole(least: int) -> Parser:
     """A whole number, at least `least`."""
 

@@ -16,6 +16,7 @@ from haystack_fixtures.option_values import (
     switch,
     text,
     tokens,
+    variable,
     whole,
     words,
 )
@@ -85,7 +86,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("base-url", WHO, "address of the OpenAI-compatible server, ending in /v1", text, metavar="URL"),
     Option(
-        "api-key-env", WHO, "environment variable that holds the server's key", text, "OPENAI_API_KEY", metavar="NAME"
+        "api-key-env", WHO, "environment variable that holds the server's key", variable, "OPENAI_API_KEY", metavar="NAME"
     ),
     Option(
         "judge",

@@ -36,6 +36,7 @@ _CAN_END = regex.compile(r"[\p{STerm}.!?…｡．]", regex.V1)
 _SPACED = regex.compile(r"[.!?…]")
 _GOES_ON = regex.compile(rf"[\p{{STerm}}｡．…{_CLOSING}]", regex.V1)
 _SPACE = regex.compile(r"\s")
+_SPACES = regex.compile(r"\s++")
 _LAST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}.&]++\Z")
 _DOTTED = regex.compile(r"\p{L}\.(?:\p{L}{1,2}\.)*\p{L}{1,2}|\p{Lu}")
 _NEXT_LOWER = regex.compile(r"\s++\p{Ll}")
@@ -62,7 +63,8 @@ def sentence_ends(text: str) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
     codes = np.frombuffer(f"{text} ".encode("utf-32-le", "surrogatepass"), np.uint32)
     found = np.fromiter(_terminated(text, codes), np.int64)
-    ends = np.union1d(np.union1d(found, _paragraph_ends(codes[:-1])), np.asarray([visible], np.int64))
+    breaks = np.fromiter(_paragraph_ends(text, codes), np.int64)
+    ends = np.union1d(np.union1d(found, breaks), np.asarray([visible], np.int64))
     for pattern, limit in ((_LINE_END, _LINE_LIMIT), (_WORD_END, _SPACE_LIMIT)):
         ends = _refined(ends, limit, partial(_matches, pattern, text))
     ends = _between_graphemes(codes, ends[(ends > 0) & (ends <= visible)])
@@ -105,12 +107,17 @@ def _basic(pattern: regex.Pattern[str]) -> NDArray[np.bool_]:
     return table
 
 
-def _paragraph_ends(codes: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Ends of visible text before white space with two line feeds or more."""
-    solid = np.flatnonzero(~_among(_SPACE, codes))
-    feeds = np.concatenate((np.zeros(1, np.int64), np.cumsum(codes == ord("\n"))))
-    behind = np.concatenate((solid[1:], np.asarray([len(codes)])))  # where the white space after each ends
-    return np.asarray(solid[feeds[behind] - feeds[solid] >= 2] + 1, np.int64)
+def _paragraph_ends(text: str, codes: NDArray[np.uint32]) -> Iterator[int]:
+    """Ends of visible text before white space with two line feeds or more; `codes` ends with a space."""
+    feeds = np.flatnonzero(codes == ord("\n"))
+    near = np.flatnonzero((np.diff(feeds) == 1) | _among(_SPACE, codes[feeds[:-1] + 1]))
+    for first, second in zip(feeds[near].tolist(), feeds[near + 1].tolist(), strict=True):
+        if second == first + 1 or _SPACES.fullmatch(text, first + 1, second):
+            end = first
+            while end and _SPACE.match(text, end - 1):
+                end -= 1
+            if end:
+                yield end
 
 
 def _matches(pattern: regex.Pattern[str], text: str, start: int, end: int) -> Iterator[int]:
@@ -150,13 +157,10 @@ def _continues(text: str, stop: str, start: int, end: int) -> bool:
     if end > start + 1:
         return False
     last = text[max(0, start - _LONGEST_ABBREVIATION - 1) : start]
-    if last.isascii():
-        letters = len(last)
-        while letters and last[letters - 1].isalpha():
-            letters -= 1
-        if len(last) - letters > 1 and (letters == 0 or last[letters - 1] == " "):
-            # A word of plain letters (in full, or longer than any abbreviation): the usual case, told without a search.
-            return last[letters:].lower() in _ABBREVIATIONS
+    letters = last[last.rfind(" ") + 1 :]
+    if len(letters) > 1 and letters.isascii() and letters.isalpha():
+        # A word of plain letters (in full, or longer than any abbreviation): the usual case, told without a search.
+        return letters.lower() in _ABBREVIATIONS
     word = _LAST_WORD.search(text, max(0, start - 16), start)
     if word is None:
         return False

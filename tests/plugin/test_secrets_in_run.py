@@ -206,6 +206,7 @@ def test_nor_when_a_test_of_the_users_fails(planted: Planted) -> None:
     "wrong",
     [
         f"--model-arg=header.Authorization {HEADER}",
+        f"--api-key-env={KEY}",
         f'--model-arg=extra_body={{"api_key": "{FIELD}"',
         f"--base-url=htp://{USER}:pass@host/v1?key={TOKEN}",
         f"--base-url={USER}:{TOKEN}@host",
