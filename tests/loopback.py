@@ -52,6 +52,7 @@ class Said:
     raw: bytes | None = None
     kind: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
+    tokens: int | None = None  # of the prompt, as `usage` tells them; counted where this is `None`
     message: dict[str, Any] = field(default_factory=dict)  # further fields of the message, beside its text
     fields: dict[str, Any] = field(default_factory=dict)  # further fields of the whole answer
 
@@ -127,7 +128,7 @@ def loopback(say: Callable[[Asked], Said] = honest, latency_s: tuple[float, floa
                 time.sleep(chance.uniform(*state.latency_s))
                 said = state.say(asked)
                 if said.raw is None:
-                    said = _whole(said, "prompt" in body, len(tokenizer.encode(prompt).ids))
+                    said = _whole(said, "prompt" in body, said.tokens or len(tokenizer.encode(prompt).ids))
                 self._send(said)
                 with state.changed:
                     if asked.is_trial:
