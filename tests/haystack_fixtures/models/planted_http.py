@@ -63,6 +63,13 @@ class PlantedServer:
         self.plan[:] = [answer if isinstance(answer, Answer) else Answer(body=answer) for answer in answers]
 
 
+class QuietServer(ThreadingHTTPServer):
+    """Says nothing of clients that hang up: a late thread would print it into another test's output."""
+
+    def handle_error(self, *args: Any) -> None:
+        pass
+
+
 @contextmanager
 def planted_server() -> Iterator[PlantedServer]:
     """Run one while the block lasts."""
@@ -110,7 +117,7 @@ def planted_server() -> Iterator[PlantedServer]:
         def log_message(self, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = QuietServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     state.url = f"http://127.0.0.1:{server.server_port}/v1"
