@@ -86,7 +86,12 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("base-url", WHO, "address of the OpenAI-compatible server, ending in /v1", text, metavar="URL"),
     Option(
-        "api-key-env", WHO, "environment variable that holds the server's key", variable, "OPENAI_API_KEY", metavar="NAME"
+        "api-key-env",
+        WHO,
+        "environment variable that holds the server's key",
+        variable,
+        "OPENAI_API_KEY",
+        metavar="NAME",
     ),
     Option(
         "judge",
