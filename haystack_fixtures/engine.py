@@ -326,7 +326,8 @@ def _answered(draft: Exchange, response: Response) -> Exchange:
         return replace(draft, response=replace(response, error=None), skipped=response.error.message)
     if response.error is not None or draft.trial is None:
         return replace(draft, response=response)
-    answers = [needle.answer for needle in draft.trial.asked.needles]
+    asked = draft.trial.asked
+    answers = [needle.answer for needle in asked.needles if needle.answer] or [asked.answer]
     check = check_answer(draft.trial.prompt.tokens, answers, response)
     flags = (*draft.flags, *check.flags)
     return replace(draft, response=response, invalid=check.invalid, invalid_why=check.why, flags=flags)

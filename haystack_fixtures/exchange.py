@@ -11,6 +11,7 @@ from haystack_fixtures.haystacks.unique import occurs
 from haystack_fixtures.models.model import Calibration, Response
 from haystack_fixtures.needles.canaries import Canaries
 from haystack_fixtures.settings import Suite
+from haystack_fixtures.tasks.load import task_named
 from haystack_fixtures.trials import Trial
 
 # Tokens. Two renderings may join a message's ends to the template in two ways; a server that cuts a prompt takes more
@@ -62,8 +63,8 @@ class Exchange:
 
     @property
     def scorer(self) -> str:
-        """The scorer that the suite names."""
-        return self.suite.scorer
+        """The scorer that the suite names, else the task's."""
+        return self.suite.scorer or task_named(self.suite.task).scorer
 
     @property
     def finish_reason(self) -> str | None:

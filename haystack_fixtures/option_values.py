@@ -116,6 +116,19 @@ def one_of(*choices: str) -> Parser:
     return parse
 
 
+def words_of(*choices: str) -> Parser:
+    """Words of a list; `none` for none of them."""
+
+    def parse(option: str, value: str) -> tuple[str, ...]:
+        found = words(option, value)
+        for word in found:
+            if word not in (*choices, "none") or (word == "none" and len(found) > 1):
+                raise InputError(option, value, f"use none, or some of {', '.join(choices)}")
+        return () if found == ("none",) else found
+
+    return parse
+
+
 def switch(option: str, value: str) -> bool:
     """A yes or no."""
     known = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}

@@ -19,6 +19,7 @@ from haystack_fixtures.option_values import (
     variable,
     whole,
     words,
+    words_of,
 )
 
 
@@ -154,7 +155,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "corpus",
         WHAT,
-        "haystack text: default, essays, sanguo, pydoc, generated, cdme:FOLDER, hf:DATASET[:SPLIT], a file or folder",
+        "haystack text: default, essays, sanguo, pydoc, generated, noise, cdme:FOLDER, hf:DATASET[:SPLIT], a path",
         text,
         "default",
         metavar="NAME_OR_PATH",
@@ -182,7 +183,22 @@ OPTIONS: tuple[Option, ...] = (
     Option("repeats", WHAT, "trials per cell, each with its own filler and needle", whole(1), "1", suite=True),
     Option("seed", WHAT, "changes filler and needles; the same seed gives the same bytes", whole(0), "0"),
     Option(
-        "scorer", WHAT, "how answers are scored: match, cdme, keyword, ...", text, "match", metavar="NAME", suite=True
+        "controls",
+        WHAT,
+        "also ask each question without its answer in the text (absent), or with nothing else (focused)",
+        words_of("absent", "focused"),
+        shown_default="none",
+        metavar="LIST",
+        suite=True,
+    ),
+    Option(
+        "scorer",
+        WHAT,
+        "how answers are scored: match, cdme, keyword, ...",
+        text,
+        shown_default="the task's",
+        metavar="NAME",
+        suite=True,
     ),
     Option("answer-budget", HOW, "tokens kept free for the answer", tokens, "64", metavar="TOKENS", suite=True),
     Option(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from haystack_fixtures.cells import Cell, depth_label
 from haystack_fixtures.engine import Engine
+from haystack_fixtures.tasks.load import task_named
 from haystack_fixtures.trials import reserved
 
 
@@ -36,7 +37,8 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         yield f"  trials per cell: {repeats}"
         yield f"  corpus {corpus.name} ({corpus.language}, {corpus.licence}), sha256 {corpus.sha256[:12]}"
         tokenizer = engine.builder(first).tokenizer.name
-        yield f"  prompt {suite.prompt}, template {suite.template}, scorer {suite.scorer}, tokenizer {tokenizer}"
+        scorer = suite.scorer or task_named(suite.task).scorer
+        yield f"  prompt {suite.prompt}, template {suite.template}, scorer {scorer}, tokenizer {tokenizer}"
         yield f"  {prompt_tokens:,} prompt tokens, at most {answer_tokens:,} answer tokens"
     yield ""
     total = f"{total_in:,} prompt tokens, at most {total_out:,} answer tokens"

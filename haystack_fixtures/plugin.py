@@ -73,9 +73,11 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "cells(task): run once for each cell of this task's grid")
+    config.addinivalue_line("markers", "cells(task): run once for each cell of this task's, or family's, grid")
     for task in TASKS.values():
         config.addinivalue_line("markers", f"{task.name}: {task.about}")
+    for family in dict.fromkeys(task.family for task in TASKS.values() if task.family):
+        config.addinivalue_line("markers", f"{family}: every task of this family")
     settings_of(config)
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(distribution, "needlework-distribution")
@@ -117,15 +119,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("cells")
     if marker is None or "cell" not in metafunc.fixturenames:
         return
-    task = marker.args[0] if marker.args else marker.kwargs.get("task")
+    name = marker.args[0] if marker.args else marker.kwargs.get("task")
+    tasks = {task.name for task in TASKS.values() if name in (task.name, task.family)}
     try:
-        cells = [cell for series in _grid(metafunc.config) if series.suite.task == task for cell in series.cells]
+        cells = [cell for series in _grid(metafunc.config) if series.suite.task in tasks for cell in series.cells]
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
     further = metafunc.config.stash.get(FURTHER, None)
-    found = _in_order(metafunc.config, cells) if further is None else [cell for cell in further if cell.task == task]
-    mark = getattr(pytest.mark, str(task))
-    metafunc.parametrize("cell", [pytest.param(cell, id=cell.id, marks=mark) for cell in found])
+    found = _in_order(metafunc.config, cells) if further is None else [cell for cell in further if cell.task in tasks]
+    marks = {task: [getattr(pytest.mark, word) for word in (task, TASKS[task].family) if word] for task in tasks}
+    metafunc.parametrize("cell", [pytest.param(cell, id=cell.id, marks=marks[cell.task]) for cell in found])
 
 
 def _in_order(config: pytest.Config, cells: Sequence[Cell]) -> list[Cell]:

@@ -8,7 +8,7 @@ from typing import Any
 from haystack_fixtures.cells import Cell
 from haystack_fixtures.exchange import Again, Exchange
 from haystack_fixtures.models.model import ModelError, Response
-from haystack_fixtures.tasks.load import Series, task_named
+from haystack_fixtures.tasks.load import Series
 
 WAITING = "waiting"
 """The outcome of an answer that came before its cell's turn: it is scored for the first time now."""
@@ -24,7 +24,6 @@ def replayed(
     ask_judge: Callable[[str, str], str] | None,
 ) -> Exchange:
     """The exchange that the stored record `done` tells of, to be scored again."""
-    asked = task_named(series.suite.task).ask(series.suite, cell, seed)
     response, timing, details = done["response"], done.get("timing", {}), done["details"]
     return Exchange(
         cell,
@@ -43,8 +42,8 @@ def replayed(
             ttft_s=timing.get("ttft_s"),
             attempts=timing.get("attempts", 1),
         ),
-        question=asked.question,
-        reference=asked.reference,
+        question=done["question"],
+        reference=done["reference"],
         prompt_facts=done["prompt"],
         invalid=tuple(details.get("invalid", ())),
         flags=tuple(details.get("flags", ())),

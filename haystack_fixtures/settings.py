@@ -25,7 +25,7 @@ class Suite:
 
     Lengths and budgets are in tokens, depths in percent.
     `length_buffer`: tokens of each length that stay unused beside prompt and answer. `diff`, `keyword`: override the
-    needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer.
+    needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer. `scorer`: `None`: the task's.
     """
 
     task: str
@@ -37,7 +37,7 @@ class Suite:
     text_field: str
     file_list: tuple[str, ...]
     repeats: int
-    scorer: str
+    scorer: str | None
     prompt: str
     template: Literal["chat", "raw"]
     system_prompt: str | None
@@ -49,6 +49,7 @@ class Suite:
     diff: float | None
     keyword: str | None
     tokenizer_model: str | None
+    controls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,8 @@ def resolve_settings(command_line: Written, ini: Written, root: Path) -> Setting
     `--lengths` beats the preset. Relative results folders start at `root`. Raises `InputError`.
     """
     toml = _read_config(_one(command_line, "config") or _one(ini, "config"))
-    levels: list[Written] = [command_line, toml, ini, {"preset": "quick"}]
+    levels: list[Written] = [command_line, toml, ini]
+    levels.append({"preset": _default_preset(_first(levels, "task"))})
     named = next(i for i, level in enumerate(levels) if "preset" in level)
     preset = load_preset(cast(str, levels[named]["preset"]))
     above, below = levels[: named + 1], levels[named + 1 :]
@@ -118,6 +120,12 @@ def resolve_settings(command_line: Written, ini: Written, root: Path) -> Setting
         results_dir=results_dir if results_dir.is_absolute() else root / results_dir,
         **cast("dict[str, Any]", run),
     )
+
+
+def _default_preset(tasks: object) -> str:
+    """`quick`, or where that lacks a task that was asked for, the preset that has every one."""
+    wanted = cast("tuple[str, ...]", BY_KEY["task"].parse("--task", tasks)) if isinstance(tasks, str) else ()
+    return "families" if set(wanted) - {suite["task"] for suite in load_preset("quick").suites} else "quick"
 
 
 def _suites(preset: Preset, above: Sequence[Written], below: Sequence[Written], tasks: object) -> tuple[Suite, ...]:
@@ -186,6 +194,7 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
     values["length_buffer"] = values["length_buffer"] or 0
     values["guide"] = bool(values["guide"])
     values["file_list"] = values["file_list"] or ()
+    values["controls"] = values["controls"] or ()
     return Suite(task=written["task"], language=language, **cast("dict[str, Any]", values))
 
 
@@ -223,6 +232,6 @@ def _one(level: Written, key: str) -> str | None:
 
 
 def recipe_fields(suite: Suite) -> dict[str, object]:
-    """The suite as a mapping of what shapes each trial: the grid's axes are left out."""
+    """The suite as a mapping of what shapes each trial: the grid's axes are left out, and what its questions say."""
     alone = replace(suite, lengths=(), depths=(), repeats=0)
-    return {field.name: getattr(alone, field.name) for field in fields(alone)}
+    return {field.name: getattr(alone, field.name) for field in fields(alone) if field.name != "controls"}

@@ -33,7 +33,8 @@ def trial_key(frame: tuple[str, ...], cell: Cell, asked: Asked) -> str:
     varying = (
         [cell.task, cell.length, cell.depth, cell.needle, cell.repeat],
         asked.depths,
-        [[needle.text, *needle.distractors] for needle in asked.needles],
+        [[needle.text, *needle.distractors] for needle in asked.needles]
+        + ([["", *asked.distractors]] if asked.distractors else []),
         asked.question,
     )
     pairs = zip(frame[:-1], map(_encode, varying), strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,6 +15,7 @@ from haystack_fixtures.cells import Cell
 from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.build import build_prompt, verify_prompt
+from haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from haystack_fixtures.haystacks.splice import WindowMemo
 from haystack_fixtures.haystacks.unique import stands_elsewhere
 from haystack_fixtures.needles.canaries import Canaries, canaries
@@ -21,11 +23,13 @@ from haystack_fixtures.prompts.prompt import Message, Prompt
 from haystack_fixtures.prompts.shape import CONTEXT, Shape, guided, lay_out, load_shape, raw_text
 from haystack_fixtures.settings import Settings, Suite, recipe_fields
 from haystack_fixtures.sources import Sources
-from haystack_fixtures.tasks.load import task_named
+from haystack_fixtures.tasks.load import ask, task_named
 from haystack_fixtures.tasks.task import Asked
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from haystack_fixtures.trial_keys import RECIPE_VERSION, recipe_frame, trial_key
 
+_LISTS_KEPT = 4
+_PROSE = 20_000  # characters of the corpus that may follow a list
 # Stands in for the context while the template is rendered; private-use characters, so no text holds it by chance.
 _HOLE = "\ue000context\ue001"
 
@@ -66,6 +70,7 @@ class TrialBuilder:
         self._asked = lru_cache(1024)(self._ask)
         self._framed = lru_cache(128)(self._frame)
         self._recipe_framed = lru_cache(128)(self._recipe_frame)
+        self._lists: OrderedDict[tuple[str, str, int], ListSources] = OrderedDict()
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -102,7 +107,7 @@ class TrialBuilder:
         return self._build(suite, cell, asked, question)
 
     def _ask(self, suite: Suite, cell: Cell) -> Asked:
-        return task_named(suite.task).ask(suite, cell, self._settings.seed)
+        return ask(suite, cell, self._settings.seed)
 
     def _frame(self, suite: Suite, question: str, mark: str) -> _Frame:
         shape = self.shape(suite)
@@ -127,7 +132,7 @@ class TrialBuilder:
         frame = self._framed(suite, question, mark)
         source = self._sources.source(suite, cell.repeat)
         statements = [(needle.name, needle.text) for needle in asked.needles]
-        distractors = [text for needle in asked.needles for text in needle.distractors]
+        distractors = asked.all_distractors
         statements += [(f"distractor{i}", text) for i, text in enumerate(distractors)]
         # Distractors stand evenly over the haystack, the same at every depth of the needle.
         spread = [100 * (k + 1) / (len(distractors) + 1) for k in range(len(distractors))]
@@ -136,25 +141,45 @@ class TrialBuilder:
         if ends is not None:
             first, last = ends.statements
             statements, depths = [first, *statements, last], [0.0, *depths, 100.0]
-        prompt = build_prompt(
-            self._tokenizer,
-            before=frame.before,
-            after=frame.after,
-            source=source,
-            needles=statements,
-            depths=depths,
-            token_budget=cell.length - reserved(suite),
-            reserved=reserved(suite),
-            messages=lambda context: tuple(_put(message, context) for message in frame.messages),
-            bos=frame.bos,
-            memo=self._windows,
-            unique=tuple(text for needle in asked.needles if needle.key for text in (needle.key, needle.answer)),
-        )
-        if any(stands_elsewhere(needle.answer, prompt, source) for needle in asked.needles if not needle.key):
-            prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
+        common: dict[str, Any] = {
+            "before": frame.before,
+            "after": frame.after,
+            "depths": depths,
+            "token_budget": cell.length - reserved(suite),
+            "reserved": reserved(suite),
+            "messages": lambda context: tuple(_put(message, context) for message in frame.messages),
+            "bos": frame.bos,
+            "memo": self._windows,
+            "unique": tuple(text for needle in asked.needles if needle.key for text in (needle.key, needle.answer)),
+        }
+        if asked.listing is None:
+            prompt = build_prompt(self._tokenizer, source=source, needles=statements, **common)
+            if any(stands_elsewhere(needle.answer, prompt, source) for needle in asked.needles if not needle.key):
+                prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
+        else:
+            prompt, size = build_listing(
+                self._tokenizer,
+                listing=asked.listing,
+                sources=self._list_sources(cell, asked.listing),
+                prose=source.text[:_PROSE],
+                needles=[(name, f"{text}\n") for name, text in statements],
+                **common,
+            )
+            if asked.listing.resolve is not None:
+                answer, reference = asked.listing.resolve(size)
+                asked = replace(asked, answer=answer, reference={**asked.reference, **reference})
         if self._settings.verify_prompts:
             verify_prompt(self._tokenizer, prompt)
         return Trial(cell, suite, asked, prompt)
+
+    def _list_sources(self, cell: Cell, listing: Listing) -> ListSources:
+        """The encoded lists of a cell's trial: they are the same at every length and depth."""
+        key = (cell.task, cell.needle, cell.repeat)
+        found = self._lists.pop(key, None) or ListSources(listing, self._tokenizer)
+        self._lists[key] = found
+        if len(self._lists) > _LISTS_KEPT:
+            self._lists.popitem(last=False)
+        return found
 
     def key(self, suite: Suite, cell: Cell, model: Mapping[str, Any]) -> str:
         """Identify a trial by everything that can change its answer; not by worker, order, path or time."""
@@ -173,7 +198,12 @@ class TrialBuilder:
             "cache_policy": self._settings.cache_policy,
             "model": json.loads(model),
         }
-        return recipe_frame(constant | ({"canary": True} if self._settings.canary else {}))
+        version = task_named(suite.task).version
+        return recipe_frame(
+            constant
+            | ({"canary": True} if self._settings.canary else {})
+            | ({"task_version": version} if version else {})
+        )
 
 
 def reserved(suite: Suite) -> int:

@@ -36,6 +36,8 @@ class Answers:
         told = {
             "key": exchange.key,
             "outcome": WAITING,
+            "question": exchange.question,
+            "reference": exchange.reference,
             "prompt": exchange.prompt_facts,
             "response": response_facts(exchange),
             "details": {"flags": list(exchange.flags)},
@@ -55,7 +57,11 @@ def read_answers(folder: Path) -> dict[str, Mapping[str, Any]]:
             for line in path.read_bytes().split(b"\n")[:-1]:  # what follows the last newline is torn
                 with suppress(ValueError):
                     told = json.loads(line)
-                    if isinstance(told, dict) and told.get("outcome") == WAITING and isinstance(told.get("key"), str):
+                    if (
+                        isinstance(told, dict)
+                        and told.get("outcome") == WAITING
+                        and {"key", "reference"} <= told.keys()
+                    ):
                         found[told["key"]] = told
     return found
 

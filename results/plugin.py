@@ -66,7 +66,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def _check_scorers(settings: Settings) -> None:
-    for name in dict.fromkeys(suite.scorer for suite in settings.suites):
+    for name in dict.fromkeys(suite.scorer for suite in settings.suites if suite.scorer is not None):
         if name.startswith(JUDGE) and settings.judge is None:
             raise InputError("--scorer", name, "needs a judge: give --judge SPEC")
         check_scorer(name)

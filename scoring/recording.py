@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from math import isnan, nan
 from typing import Protocol, cast
 
+from scoring.abstaining import ABSTAIN
 from scoring.judge_prompts import JudgeStyle
 from scoring.judge_replies import JudgeReplyError
 from scoring.judge_scorers import JudgeUnreachableError, judged
@@ -66,10 +67,13 @@ class Scored:
 
 
 def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scored:
-    """Score an exchange by the given scorer, else the suite's (`exchange.scorer`), else `match`. Never raises."""
+    """Score an exchange by the given scorer, else the suite's (`exchange.scorer`), else `match`. Never raises.
+
+    Where the reference says that the answer is absent, `abstain` takes the place of the suite's scorer.
+    """
     if exchange.error_kind:
         return Scored(None, error_kind=exchange.error_kind, message=f"no score: error {exchange.error_kind}")
-    wanted = scorer if scorer is not None else getattr(exchange, "scorer", None) or DEFAULT_SCORER
+    wanted = scorer if scorer is not None else _suites_scorer(exchange)
     name, version = _label(wanted)
     try:
         by_judge = isinstance(wanted, str) and wanted.startswith(JUDGE)
@@ -81,6 +85,12 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
         return Scored(None, name, version, "judge", _one_line("no score: judge", error))
     except Exception as error:  # noqa: BLE001 - a user's scorer may raise anything; a bad cell never ends the run
         return Scored(None, name, version, "harness", _one_line(f"no score: {name}", error))
+
+
+def _suites_scorer(exchange: Answered) -> str:
+    reference = exchange.reference
+    absent = reference.get("absent") if isinstance(reference, Mapping) else getattr(reference, "absent", False)
+    return ABSTAIN.name if absent is True else getattr(exchange, "scorer", None) or DEFAULT_SCORER
 
 
 def _judge(exchange: Answered, name: str) -> Scorer:
@@ -123,8 +133,8 @@ def as_reference(reference: object) -> Reference:
     if not given:
         raise ValueError(f"a reference needs answers or parts, this {type(reference).__name__} has none")
     plural = {name: _texts(given.get(name, ())) for name in ("answers", "parts", "distractors")}
-    single = {name: str(value) for name, value in given.items() if name not in plural}
-    return Reference(**plural, **single)  # type: ignore[arg-type]  # names come from Reference's own fields
+    single = {name: str(value) for name, value in given.items() if name not in (*plural, "absent")}
+    return Reference(**plural, **single, absent=given.get("absent") is True)  # type: ignore[arg-type]  # names come from Reference's own fields
 
 
 def _texts(value: object) -> tuple[str, ...]:

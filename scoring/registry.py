@@ -5,11 +5,12 @@ from __future__ import annotations
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from scoring import edit_distance, exact, keyword, keyword_compat, match
+from scoring import abstaining, edit_distance, exact, keyword, keyword_compat, match
 from scoring.scores import Scorer
 
 _ALL = (
     match.MATCH,
+    abstaining.ABSTAIN,
     keyword.KEYWORD,
     exact.EXACT_MATCH,
     exact.EXACT_MATCH_COMPAT,

@@ -18,7 +18,8 @@ class Reference:
 
     `answers`: one needle: the spellings of the one right value. `parts`: several needles: each part's value, all of
     them wanted. `statement`: the needle sentence itself. `keyword`: what OpenCompass's keyword rules look for.
-    `distractors`: values that stand in the context and are wrong. `question`: what was asked.
+    `distractors`: values that stand in the context and are wrong. `question`: what was asked. `absent`: the
+    answer is not in the context, and right is to abstain.
     """
 
     answers: tuple[str, ...]
@@ -28,6 +29,7 @@ class Reference:
     distractors: tuple[str, ...] = ()
     question: str = ""
     language: str = "en"
+    absent: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,12 +11,13 @@ from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.corpora.files import load_cdme, load_path, path_exists
 from haystack_fixtures.corpora.generated import LANGUAGES, VERSION, generate_documents, recipe_sha256
 from haystack_fixtures.corpora.hub import load_hub
+from haystack_fixtures.corpora.noise import load_noise
 from haystack_fixtures.errors import InputError
 
 # Characters of generated text, at least: 0.45 million cl100k tokens of English, 0.9 million of Chinese.
 GENERATED_CHARS = {"en": 2_000_000, "zh": 700_000}
 DEFAULTS = {"en": "essays", "zh": "sanguo"}
-NAMES = ("default", "essays", "sanguo", "pydoc", "generated")
+NAMES = ("default", "essays", "sanguo", "pydoc", "generated", "noise")
 _PACKAGED: dict[str, Callable[[], Corpus]] = {"essays": load_essays, "sanguo": load_sanguo, "pydoc": load_pydoc}
 
 
@@ -47,6 +48,8 @@ def load_corpus(
         raise InputError("corpus", spec, f"a file list ({', '.join(file_list)}) needs a folder")
     if name in _PACKAGED:
         return _PACKAGED[name]()
+    if name == "noise":
+        return load_noise(language)
     if name == "generated":
         return generated_corpus(language, seed, min_chars, cache_dir)
     if kind == "hf" and name != kind:

@@ -62,8 +62,22 @@ def build_prompt(
             raise InputError("--depths", depth, "a depth is a percentage from 0 to 100")
     frame = Frame(before, after, source, tuple(needles), tuple(depths), len(bos), memo or WindowMemo(tokenizer))
     draft = _search(frame, token_budget, reserved)
+    return finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=unique)
+
+
+def finish(
+    frame: Frame,
+    draft: Draft,
+    *,
+    token_budget: int,
+    messages: Callable[[str], tuple[Message, ...]],
+    bos: tuple[int, ...],
+    unique: Sequence[str],
+) -> Prompt:
+    """The prompt of a draft, with its facts. Raises `InputError` where a needle or a `unique` text stands twice."""
+    source = frame.source
     text = text_of(draft.pieces)
-    check_unique(text, source, draft, needles, unique)
+    check_unique(text, source, draft, frame.needles, unique)
     placed, context_tokens = _placed(frame, draft)
     off = any(
         abs(needle.requested - needle.depth) / 100 * context_tokens > place.sentence + _SEAMS
@@ -125,7 +139,7 @@ def _search(frame: Frame, budget: int, reserved: int) -> Draft:
         (_TRIES_PATCHED, patched_cuts),
         (_TRIES, partial(cuts_near, around=4 * _AROUND, any_grapheme=True)),
     ):
-        if best.count == budget or (cuts_of is not patched_cuts and _near_enough(best.count, budget)):
+        if best.count == budget or (cuts_of is not patched_cuts and near_enough(best.count, budget)):
             break
         cuts = list(cuts_of(frame.source, round(budget - extra)))
         for _ in range(min(tries, len(cuts))):
@@ -137,17 +151,18 @@ def _search(frame: Frame, budget: int, reserved: int) -> Draft:
             if best.count == budget:
                 return best
     for dots in range(budget - best.count, 0, -1):
-        if _near_enough(best.count, budget) or dots > _MOST_DOTS:
+        if near_enough(best.count, budget) or dots > _MOST_DOTS:
             break
         padded = draft_of(frame, padded_cut(best.cut, dots))
         best = padded if best.count < padded.count <= budget else best
-    if not _near_enough(best.count, budget):
+    if not near_enough(best.count, budget):
         remedy = f"no cut of the haystack comes near enough: try {best.count + reserved}"
         raise InputError("--lengths", budget + reserved, remedy)
     return best
 
 
-def _near_enough(count: int, budget: int) -> bool:
+def near_enough(count: int, budget: int) -> bool:
+    """Whether a prompt may have so many tokens of its budget."""
     return budget - count <= max(2, budget // 2000)
 
 

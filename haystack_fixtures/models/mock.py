@@ -165,7 +165,7 @@ def _question(request: Request) -> str:
 
 def _answers(request: Request) -> list[str]:
     """What a perfect model says: the reference, and with several needles each of their answers."""
-    several = [needle.answer for needle in request.needles] if len(request.needles) > 1 else []
+    several = [needle.answer for needle in request.needles if needle.answer] if len(request.needles) > 1 else []
     if not several:
         return [request.answer or "".join(needle.answer for needle in request.needles)]
     if not request.answer or any(request.answer == answer for answer in several):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from haystack_fixtures.cells import Cell, slug
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.settings import Settings, Suite
-from haystack_fixtures.tasks import multi_needle, niah, parallel
-from haystack_fixtures.tasks.task import Task
+from haystack_fixtures.tasks import key_value, multi_needle, niah, parallel
+from haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
+from haystack_fixtures.tasks.task import Asked, Task
 
-TASKS: dict[str, Task] = {task.name: task for task in (niah.TASK, multi_needle.TASK, parallel.TASK)}
+_ALL = (niah.TASK, multi_needle.TASK, parallel.TASK, key_value.TASK)
+TASKS: dict[str, Task] = {task.name: task for task in _ALL}
 
 MOST_CELLS = 1_000_000
 
@@ -32,6 +34,20 @@ def task_named(name: str) -> Task:
     return TASKS[name]
 
 
+def ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+    """What a cell asks, the controls' cells included."""
+    task, (label, control) = task_named(suite.task), split_label(cell.needle, suite.controls)
+    if not control:
+        asked = task.ask(suite, cell, seed)
+    else:
+        asked = task.ask(suite, replace(cell, needle=label, depth=task.depths(suite)[0]), seed)
+    if task.absent and "absent" in suite.controls:
+        asked = may_abstain(asked, suite.language)
+    if control == "absent":
+        return absent(asked, suite.language, label)
+    return focused(asked, label) if control == "focused" else asked
+
+
 def grid(settings: Settings) -> tuple[Series, ...]:
     """All cells of a run, in their standing order: by suite, needle, model, length, repeat, depth."""
     specs = tuple(dict.fromkeys(settings.model))
@@ -39,19 +55,18 @@ def grid(settings: Settings) -> tuple[Series, ...]:
     series: dict[tuple[str, str, str], Series] = {}
     count = 0
     for suite in settings.suites:
-        task = task_named(suite.task)
-        for label in task.labels(suite):
+        for label, lengths, depths in _axes(suite):
             for spec, model in zip(specs, slugs, strict=True):
-                count += len(suite.lengths) * len(task.depths(suite)) * suite.repeats
+                count += len(lengths) * len(depths) * suite.repeats
                 if count > MOST_CELLS:
                     raise InputError(
                         "--repeats", suite.repeats, f"the run has over {MOST_CELLS:,} cells; ask fewer lengths, depths"
                     )
                 cells = tuple(
                     Cell(suite.task, length, depth, label, repeat, model)
-                    for length in suite.lengths
+                    for length in lengths
                     for repeat in range(suite.repeats)
-                    for depth in task.depths(suite)
+                    for depth in depths
                 )
                 if (suite.task, label, model) in series:
                     raise InputError(
@@ -59,6 +74,17 @@ def grid(settings: Settings) -> tuple[Series, ...]:
                     )
                 series[suite.task, label, model] = Series(suite, spec, cells)
     return tuple(series.values())
+
+
+def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | None, ...]]]:
+    """Needle labels of a suite with their lengths and depths; controls have no depth, and no length but what it is."""
+    task = task_named(suite.task)
+    for label in task.labels(suite):
+        yield label, suite.lengths, task.depths(suite)
+        if "absent" in suite.controls and task.absent:
+            yield control_label(label, "absent"), suite.lengths, (None,)
+        if "focused" in suite.controls:
+            yield control_label(label, "focused"), (min(suite.lengths),), (None,)
 
 
 def deepest_first(cells: Sequence[Cell]) -> list[Cell]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from haystack_fixtures.cells import Cell
+from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
 
@@ -15,8 +16,12 @@ from haystack_fixtures.settings import Suite
 class Asked:
     """What one trial asks.
 
-    `needles` go into the haystack at `depths` (percent of the needle-free haystack, one each). `reference` has the
-    fields of `scoring.scores.Reference`. `answer` is a right answer as a person would give it.
+    `needles` go into the haystack at `depths` (percent of the needle-free haystack, one each). `needed`: numbers of
+    those that the answer rests on; `None`: all of them. `distractors`: further statements, spread evenly. `answer` is a
+    right answer as a person would give it. `reference` has the fields of `scoring.scores.Reference`, and may have
+    `chance` and `floor`: the scores (0..1) to expect from guessing among the answers that the question allows, and from
+    the best answer that is the same for every question. `listing`: the context is this list, not the suite's corpus;
+    its `resolve` has the last word on answer and reference.
     """
 
     needles: tuple[Needle, ...]
@@ -25,15 +30,29 @@ class Asked:
     answer: str
     reference: dict[str, Any]
     joint: bool = False
+    needed: tuple[int, ...] | None = None
+    distractors: tuple[str, ...] = ()
+    listing: Listing | None = None
+
+    @property
+    def rests_on(self) -> tuple[int, ...]:
+        """Numbers of the needles without which the question has no answer."""
+        return tuple(range(len(self.needles))) if self.needed is None else self.needed
+
+    @property
+    def all_distractors(self) -> tuple[str, ...]:
+        """Statements that are spread evenly: the needles' distractors and the trial's own."""
+        return tuple(text for needle in self.needles for text in needle.distractors) + self.distractors
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A family of cells.
+    """A family of cells, or one task of a `family` that has several.
 
     `labels(suite)`: needle labels, one series of cells each. `depths(suite)`: depths of its cells in percent.
     `ask(suite, cell, seed)`: the trial; depends on nothing else, and not on the cell's depth or length but for
-    `depths`.
+    `depths`. `scorer`: judges where the suite names none. `version`: raise it when the same seed gives another trial.
+    `absent`: whether a trial without what it asks for makes sense.
     """
 
     name: str
@@ -41,6 +60,10 @@ class Task:
     labels: Callable[[Suite], tuple[str, ...]]
     depths: Callable[[Suite], tuple[float | None, ...]]
     ask: Callable[[Suite, Cell, int], Asked]
+    family: str = ""
+    scorer: str = "match"
+    version: int = 0
+    absent: bool = True
 
 
 def labelled(name: str, suite: Suite) -> str:

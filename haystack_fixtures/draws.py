@@ -1,0 +1,63 @@
+"""Seeded draws that are the same on every machine and Python version: only `random()` is drawn from."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+def draws(*parts: object) -> random.Random:
+    """A generator of its own for everything that the parts name: task, parameters, seed, repeat."""
+    digest = sha256("|".join(map(str, parts)).encode()).digest()
+    return random.Random(int.from_bytes(digest, "big"))
+
+
+def below(rng: random.Random, count: int) -> int:
+    """A whole number from 0 to count - 1."""
+    return int(rng.random() * count)
+
+
+def pick(rng: random.Random, items: Sequence[Item]) -> Item:
+    """One of the items."""
+    return items[below(rng, len(items))]
+
+
+def shuffled(rng: random.Random, items: Sequence[Item]) -> list[Item]:
+    """The items in a drawn order (Fisher-Yates)."""
+    order = list(items)
+    for last in range(len(order) - 1, 0, -1):
+        other = below(rng, last + 1)
+        order[last], order[other] = order[other], order[last]
+    return order
+
+
+def sample(rng: random.Random, items: Sequence[Item], count: int) -> list[Item]:
+    """`count` different items in a drawn order. Raises `ValueError` where there are fewer."""
+    if count > len(items):
+        raise ValueError(f"{count} of {len(items)} items")
+    if count * 4 > len(items):
+        return shuffled(rng, items)[:count]
+    chosen: dict[int, None] = {}
+    while len(chosen) < count:
+        chosen[below(rng, len(items))] = None
+    return [items[number] for number in chosen]
+
+
+def digits(rng: random.Random, count: int = 7) -> str:
+    """A number of so many digits, the first not 0, and no palindrome."""
+    while True:
+        text = str(10 ** (count - 1) + below(rng, 9 * 10 ** (count - 1)))
+        if text != text[::-1]:
+            return text
+
+
+def uuid4(rng: random.Random) -> str:
+    """A version 4 UUID in lower case."""
+    number = sum(below(rng, 1 << 32) << shift for shift in (0, 32, 64, 96))
+    number = number & ~(0xF000 << 64) & ~(0xC000 << 48) | (4 << 76) | (2 << 62)
+    text = f"{number:032x}"
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))

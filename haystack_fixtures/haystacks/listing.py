@@ -1,0 +1,192 @@
+"""Contexts that are lists: lines, records or numbered words, as many whole ones as the length holds.
+
+What is left of the length behind the last unit, always less than one, is filled with prose behind the list: so every
+prompt has its exact length, no unit is cut, and depths are depths in the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import regex
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.build import finish, near_enough
+from haystack_fixtures.haystacks.cuts import Cut
+from haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
+from haystack_fixtures.haystacks.sentences import splits_grapheme
+from haystack_fixtures.haystacks.source import HaystackSource
+from haystack_fixtures.haystacks.splice import WindowMemo
+from haystack_fixtures.prompts.prompt import Message, Prompt
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+_PROBES = 40  # sizes of a list to try, at most
+_PROSE = 40  # characters of prose to look at for each token that is missing
+_NEAR = 4
+_MOST_DOTS = 64
+_HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
+_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]|[^\s\p{Han}\p{Hiragana}\p{Katakana}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list by its number of units.
+
+    `units(n)`: its n units, each a text that ends as units do (a newline). `growing`: the list of n + 1 units is that
+    of n with one more. `resolve(n)`: the answer of the list of n units, and what its reference has beside what is the
+    same for every n; `None` where everything is. `opening`, `closing` stand around the list. `fewest`, `most`: bounds
+    of n. `fill`: whether prose takes what the list leaves free; without it a prompt is as long as it is.
+    """
+
+    units: Callable[[int], Sequence[str]]
+    resolve: Callable[[int], tuple[str, Mapping[str, Any]]] | None = None
+    growing: bool = True
+    opening: str = ""
+    closing: str = ""
+    fewest: int = 1
+    most: int | None = None
+    fill: bool = True
+
+
+class ListSources:
+    """The lists of one trial's listing, encoded: a growing one once for all sizes."""
+
+    def __init__(self, listing: Listing, tokenizer: Tokenizer) -> None:
+        self._listing = listing
+        self._tokenizer = tokenizer
+        self._largest: HaystackSource | None = None
+
+    def of(self, n: int) -> tuple[HaystackSource, Cut]:
+        """A source that begins with the list of n units, and the cut that is the list."""
+        source = self._largest
+        if source is None or len(source.ends) < n:
+            size = max(n, 2 * len(source.ends)) if source is not None and self._listing.growing else n
+            if self._listing.most is not None:
+                size = min(size, self._listing.most)
+            source = _source(self._listing.units(size), self._tokenizer)
+            self._largest = source if self._listing.growing else None
+        end = int(source.ends[n - 1])
+        return source, Cut(end, (end, end), "", int(source.ends_tokens[n - 1]))
+
+
+def _source(units: Sequence[str], tokenizer: Tokenizer) -> HaystackSource:
+    text = "".join(units)
+    encoded = tokenizer.encode(text)
+    ends = np.fromiter(accumulate(map(len, units)), np.int64, len(units))
+    return HaystackSource(text, encoded, ends, encoded.starts.searchsorted(ends).astype(np.int64), max(1, len(text)))
+
+
+def build_listing(
+    tokenizer: Tokenizer,
+    *,
+    before: str,
+    after: str,
+    listing: Listing,
+    sources: ListSources,
+    prose: str,
+    needles: Sequence[tuple[str, str]],
+    depths: Sequence[float],
+    token_budget: int,
+    messages: Callable[[str], tuple[Message, ...]],
+    bos: tuple[int, ...],
+    reserved: int = 0,
+    unique: Sequence[str] = (),
+    memo: WindowMemo | None = None,
+) -> tuple[Prompt, int]:
+    """Build the prompt `bos + before + opening + list + closing + prose + after`, and tell how many units the list has.
+
+    As many units as fit, needles (name, text) whole between two of them, nearest to their depths; then a beginning of
+    `prose`, cut to the missing tokens. `Prompt.context` is the list alone. Other arguments as for `build_prompt`.
+
+    Raises `InputError` when the budget cannot hold template, needles and the fewest units, naming what would do.
+    """
+    if not 0 < listing.fewest <= (listing.most or listing.fewest):
+        raise ValueError(f"a list of {listing.fewest} to {listing.most} units")
+    shared = memo or WindowMemo(tokenizer)
+
+    def draft(n: int, pad: str = "") -> Draft:
+        source, cut = sources.of(n)
+        ending = listing.closing + pad + after
+        frame = Frame(before + listing.opening, ending, source, tuple(needles), tuple(depths), len(bos), shared)
+        return draft_of(frame, cut)
+
+    n, found = _most_units(draft, listing, token_budget, reserved)
+    pad = ""
+    if listing.fill and not near_enough(found.count, token_budget):
+        pad, found = _padded(lambda pad: draft(n, pad), prose, found, token_budget)
+        if not near_enough(found.count, token_budget):
+            remedy = f"no list and prose come near enough: try {found.count + reserved}"
+            raise InputError("--lengths", token_budget + reserved, remedy)
+    source, _ = sources.of(n)
+    frame = Frame(before + listing.opening, listing.closing + pad + after, source, needles, depths, len(bos), shared)
+    prompt = finish(
+        frame,
+        found,
+        token_budget=token_budget,
+        messages=lambda context: messages(listing.opening + context + listing.closing + pad),
+        bos=bos,
+        unique=unique,
+    )
+    return prompt, n
+
+
+def _most_units(draft: Callable[[int], Draft], listing: Listing, budget: int, reserved: int) -> tuple[int, Draft]:
+    """The largest list that fits, as far as a bounded search tells: lists need not grow evenly."""
+    low, fits = listing.fewest, draft(listing.fewest)
+    if fits.count > budget:
+        remedy = f"template, question and the shortest list need more: use at least {fits.count + reserved}"
+        raise InputError("--lengths", budget + reserved, remedy)
+    each = fits.cut.tokens / low  # tokens of a unit
+    high = None if listing.most is None else listing.most + 1  # too many, or not allowed
+    for _ in range(_PROBES):
+        free = budget - fits.count
+        if free < each or (high is not None and high - low <= 1):
+            break
+        guess = low + max(1, int(free / each))
+        guess = min(guess, 4 * low + 64 if high is None else (high - 1 if guess >= high else guess))
+        made = draft(guess)
+        each = made.cut.tokens / guess
+        if made.count <= budget:
+            low, fits = guess, made
+        else:
+            high = guess
+            each = max(each, (made.count - fits.count) / (guess - low))  # else the same guess again, less one
+    return low, fits
+
+
+def _padded(draft: Callable[[str], Draft], prose: str, found: Draft, budget: int) -> tuple[str, Draft]:
+    """The beginning of the prose that fills the budget, with its draft; the longest that fits where none is exact."""
+    pads = list(_beginnings(prose, budget - found.count))
+    best = ("", found)
+
+    def better(pad: str) -> bool:
+        nonlocal best
+        made = draft(pad)
+        if best[1].count < made.count <= budget:
+            best = (pad, made)
+        return made.count <= budget
+
+    low, high = 0, len(pads)  # pads before low fit, those from high on do not
+    while low < high and best[1].count < budget:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if better(pads[middle]) else (low, middle)
+    # Where words are several tokens long: shorter ones without their full stop or with a second one, then dots.
+    near = [text for pad in reversed(pads[max(0, low - _NEAR) : low]) for text in (pad[:-1], f"{pad} .")]
+    base = best[0] or "\n"
+    for pad in (*near, *(base + " ." * dots for dots in range(1, _MOST_DOTS))):
+        if best[1].count == budget:
+            break
+        better(pad)
+    return best
+
+
+def _beginnings(prose: str, tokens: int) -> Iterator[str]:
+    """Beginnings of a text that end with a word, closed by a full stop, ascending."""
+    for match in _WORD.finditer(prose, 0, (tokens + 1) * _PROSE):
+        end = match.end()
+        if prose[end - 1].isalnum() and not splits_grapheme(prose, end):
+            yield f"\n\n{prose[:end]}{'。' if _HAN.match(prose[end - 1]) else '.'}"

@@ -1,0 +1,76 @@
+"""Controls of a task: its questions without what they ask for, and with nothing else.
+
+`absent`: what the answer rests on is not in the text; right is to say so. `focused`: the text is what the answer rests
+on and nothing else, or the shortest list: what a model can do where length is no difficulty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from haystack_fixtures.haystacks.listing import Listing
+from haystack_fixtures.tasks.task import Asked
+
+CONTROLS = ("absent", "focused")
+NOT_FOUND = {"en": "NOT FOUND", "zh": "没有提到"}
+_INSTRUCTION = {
+    "en": "If the document does not say, reply exactly: NOT FOUND.",
+    "zh": "如果文档中没有提到，请只回答：没有提到。",
+}
+
+
+def control_label(label: str, control: str) -> str:
+    """The needle label of a control: `code_absent`."""
+    return f"{label}_{control}"
+
+
+def split_label(label: str, controls: Sequence[str]) -> tuple[str, str]:
+    """A needle label without its control, and which of the `controls` it is (empty for none)."""
+    for control in controls:
+        if label.endswith(f"_{control}"):
+            return label.removesuffix(f"_{control}"), control
+    return label, ""
+
+
+def may_abstain(asked: Asked, language: str) -> Asked:
+    """The same with the words that allow to abstain: both arms of a twin have them."""
+    question = f"{asked.question}{'' if language == 'zh' else ' '}{_INSTRUCTION[language]}"
+    return replace(asked, question=question, reference=asked.reference | {"question": question})
+
+
+def absent(asked: Asked, language: str, twin: str) -> Asked:
+    """The trial without what its answer rests on; a list that is all of it gives way to the corpus's prose."""
+    needed = asked.rests_on
+    kept = [number for number in range(len(asked.needles)) if number not in needed]
+    said = NOT_FOUND[language]
+    return replace(
+        asked,
+        needles=tuple(asked.needles[number] for number in kept),
+        depths=tuple(asked.depths[number] for number in kept),
+        needed=(),
+        distractors=asked.all_distractors,
+        answer=said,
+        reference=asked.reference
+        | {"answers": (said,), "parts": (), "absent": True, "control": "absent", "twin": twin, "chance": 0.0},
+        listing=None if asked.listing is None or asked.listing.resolve else asked.listing,
+    )
+
+
+def focused(asked: Asked, twin: str) -> Asked:
+    """The trial with nothing but what its answer rests on, in the order of the document; as short as it is."""
+    reference = asked.reference | {"control": "focused", "twin": twin}
+    listing = asked.listing
+    if listing is not None and listing.resolve is not None:
+        return replace(asked, reference=reference, listing=replace(listing, most=listing.fewest, fill=False))
+    order = sorted(asked.rests_on, key=lambda number: (asked.depths[number], number))
+    units = tuple(f"{asked.needles[number].text}\n" for number in order)
+    alone = Listing(
+        units=lambda _n: units,
+        opening=listing.opening if listing else "",
+        closing=listing.closing if listing else "",
+        fewest=len(units),
+        most=len(units),
+        fill=False,
+    )
+    return replace(asked, needles=(), depths=(), needed=(), distractors=(), reference=reference, listing=alone)
