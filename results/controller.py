@@ -27,6 +27,7 @@ from results.gate_report import GATE as GATE
 from results.gate_report import gate_case, gate_lines
 from results.gatekeeping import Gatekeeper
 from results.gates import Gate
+from results.heatmap_panel import Style
 from results.journal import Journal, read_journal
 from results.latency import publish_latencies
 from results.manifest import command_line, manifest, merge_facts, write_manifest
@@ -50,6 +51,7 @@ class Recorder:
         self._settings = settings
         self._gates = gates
         self._recipe = recipe_of(settings)
+        self._style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)
         self._records: list[Record] = []
         self._earlier: list[Record] = []
         self._facts: dict[str, Any] = {}
@@ -146,7 +148,7 @@ class Recorder:
         try:
             drop_halves(self.folder)
             if self._settings.fresh:
-                for pattern in ("heatmap-*", "results.*", "cells.csv", "report.html"):
+                for pattern in ("heatmap-*", "tasks-*", "results.*", "cells.csv", "report.html"):
                     for old in self.folder.glob(pattern):
                         old.unlink()
                 drop_answers(self.folder)
@@ -203,7 +205,7 @@ class Recorder:
         publish_latencies(self._config, self._records)
         if not self._fault:
             try:
-                self._written = write_files(self.folder, records, self._settings)
+                self._written = write_files(self.folder, records, self._style)
                 self._write_manifest(datetime.now(UTC).isoformat(timespec="seconds"))
             except (OSError, InputError) as error:
                 problem = getattr(error, "strerror", None) or error

@@ -19,6 +19,7 @@ from typing import Literal, cast
 from haystack_fixtures.cells import depth_label
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grids import parse_tokens
+from results.controls import control_of
 from results.records import Record
 from results.summary import depth_order
 
@@ -129,10 +130,14 @@ def _number(gate: str, field: str, text: str) -> float:
 
 
 def groups_of(gate: Gate, records: Iterable[Record]) -> dict[str, list[Record]]:
-    """The records in the gate's scope, by the groups that it asks of, shortest first; `all` without a grain."""
+    """The records in the gate's scope, by the groups that it asks of, shortest first; `all` without a grain.
+
+    Controls are in no scope but one that names their needle (`[needle=code_absent]`).
+    """
     groups: dict[str, list[Record]] = {}
     for record in sorted(records, key=lambda record: (record["length"], depth_order(record["depth"]))):
-        if all(test(record) for test in gate.scope):
+        measured = not control_of(record) or f"needle={record['needle']}" in gate.text.replace(" ", "")
+        if measured and all(test(record) for test in gate.scope):
             group = "all" if gate.grain is None else _GRAINS[gate.grain](record)
             groups.setdefault(group, []).append(record)
     return groups

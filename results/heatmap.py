@@ -105,13 +105,28 @@ def write_painted(
     with _painted(layouts, paint, heading) as figure:
         for format_ in formats:
             path = stem.with_name(f"{stem.name}.{format_}")
-            content = BytesIO()
-            # No date and no version in the files: the same scores give the same bytes.
-            metadata = {"Date": None, "Creator": None} if format_ == "svg" else {"Software": None}
-            figure.savefig(content, format=format_, dpi=dpi, metadata=metadata)
-            write_atomic(path, content.getvalue())
+            write_atomic(path, image_of(figure, format_, dpi))
             paths.append(path)
     return paths
+
+
+def image_of(figure: Figure, format_: Format, dpi: int = DEFAULT.dpi) -> bytes:
+    """The file of a figure; no date and no version are in it: the same scores give the same bytes."""
+    content = BytesIO()
+    metadata = {"Date": None, "Creator": None} if format_ == "svg" else {"Software": None}
+    figure.savefig(content, format=format_, dpi=dpi, metadata=metadata)
+    return content.getvalue()
+
+
+def look_of(fonts: Fonts) -> dict[Any, Any]:
+    """What matplotlib is set to while it draws one of our pictures."""
+    return {
+        "font.family": list(fonts.families),
+        "svg.fonttype": "none",
+        "svg.hashsalt": "needlework",
+        "hatch.linewidth": 0.7,
+        "axes.unicode_minus": False,
+    }
 
 
 @contextmanager
@@ -123,18 +138,11 @@ def _painted(layouts: Sequence[Layout], paint: Paint, heading: str) -> Iterator[
 
     heading = one_line(heading)
     fonts = fonts_for("".join(chain([heading], *(layout.title + layout.subtitle for layout in layouts))))
-    settings: dict[Any, Any] = {
-        "font.family": list(fonts.families),
-        "svg.fonttype": "none",
-        "svg.hashsalt": "needlework",
-        "hatch.linewidth": 0.7,
-        "axes.unicode_minus": False,
-    }
     rows = [layouts[i : i + _ACROSS] for i in range(0, len(layouts), _ACROSS)]
     top = 0.45 if heading else 0.0
     width = max(sum(layout.width for layout in row) for row in rows)
     height = sum(max(layout.height for layout in row) for row in rows) + top
-    with rc_context(settings):
+    with rc_context(look_of(fonts)):
         figure = Figure(figsize=(width, height), facecolor="white")
         FigureCanvasAgg(figure)
         if heading:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from results.atomic import write_atomic
+from results.controls import without_controls
 from results.html.budget import fit
 from results.html.page import page
 from results.html.panels import entries, looks_of, panel_views
@@ -16,7 +17,9 @@ from results.records import UNSCORED, Record
 from results.statistics.absent import AbsentTwins
 from results.statistics.panel_rows import twins_name, twins_rows
 from results.statistics.summary_rows import PanelStatistics
+from results.statistics.tasks import Macro, TaskScore
 from results.summary import Panel, summarise
+from results.task_table import MEANINGS, missing_lines, task_columns
 
 LIMIT_BYTES = 3_000_000
 NOTICE_BYTES = 1_000  # kept free for what is said about things left out
@@ -29,6 +32,8 @@ def write_html(
     title: str,
     statistics: Sequence[PanelStatistics] = (),
     twins: Sequence[AbsentTwins] = (),
+    tasks: Sequence[TaskScore] = (),
+    macros: Sequence[Macro] = (),
     notes: Sequence[str] = (),
     colors: ColorsName = "safe",
     panels: Sequence[Panel] | None = None,
@@ -40,6 +45,8 @@ def write_html(
         title=title,
         statistics=statistics,
         twins=twins,
+        tasks=tasks,
+        macros=macros,
         notes=notes,
         colors=colors,
         panels=panels,
@@ -54,6 +61,8 @@ def html_text(
     title: str,
     statistics: Sequence[PanelStatistics] = (),
     twins: Sequence[AbsentTwins] = (),
+    tasks: Sequence[TaskScore] = (),
+    macros: Sequence[Macro] = (),
     notes: Sequence[str] = (),
     colors: ColorsName = "safe",
     panels: Sequence[Panel] | None = None,
@@ -61,15 +70,17 @@ def html_text(
 ) -> str:
     """Return the page: the same for the same records in any order, and nothing in it is loaded from elsewhere.
 
-    `notes`: sentences about the run as a whole; `panels`: those of `records`, where the caller has them already. Scores
-    are all in it, whatever their number: what `limit_bytes` limits is the details of the trials, and the page says what
-    it left out.
+    Controls have no panel: `tasks` and `macros` tell of them, in a table. `notes`: sentences about the run as a whole;
+    `panels`: those of `records`, where the caller has them already. Scores are all in it, whatever their number: what
+    `limit_bytes` limits is the details of the trials, and the page says what it left out.
     """
     panels = summarise(records) if panels is None else panels
+    records = without_controls(records)
     scores = panels_data(panels)
     fields = {
         "panels": panel_views(panels, statistics),
         "twins": [(on_one_line(twins_name(each)), twins_rows(each)) for each in twins],
+        "tasks": _task_table(tasks, macros),
         "notes": [on_one_line(note, 2_000) for note in notes],
         "unscored": UNSCORED,
         "trials": len(records),
@@ -81,3 +92,16 @@ def html_text(
     room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
     kept = fit(entries(records, panels), [looks_of(panel) for panel in panels], room)
     return with_details(kept.packed, kept.notice(limit_bytes))
+
+
+def _task_table(tasks: Sequence[TaskScore], macros: Sequence[Macro]) -> dict[str, object] | None:
+    """The table of tasks; `None` where it would say no more than the panels do."""
+    if len(tasks) < 2 and not any(row.focused.trials or row.twins for row in tasks):
+        return None
+    head, rows = task_columns(tasks, macros)
+    return {
+        "head": [(name, MEANINGS.get(name, "")) for name in head],
+        "rows": [[on_one_line(text) for text in row] for row in rows],
+        "notes": missing_lines(macros),
+        "names": 1 + ("model" in head),
+    }

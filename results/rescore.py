@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
-from results.csv_report import write_csv
+from results.controls import control_of
 from results.headline import headline
-from results.heatmap import write_heatmaps
-from results.json_report import read_json, write_json
+from results.json_report import read_json
 from results.records import Record
 from results.summary import summarise
+from results.writers import write_files
 from scoring.judge_prompts import JudgeStyle
 from scoring.judge_scorers import judged
 from scoring.outcomes import outcome_of
@@ -50,9 +50,8 @@ def main(argv: Sequence[str]) -> int:
         before = read_json(path)
         after = [rescored(record, options.scorer) for record in before]
         out = options.out or path.parent / f"rescored-{options.scorer}"
-        write_json(out / "results.json", after)
-        write_csv(out / "results.csv", after)
-        write_heatmaps(summarise(after), out)
+        out.mkdir(parents=True, exist_ok=True)
+        write_files(out, after)
     except InputError as error:
         return refuse("rescore", error)
     except (OSError, ValueError) as error:  # a full disk; a name that no file can have
@@ -76,8 +75,10 @@ def check_scorer(name: str) -> None:
 
 
 def rescored(record: Record, scorer: str) -> Record:
-    """The record with the scorer's judgement. Errors, invalid and skipped trials stay what they are."""
-    if record["outcome"] in ("error", "invalid", "skipped"):
+    """The record with the scorer's judgement. Errors, invalid and skipped trials stay what they are, and so do those
+    whose answer is absent on purpose: abstaining is right there, whatever the scorer.
+    """
+    if record["outcome"] in ("error", "invalid", "skipped") or control_of(record) == "absent":
         return record
     response = record["response"]
     stored = _Stored(response.get("text", ""), record["reference"], None, response.get("finish_reason"), ())

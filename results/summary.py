@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 from typing import get_args
 
+from results.controls import without_controls
 from results.intervals import Interval, score_interval
 from results.records import SCORED, UNSCORED, OutcomeName, Record
 
@@ -98,8 +99,11 @@ class Panel:
 
 
 def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
-    """Return the panels of `records`, sorted by model, task and needle; the order of the records does not matter."""
-    return panels_of(trial_of(record) for record in records)
+    """Return the panels of `records`, sorted by model, task and needle; the order of the records does not matter.
+
+    Controls are left out: they have a table of their own (`results.statistics.tasks`).
+    """
+    return panels_of(trial_of(record) for record in without_controls(records))
 
 
 def trial_of(record: Record) -> Trial:

@@ -15,6 +15,8 @@ _SURROGATES = re.compile(r"[\ud800-\udfff]")
 
 def clean(text: str) -> str:
     """Remove terminal escapes and control characters but tab and newline; half a surrogate pair becomes U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
     plain = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", plain))
 

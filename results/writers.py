@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from haystack_fixtures.settings import Settings
+from haystack_fixtures.tasks.load import family_of
 from results.cells_report import write_cells
 from results.csv_report import write_csv
 from results.heatmap import write_heatmaps
-from results.heatmap_panel import Style
+from results.heatmap_panel import DEFAULT, Style
 from results.html_report import write_html
 from results.json_report import write_json
 from results.markdown import panel_table
@@ -20,8 +20,13 @@ from results.stability import Stability, stability_line, stability_of
 from results.statistics.absent import absent_twins
 from results.statistics.panel_rows import statistics_lines
 from results.statistics.summary_rows import run_statistics, statistics_object
+from results.statistics.tasks import Macro, TaskScore, macros, task_scores
 from results.summary import Panel, summarise
-from results.terminal import terminal_heatmaps
+from results.task_chart import write_task_charts
+from results.task_table import task_lines
+from results.terminal import can_encode, terminal_heatmaps
+
+_MOST_PANELS = 12  # heatmaps in a terminal; a run with more shows its table
 
 
 @dataclass(frozen=True)
@@ -36,13 +41,17 @@ class Written:
     statistics: tuple[str, ...]
     markdown: tuple[str, ...]
     colors: ColorsName
+    tasks: tuple[TaskScore, ...] = ()
+    macros: tuple[Macro, ...] = ()
     stability: Stability | None = None
     missed: str | None = None
 
     def terminal_lines(self, *, color: bool, encoding: str | None, width: int) -> list[str]:
-        """Every panel as a heatmap of text."""
-        lines = terminal_heatmaps(self.panels, color=color, encoding=encoding, width=width, colors=self.colors)
-        return [*lines, *self._stability_lines()]
+        """Every panel as a heatmap of text, where they are not too many, and a table of the tasks."""
+        shown = self.panels if len(self.panels) <= _MOST_PANELS else ()
+        lines = terminal_heatmaps(shown, color=color, encoding=encoding, width=width, colors=self.colors)
+        table = task_lines(self.tasks, self.macros, ascii_only=not can_encode(encoding))
+        return [*lines, *([""] if lines and table else []), *table, *self._stability_lines()]
 
     def markdown_lines(self) -> list[str]:
         """A table with a row for each panel."""
@@ -60,7 +69,7 @@ class Written:
         return [stability_line(self.stability)] if self.stability else []
 
 
-def write_files(folder: Path, records: Sequence[Record], settings: Settings) -> Written:
+def write_files(folder: Path, records: Sequence[Record], style: Style = DEFAULT) -> Written:
     """Write report.html, results.json, results.csv, cells.csv and the heatmaps.
 
     Raises `OSError` when the folder cannot take them.
@@ -69,6 +78,8 @@ def write_files(folder: Path, records: Sequence[Record], settings: Settings) -> 
     statistics = run_statistics(records)
     stability = stability_of(records)
     twins = absent_twins(records)
+    rows = task_scores(records, family_of)
+    found = macros(rows)
     notes = [stability_line(stability)] if stability else []
     lines = statistics_lines(statistics, twins)
     paths = [folder / "report.html", folder / "results.json", folder / "results.csv", folder / "cells.csv"]
@@ -78,24 +89,30 @@ def write_files(folder: Path, records: Sequence[Record], settings: Settings) -> 
     write_html(
         paths[0],
         records,
-        title=f"Needlework: {', '.join(settings.model)}",
+        title=f"Needlework: {', '.join(dict.fromkeys(record['model'] for record in records))}",
         statistics=statistics,
         twins=twins,
+        tasks=rows,
+        macros=found,
         notes=notes,
-        colors=settings.heatmap_colors,
+        colors=style.colors,
         panels=panels,
     )
-    style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)
     heatmaps = write_heatmaps(panels, folder, style=style)
     for old in set(folder.glob("heatmap-*")) - set(heatmaps):
         old.unlink()  # of an earlier run with other options
-    paths += heatmaps
+    charts = write_task_charts(rows, found, folder)
+    for old in set(folder.glob("tasks-*")) - set(charts):
+        old.unlink()
+    paths += [*charts, *heatmaps]
     return Written(
         paths=tuple(paths),
         panels=panels,
         statistics=tuple(lines),
         markdown=tuple(panel_table(panels, statistics)),
-        colors=settings.heatmap_colors,
+        colors=style.colors,
+        tasks=rows,
+        macros=found,
         stability=stability,
         missed=next((record["id"] for record in records if record["outcome"] != "found"), None),
     )

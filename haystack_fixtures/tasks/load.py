@@ -8,14 +8,40 @@ from dataclasses import dataclass, replace
 from haystack_fixtures.cells import Cell, slug
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.settings import Settings, Suite
-from haystack_fixtures.tasks import key_value, multi_needle, niah, parallel
+from haystack_fixtures.tasks import (
+    chain,
+    key_value,
+    multi_needle,
+    multikey,
+    multivalue,
+    needlebench_atc,
+    needlebench_reasoning,
+    niah,
+    parallel,
+    superseded,
+)
 from haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
 from haystack_fixtures.tasks.task import Asked, Task
 
-_ALL = (niah.TASK, multi_needle.TASK, parallel.TASK, key_value.TASK)
+_ALL = (
+    niah.TASK,
+    multi_needle.TASK,
+    parallel.TASK,
+    needlebench_reasoning.TASK,
+    needlebench_atc.TASK,
+    key_value.TASK,
+    multikey.TASK,
+    multivalue.MULTIVALUE,
+    multivalue.MULTIQUERY,
+    chain.ALL_NAMES,
+    chain.LAST_VALUE,
+    superseded.TASK,
+)
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}
 
 MOST_CELLS = 1_000_000
+# Of a question whose answer may be anything.
+_OPEN = {"chance": 0.0, "floor": 0.0}
 
 
 @dataclass(frozen=True)
@@ -34,6 +60,11 @@ def task_named(name: str) -> Task:
     return TASKS[name]
 
 
+def family_of(task: str) -> str:
+    """The family of a task; one that has none, or that this version does not know, is its own."""
+    return TASKS[task].family or task if task in TASKS else task
+
+
 def ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     """What a cell asks, the controls' cells included."""
     task, (label, control) = task_named(suite.task), split_label(cell.needle, suite.controls)
@@ -43,6 +74,7 @@ def ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         asked = task.ask(suite, replace(cell, needle=label, depth=task.depths(suite)[0]), seed)
     if task.absent and "absent" in suite.controls:
         asked = may_abstain(asked, suite.language)
+    asked = replace(asked, reference=_OPEN | asked.reference)
     if control == "absent":
         return absent(asked, suite.language, label)
     return focused(asked, label) if control == "focused" else asked
@@ -80,11 +112,12 @@ def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | No
     """Needle labels of a suite with their lengths and depths; controls have no depth, and no length but what it is."""
     task = task_named(suite.task)
     for label in task.labels(suite):
-        yield label, suite.lengths, task.depths(suite)
+        lengths = task.lengths(suite, label)
+        yield label, lengths, task.depths(suite)
         if "absent" in suite.controls and task.absent:
-            yield control_label(label, "absent"), suite.lengths, (None,)
+            yield control_label(label, "absent"), lengths, (None,)
         if "focused" in suite.controls:
-            yield control_label(label, "focused"), (min(suite.lengths),), (None,)
+            yield control_label(label, "focused"), (min(lengths),), (None,)
 
 
 def deepest_first(cells: Sequence[Cell]) -> list[Cell]:

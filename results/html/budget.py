@@ -7,10 +7,12 @@ out is counted, and the page says so.
 
 from __future__ import annotations
 
+import random
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from results.html.details import Level, Row, Value, row_of
@@ -25,7 +27,7 @@ LEVELS = (
     Level(400, 12, 0, 0),
 )
 _SAMPLED = 250  # trials, to tell a level that is hopeless without trying it
-_DOUBT = 1.5  # times as much as fits, in such an estimate
+_DOUBT = 1.3  # times as much as fits, in such an estimate
 _MOST_PACKED = 20  # times smaller than their JSON details may come to be; beyond that, packing is not tried
 
 Looks = Sequence[Sequence[object]]
@@ -145,9 +147,17 @@ def fit(trials: Sequence[Entry], looks: Sequence[Looks], room: int) -> Kept:
 
 
 def _estimate(trials: Sequence[Entry], level: Level, room: int) -> float:
-    """About the bytes of all trials at `level`, from a few hundred of them; too many where trials share much."""
-    sample = range(0, len(trials), max(1, len(trials) // _SAMPLED))
-    return len(_filled(trials, sample, level, room).packed()) * len(trials) / max(1, len(sample))
+    """About the bytes of all trials at `level`, from what half of a sample adds to the other half.
+
+    Too many where trials share much.
+    """
+    sample = random.Random(0).sample(range(len(trials)), min(_SAMPLED, len(trials)))  # every n-th would be too alike
+    half, whole = (_filled(trials, part, level, room) for part in (sample[: len(sample) // 2], sample))
+    if len(whole.rows) < len(sample):
+        return inf
+    size = len(whole.packed())
+    further = (len(trials) - len(sample)) / max(1, len(sample) - len(half.rows))
+    return size + (size - len(half.packed())) * further
 
 
 def _filled(trials: Sequence[Entry], order: Sequence[int], level: Level, room: int) -> _Shelf:

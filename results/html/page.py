@@ -42,22 +42,19 @@ def page(
     if template == "comparison":
         style += _asset("comparison.css") + differences_css()
     script = f'"use strict";\n(() => {{\n{"".join(map(_asset, SCRIPTS[template]))}}})();\n'
-    environment = Environment(
-        loader=FunctionLoader(_asset),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(f"{template}.html.j2").render(
-        policy=policy(style, script),
-        style=trusted(style),
-        script=trusted(script),
-        data=trusted(script_json({**data, "shared": SHARED, "own": OWN})),
-        details=details,
-        title=on_one_line(title) or "Needlework",
-        notice=notice,
-        **fields,
+    return (
+        _environment()
+        .get_template(f"{template}.html.j2")
+        .render(
+            policy=policy(style, script),
+            style=trusted(style),
+            script=trusted(script),
+            data=trusted(script_json({**data, "shared": SHARED, "own": OWN})),
+            details=details,
+            title=on_one_line(title) or "Needlework",
+            notice=notice,
+            **fields,
+        )
     )
 
 
@@ -89,6 +86,17 @@ def _color_class(name: str, color: tuple[int, int, int]) -> str:
 
 def _digest(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+@cache  # with it the compiled templates, of which a run fills each twice
+def _environment() -> Environment:
+    return Environment(
+        loader=FunctionLoader(_asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 @cache

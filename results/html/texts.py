@@ -19,8 +19,9 @@ _BREAKS = re.compile(r"\r\n?")
 # The marks U+200E, U+200F and U+061C stay: right-to-left languages need them, and they move only their neighbours.
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
 _NONCHARACTERS = re.compile(r"[\ufdd0-\ufdef]")
-_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+_SCRIPT = re.compile("[<>&\u2028\u2029]")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_FACTS = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
 
 
 def visible(text: str) -> str:
@@ -61,14 +62,13 @@ def is_cut(value: object) -> bool:
 
 def facts_text(value: object, limit: int) -> Shown | None:
     """Return any JSON value as text, keys in order; `None` where it says nothing."""
-    if value in (None, {}, [], ""):
-        return None
-    return shown(json.dumps(value, ensure_ascii=False, sort_keys=True, default=str), limit)
+    return None if value in (None, {}, [], "") else shown(_FACTS.encode(value), limit)
 
 
 def script_json(value: object) -> str:
     """Return compact JSON that can stand in a `<script>` element, whatever is in it."""
-    return _SURROGATES.sub("\ufffd", _ENCODER.encode(value).translate(_SCRIPT))
+    text = _ENCODER.encode(value)
+    return _SURROGATES.sub("\ufffd", _SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def trusted(text: str) -> Markup:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from results.controls import control_of
 from results.intervals import Interval, score_interval
 from results.records import SCORED, Record
 from results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums
@@ -65,6 +66,8 @@ def absent_twins(records: Iterable[Record]) -> tuple[AbsentTwins, ...]:
     """Return the statistics of every (model, task) that has records of the absent arm, sorted."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
+        if control_of(record) == "focused":
+            continue
         groups.setdefault((record["model"], record["task"]), []).append(record)
     return tuple(_twins(*at, groups[at]) for at in sorted(groups) if any(map(is_absent, groups[at])))
 
@@ -136,17 +139,18 @@ def _correlation(present: Sequence[Record], absent: Sequence[Record]) -> float:
 
 
 def _discriminates(present: Sequence[Record], absent: Sequence[Record]) -> Rate:
-    twins = {_place(record): _right(record) == 1 for record in present}
-    pairs = [
-        (record["repeat"], twins[_place(record)] and _right(record) == 1)
-        for record in absent
-        if _place(record) in twins
-    ]
+    # The absent arm of a control has one text for all depths of the present arm.
+    twins = {_place(record): _right(record) == 1 for record in absent}
+    pairs = []
+    for record in present:
+        at = next((at for at in (_place(record), _place(record, all_depths=True)) if at in twins), None)
+        if at is not None:
+            pairs.append((record["repeat"], twins[at] and _right(record) == 1))
     values = [float(right) for _, right in pairs]
     return _as_rate(values, score_interval(values, [repeat for repeat, _ in pairs]))
 
 
-def _place(record: Record) -> tuple[Any, ...]:
-    """What twins share."""
+def _place(record: Record, *, all_depths: bool = False) -> tuple[Any, ...]:
+    """What twins share; `all_depths`: the place of a twin without a depth."""
     twin = record["reference"].get("twin", record["needle"])
-    return twin, record["length"], *depth_order(record["depth"]), record["repeat"]
+    return twin, record["length"], *depth_order(None if all_depths else record["depth"]), record["repeat"]

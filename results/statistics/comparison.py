@@ -9,6 +9,7 @@ from math import fsum
 from typing import Literal
 
 from haystack_fixtures.errors import InputError
+from results.controls import without_controls
 from results.intervals import Interval, score_interval
 from results.records import SCORED, OutcomeName, Record
 from results.statistics.joining import Family, Identity, identity_order, joined, prompts_match
@@ -121,7 +122,7 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     Runs of one model each are compared whatever the models are; runs of several models must have the same ones, and
     each is compared with itself. Raises `InputError` where the runs cannot be joined.
     """
-    a, b, both = joined(first, second)
+    a, b, both = joined(without_controls(first), without_controls(second))
     missing = Counter(
         ("first" if _score(a[at]) is None else "") + ("second" if _score(b[at]) is None else "") for at in both
     )

@@ -126,9 +126,7 @@ def _complete(trials: Iterable[Trial]) -> tuple[list[float], list[tuple[int, int
 
 def _depth_test(scores: Floats) -> DepthTest | None:
     """Cochran's Q (W. G. Cochran, Biometrika 37 (1950) 256-266): on 0/1 scores, Friedman's statistic corrected for
-    ties is Q, and SciPy has Friedman's. `None` where there are fewer than three depths or too few samples differ."""
-    from scipy import stats
-
+    ties is Q. `None` where there are fewer than three depths or too few samples differ."""
     depths = scores.shape[1]
     binary = bool(np.all((scores == 0) | (scores == 1)))
     name: Literal["cochran", "friedman"] = "cochran" if binary else "friedman"
@@ -137,8 +135,25 @@ def _depth_test(scores: Floats) -> DepthTest | None:
         return None
     if not len(differing):
         return DepthTest(name, 0.0, depths - 1, 1.0)
-    result = stats.friedmanchisquare(*differing.T)
-    return DepthTest(name, float(result.statistic), depths - 1, float(result.pvalue))
+    statistic = _friedman(differing)
+    return DepthTest(name, statistic, depths - 1, _chi_square_tail(depths - 1, statistic))
+
+
+def _friedman(scores: Floats) -> float:
+    """Friedman's chi-square corrected for ties (M. Friedman, JASA 32 (1937) 675-701; the corrected form as in
+    W. J. Conover, Practical Nonparametric Statistics, 5.8): the spread of the rank sums over the spread of the ranks.
+    """
+    samples, depths = scores.shape
+    ranks = np.stack([((row < row[:, None]).sum(1) + (row <= row[:, None]).sum(1) + 1) / 2 for row in scores])
+    middle = (depths + 1) / 2
+    between = ((ranks.sum(axis=0) - samples * middle) ** 2).sum()
+    return float((depths - 1) * between / ((ranks - middle) ** 2).sum())
+
+
+def _chi_square_tail(freedom: int, statistic: float) -> float:
+    from scipy.special import chdtrc  # scipy.stats has it too, and takes half a second to import
+
+    return float(chdtrc(freedom, statistic))
 
 
 def _extremes(depths: Sequence[float], scores: Floats, clusters: Sequence[tuple[int, ...]]) -> Extremes:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from results.controls import without_controls
 from results.records import Record
 from results.statistics.depth_effect import DepthEffect, depth_effects
 from results.statistics.effective_length import RULER_THRESHOLD, EffectiveLength, absolute_length, relative_length
@@ -30,7 +31,7 @@ class PanelStatistics:
 def run_statistics(records: Iterable[Record], threshold: float = RULER_THRESHOLD) -> tuple[PanelStatistics, ...]:
     """Return the statistics of each panel, sorted; `threshold` (0..1) is the absolute rule's of effective length."""
     groups: dict[tuple[str, str, str], list[Trial]] = {}
-    for record in records:
+    for record in without_controls(records):
         trial = trial_of(record)
         groups.setdefault((trial.model, trial.task, trial.needle), []).append(trial)
     panels = sorted(groups)

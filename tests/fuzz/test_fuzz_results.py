@@ -63,7 +63,7 @@ def chance(request: pytest.FixtureRequest) -> random.Random:
 def every_report(path: Path, whole: list[Any]) -> None:
     """All that is ever made of a results.json, without the drawing."""
     records = read_json(path)
-    write_files(path.parent, records, resolve_settings({}, {}, path.parent))
+    write_files(path.parent, records)
     csv_text([rescored(record, "match") for record in records])
     if records:
         comparison_lines(paired(whole, records))

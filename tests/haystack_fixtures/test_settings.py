@@ -54,8 +54,21 @@ def test_languages_multiply_open_suites_and_select_among_fixed_ones(tmp_path):
 
 def test_tasks_select_among_the_presets_suites(tmp_path):
     assert {s.task for s in settings(tmp_path, preset="standard", task="multi_needle").suites} == {"multi_needle"}
-    with pytest.raises(InputError, match="preset quick has niah"):
-        settings(tmp_path, task="multi_needle")
+    with pytest.raises(InputError, match="preset quick has niah; --preset standard has it"):
+        settings(tmp_path, preset="quick", task="multi_needle")
+
+
+def test_a_task_that_the_default_preset_lacks_comes_from_the_preset_that_has_all(tmp_path):
+    assert settings(tmp_path).preset == settings(tmp_path, task="niah").preset == "quick"
+    found = settings(tmp_path, task="key_value,niah")
+    assert (found.preset, {suite.task for suite in found.suites}) == ("families", {"key_value", "niah"})
+
+
+def test_controls_may_be_switched_off(tmp_path):
+    assert {suite.controls for suite in settings(tmp_path, task="key_value").suites} == {("absent", "focused")}
+    assert {suite.controls for suite in settings(tmp_path, task="key_value", controls="none").suites} == {()}
+    with pytest.raises(InputError, match="use none, or some of absent, focused"):
+        settings(tmp_path, controls="missing")
 
 
 def test_opencompass_names_work_in_a_users_preset(tmp_path):

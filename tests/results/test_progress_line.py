@@ -81,11 +81,11 @@ def run_in_terminal(*args: str) -> str:
     return written.decode()
 
 
-GRID = ("--lengths=400", "--depths=0:100:6", "--concurrency=1", "--model=mock:sleep=1")
+GRID = ("--lengths=400", "--depths=0:100:6", "--concurrency=1")
 
 
 def test_a_terminal_shows_the_line_and_keeps_nothing_of_it(tmp_path):
-    written = run_in_terminal(*GRID, f"--results-dir={tmp_path}")
+    written = run_in_terminal(*GRID, "--model=mock:sleep=0.5", f"--results-dir={tmp_path}")
 
     drawn = re.findall(r"\x1b7([^\x1b]*)", written)
     assert any(re.fullmatch(r" \d/6 cells · [\d,]+ tok/s · 0:0\d left", line) for line in drawn)
@@ -96,7 +96,17 @@ def test_a_terminal_shows_the_line_and_keeps_nothing_of_it(tmp_path):
 
 def test_a_pipe_gets_no_line(tmp_path):
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "benchmarks", "-p", "no:hypothesispytest", *GRID, f"--results-dir={tmp_path}"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "benchmarks",
+            "-p",
+            "no:hypothesispytest",
+            *GRID,
+            "--model=mock:perfect",
+            f"--results-dir={tmp_path}",
+        ],
         capture_output=True,
         text=True,
         check=False,

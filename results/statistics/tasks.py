@@ -1,0 +1,208 @@
+"""One row for each task: its score, what guessing and the shortest text would give, and the mean over families.
+
+A score says little by itself: 50 % is all that can be had by guessing yes or no, and a model that answers 60 % of the
+questions on a text of one sentence has lost nothing at 50 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import fsum, nan, sqrt
+from typing import Any
+
+import numpy as np
+
+from results.controls import control_of
+from results.records import SCORED, Record
+from results.statistics.absent import AbsentTwins, absent_twins
+from results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums, expanded_interval, resampled_means
+from results.summary import Tally, tally, trial_of
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A number with its 95 % interval; `None` where there is none."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskScore:
+    """One (model, task), all scores 0..1.
+
+    `overall`: its trials, controls left out. `chance`, `floor`: mean scores of guessing among the answers that are
+    allowed, and of the best answer that is always the same; `None` where records do not tell. `corrected`:
+    (score - chance) / (1 - chance), below 0 for less than chance. `focused`: trials whose text was nothing but what the
+    answer rests on. `relative`: overall mean / focused mean. `twins`: how it does where the answer is absent.
+    """
+
+    model: str
+    family: str
+    task: str
+    overall: Tally
+    chance: float | None
+    floor: float | None
+    corrected: Share
+    focused: Tally
+    relative: Share
+    twins: AbsentTwins | None
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """The mean over families of the mean over a family's tasks, of scores and of scores corrected for chance.
+
+    `families`: how many; `missing`: tasks without a score, because of which there is no mean.
+    """
+
+    model: str
+    families: int
+    tasks: int
+    score: Share
+    corrected: Share
+    missing: tuple[str, ...]
+
+
+def task_scores(records: Iterable[Record], family_of: Callable[[str], str]) -> tuple[TaskScore, ...]:
+    """Return the rows of all tasks, sorted by model, family and task. `family_of`: a task's family."""
+    groups: dict[tuple[str, str, str], list[Record]] = {}
+    for record in records:
+        key = (record["model"], family_of(record["task"]), record["task"])
+        groups.setdefault(key, []).append(record)
+    return tuple(_row(*key, groups[key]) for key in sorted(groups))
+
+
+def macros(rows: Sequence[TaskScore]) -> tuple[Macro, ...]:
+    """Return the macro score of each model that was asked tasks of two families or more.
+
+    Its interval comes from those of the tasks, as if they were independent (MOVER: G. Y. Zou, A. Donner, "Construction
+    of confidence limits about effect measures", Statistics in Medicine 27 (2008) 1693-1702).
+    """
+    found = []
+    for model in dict.fromkeys(row.model for row in rows):
+        own = [row for row in rows if row.model == model]
+        families = dict.fromkeys(row.family for row in own)
+        if len(families) < 2:
+            continue
+        missing = tuple(row.task for row in own if row.overall.mean is None)
+        sizes = {family: sum(row.family == family for row in own) for family in families}
+        weights = [1 / (len(families) * sizes[row.family]) for row in own]
+        scores = Share(None) if missing else _weighted([_overall(row) for row in own], weights)
+        corrected = Share(None) if missing else _weighted([row.corrected for row in own], weights)
+        found.append(Macro(model, len(families), len(own), scores, corrected, missing))
+    return tuple(found)
+
+
+def _row(model: str, family: str, task: str, records: Sequence[Record]) -> TaskScore:
+    main = [record for record in records if not control_of(record)]
+    focused = [record for record in records if control_of(record) == "focused"]
+    overall = tally(trial_of(record) for record in main)
+    alone = tally(trial_of(record) for record in focused)
+    chance = _told(main, "chance")
+    twins = [each for each in absent_twins(records) if each.task == task]
+    return TaskScore(
+        model=model,
+        family=family,
+        task=task,
+        overall=overall,
+        chance=chance,
+        floor=_told(main, "floor"),
+        corrected=_corrected(overall, chance or 0.0),
+        focused=alone,
+        relative=_relative(main, focused, overall, alone),
+        twins=twins[0] if twins else None,
+    )
+
+
+def _told(records: Sequence[Record], name: str) -> float | None:
+    """The mean of a number that the references of scored trials tell; `None` where one does not."""
+    values = [record["reference"].get(name) for record in records if record["outcome"] in SCORED]
+    numbers = [float(value) for value in values if isinstance(value, (int, float))]
+    return fsum(numbers) / len(numbers) if numbers and len(numbers) == len(values) else None
+
+
+def _overall(row: TaskScore) -> Share:
+    interval = row.overall.interval
+    return Share(row.overall.mean, interval.low if interval else None, interval.high if interval else None)
+
+
+def _corrected(overall: Tally, chance: float) -> Share:
+    """Linear in the score, so that its interval is the score's."""
+    if overall.mean is None or overall.interval is None or chance >= 1:
+        return Share(None)
+    ends = (overall.mean, overall.interval.low, overall.interval.high)
+    value, low, high = ((each - chance) / (1 - chance) for each in ends)
+    return Share(value, low, high)
+
+
+def _relative(main: Sequence[Record], focused: Sequence[Record], overall: Tally, alone: Tally) -> Share:
+    """The ratio of both means; its interval by resampling repeats, which both arms have, where there are enough."""
+    if overall.mean is None or not alone.mean:
+        return Share(None)
+    value = overall.mean / alone.mean
+    rows = [(record, arm) for arm, each in enumerate((main, focused)) for record in each if record["outcome"] in SCORED]
+    repeats = [record["repeat"] for record, _ in rows]
+    if len(set(repeats)) < FEWEST_CLUSTERS:
+        return Share(value)
+    table = [[record["score"] if arm == side else nan for side in (0, 1)] for record, arm in rows]
+    sums, sizes = cluster_sums(table, repeats)  # type: ignore[arg-type]  # scored records have a score
+    means = resampled_means(sums, sizes)
+    usable = means[(means[:, 1] > 0) & ~np.isnan(means).any(axis=1)]
+    if len(usable) < len(means) / 2:
+        return Share(value)
+    low, high = expanded_interval(usable[:, 0] / usable[:, 1], len(sums))
+    return Share(value, min(max(0.0, low), value), max(high, value))
+
+
+def _weighted(shares: Sequence[Share], weights: Sequence[float]) -> Share:
+    parts: list[tuple[float, float, float, float]] = []
+    for share, weight in zip(shares, weights, strict=True):
+        if share.value is None or share.low is None or share.high is None:
+            return Share(None)
+        parts.append((weight, share.value, share.low, share.high))
+    value = fsum(weight * mean for weight, mean, _, _ in parts)
+    below = sqrt(fsum((weight * (mean - low)) ** 2 for weight, mean, low, _ in parts))
+    above = sqrt(fsum((weight * (high - mean)) ** 2 for weight, mean, _, high in parts))
+    return Share(value, value - below, value + above)
+
+
+def tasks_object(rows: Sequence[TaskScore]) -> list[dict[str, Any]]:
+    """Return the rows as JSON objects, scores 0..1."""
+    return [
+        {
+            "model": row.model,
+            "family": row.family,
+            "task": row.task,
+            "n": row.overall.n,
+            "trials": row.overall.trials,
+            "score": _share_object(_overall(row)),
+            "chance": row.chance,
+            "floor": row.floor,
+            "corrected": _share_object(row.corrected),
+            "focused": {"n": row.focused.n, "mean": row.focused.mean},
+            "relative": _share_object(row.relative),
+        }
+        for row in rows
+    ]
+
+
+def macros_object(found: Sequence[Macro]) -> list[dict[str, Any]]:
+    """Return macro scores as JSON objects, scores 0..1."""
+    return [
+        {
+            "model": each.model,
+            "families": each.families,
+            "tasks": each.tasks,
+            "score": _share_object(each.score),
+            "corrected": _share_object(each.corrected),
+            "missing": list(each.missing),
+        }
+        for each in found
+    ]
+
+
+def _share_object(share: Share) -> dict[str, float | None]:
+    return {"value": share.value, "low": share.low, "high": share.high}

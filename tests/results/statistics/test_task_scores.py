@@ -1,0 +1,133 @@
+"""Tasks beside each other: controls, chance, the mean over families."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from results.gates import groups_of, parse_gate
+from results.records import OutcomeName, Record
+from results.statistics.tasks import macros, task_scores
+from results.summary import summarise
+from results.task_chart import write_task_charts
+from results.task_table import task_lines
+
+Make = Callable[..., Record]
+FAMILIES = {"niah": "niah", "vt": "ruler", "cwe": "ruler"}
+
+
+@pytest.fixture
+def trials(make_record: Make) -> Callable[..., list[Record]]:
+    """Records of one task with these outcomes, one for each repeat, as a task or as one of its controls."""
+
+    def build(task: str, outcomes: list[OutcomeName], *, control: str = "", **reference: object) -> list[Record]:
+        told = {"answers": ["4711"], **reference}
+        needle = "code"
+        if control:
+            told |= {"control": control, "twin": needle, "absent": control == "absent"}
+            needle = f"{needle}_{control}"
+        return [
+            make_record(task=task, needle=needle, outcome=outcome, repeat=repeat, reference=dict(told))
+            for repeat, outcome in enumerate(outcomes)
+        ]
+
+    return build
+
+
+def test_controls_are_no_part_of_a_score(trials):
+    records = trials("niah", ["found", "wrong"]) + trials("niah", ["found"] * 8, control="focused")
+    records += trials("niah", ["found"] * 8, control="absent")
+    (row,) = task_scores(records, FAMILIES.__getitem__)
+
+    assert (row.overall.mean, row.overall.n) == (0.5, 2)
+    assert (row.focused.mean, row.focused.n) == (1.0, 8)
+    assert row.relative.value == 0.5
+    assert [(panel.needle, panel.overall.n) for panel in summarise(records)] == [("code", 2)]
+    assert row.twins is not None
+    assert row.twins.hallucination.value == 0.0
+
+
+def test_a_gate_sees_controls_only_where_it_names_them(trials):
+    records = trials("niah", ["found"]) + trials("niah", ["wrong"], control="absent")
+
+    assert [r["needle"] for r in groups_of(parse_gate("score >= 0.9"), records)["all"]] == ["code"]
+    named = parse_gate("score >= 0.9 [needle=code_absent]")
+    assert [r["needle"] for r in groups_of(named, records)["all"]] == ["code_absent"]
+
+
+def test_chance_is_taken_off(trials):
+    (row,) = task_scores(trials("niah", ["found", "found", "found", "wrong"], chance=0.5, floor=0.6), str)
+
+    assert (row.chance, row.floor) == (0.5, 0.6)
+    assert row.corrected.value == pytest.approx(0.5)
+    assert row.corrected.low == pytest.approx((row.overall.interval.low - 0.5) / 0.5)
+
+
+def test_less_than_chance_is_below_zero(trials):
+    (row,) = task_scores(trials("niah", ["wrong", "wrong"], chance=0.5), str)
+    assert row.corrected.value == -1
+
+
+def test_a_macro_score_is_the_mean_over_families_not_over_tasks(trials):
+    records = trials("niah", ["found"] * 4) + trials("vt", ["wrong"] * 4) + trials("cwe", ["found", "wrong"] * 2)
+    rows = task_scores(records, FAMILIES.__getitem__)
+    (macro,) = macros(rows)
+
+    assert (macro.families, macro.tasks) == (2, 3)
+    assert macro.score.value == pytest.approx((1 + (0 + 0.5) / 2) / 2)
+    assert macro.score.low < macro.score.value < macro.score.high
+
+
+def test_no_macro_score_where_a_task_has_none_and_the_table_says_so(trials):
+    rows = task_scores(trials("niah", ["found"]) + trials("vt", ["error"]), FAMILIES.__getitem__)
+    (macro,) = macros(rows)
+
+    assert macro.score.value is None
+    assert "no macro score of mock: nothing scored for vt" in task_lines(rows, (macro,))
+
+
+def test_one_family_has_no_macro_score(trials):
+    rows = task_scores(trials("vt", ["found"]) + trials("cwe", ["found"]), FAMILIES.__getitem__)
+    assert macros(rows) == ()
+
+
+def test_a_run_of_one_task_without_controls_has_no_table(trials):
+    assert task_lines(task_scores(trials("niah", ["found"]), str), ()) == []
+
+
+def test_the_table_has_columns_for_what_there_is(trials):
+    records = (
+        trials("niah", ["found", "censored"]) + trials("vt", ["found"]) + trials("vt", ["found"], control="focused")
+    )
+    rows = task_scores(records, FAMILIES.__getitem__)
+    lines = task_lines(rows, macros(rows))
+
+    assert lines[0].split("  ")[0] == "task"
+    assert "focused %" in lines[0] and "invents %" not in lines[0]
+    assert "1 censored" in lines[1]
+    assert all(ord(char) < 128 for line in task_lines(rows, macros(rows), ascii_only=True) for char in line)
+
+
+@given(st.lists(st.sampled_from(["found", "wrong", "partial"]), min_size=12, max_size=30))
+def test_relative_scores_lie_in_their_interval(make_record, outcomes):
+    records = [make_record(repeat=repeat, outcome=outcome) for repeat, outcome in enumerate(outcomes)]
+    alone = [
+        make_record(repeat=repeat, needle="code_focused", reference={"control": "focused"})
+        for repeat in range(len(outcomes))
+    ]
+    (row,) = task_scores(records + alone, str)
+    assert row.relative.value == pytest.approx(row.overall.mean)
+    assert row.relative.low <= row.relative.value <= row.relative.high
+
+
+def test_the_chart_is_the_same_file_for_the_same_scores(trials, tmp_path):
+    rows = task_scores(trials("niah", ["found", "wrong"]) + trials("vt", ["found"], chance=0.25), FAMILIES.__getitem__)
+    first = [path.read_bytes() for path in write_task_charts(rows, macros(rows), tmp_path)]
+    again = [path.read_bytes() for path in write_task_charts(rows, macros(rows), tmp_path)]
+
+    assert first == again
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["tasks-mock.png", "tasks-mock.svg"]
+    assert "chance" in (tmp_path / "tasks-mock.svg").read_text()
