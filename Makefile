@@ -30,7 +30,7 @@ perf: $(VENV)/.ready-dev
 	$(BIN)/python -m perf.report
 
 # Every planted fault of tests/faults/catalogue.py: what we report, and what a naive harness does.
-faults: $(VENV)/.ready
+faults: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.faults.bench
 
 setup: $(VENV)/.ready

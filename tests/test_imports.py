@@ -1,8 +1,10 @@
 """Imports go one way, and asking for help or a plan loads no model library."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,18 @@ def test_no_module_loads_a_heavy_library_when_it_is_imported():
         for path in sorted((ROOT / package).rglob("*.py")):
             heavy = {name.split(".")[0] for name in imports(path, top_level=True)} & HEAVY
             assert not heavy, f"{path} imports {heavy} at its top"
+
+
+def test_the_packages_import_nothing_that_only_developers_install():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    named = {key: {re.split(r"[^\w-]", line)[0] for line in lines} for key, lines in extras.items()}
+    ours_alone = named["dev"] - named["hub"]
+    assert "openai" in ours_alone
+    for package in ("haystack_fixtures", "scoring", "results"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            found = {name.split(".")[0] for name in imports(path, top_level=False)} & ours_alone
+            assert not found, f"{path} imports {found}"
 
 
 def test_collecting_cells_loads_no_model_library(tmp_path):

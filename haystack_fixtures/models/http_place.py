@@ -11,28 +11,33 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from urllib3 import HTTPConnectionPool, PoolManager, ProxyManager
+
 from haystack_fixtures.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One end of a connection. `headers`: the user and password of its address, as the header that carries them."""
+    """One end of a connection. `root`: its address up to the path, without user and password.
 
-    secure: bool
-    host: str
-    port: int
+    `headers`: the user and password, as the header that carries them.
+    """
+
+    root: str
     headers: Mapping[str, str] = field(repr=False)
+
+    @property
+    def secure(self) -> bool:
+        return self.root.startswith("https:")
 
 
 def place_of(url: str, header: str = "Authorization") -> Place:
     """The place that an address names."""
     parts = urlsplit(url)
-    secure = parts.scheme == "https"
-    named: dict[str, str] = {}
-    if parts.username is not None:
-        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        named[header] = f"Basic {b64encode(pair.encode()).decode()}"
-    return Place(secure, parts.hostname or "", parts.port or (443 if secure else 80), named)
+    login, _, host = parts.netloc.rpartition("@")
+    user, _, password = login.partition(":")
+    pair = f"{unquote(user)}:{unquote(password)}".encode()
+    return Place(f"{parts.scheme}://{host}", {header: f"Basic {b64encode(pair).decode()}"} if login else {})
 
 
 def proxy_for(url: str, given: str | None, environment: bool) -> Place | None:
@@ -50,6 +55,16 @@ def proxy_for(url: str, given: str | None, environment: bool) -> Place | None:
     if parts.scheme == server.scheme == "https":
         raise InputError("proxy", "https://...", "an https server is reached through an http:// proxy only")
     return place_of(parts.geturl(), "Proxy-Authorization")
+
+
+def pool_to(server: Place, proxy: Place | None) -> HTTPConnectionPool:
+    """The connections to a server: as many as are asked for at once, all of them kept."""
+    tls = trusted() if server.secure or (proxy is not None and proxy.secure) else None
+    every = 0  # as for a queue: no bound
+    if proxy is None:
+        return PoolManager(maxsize=every, ssl_context=tls).connection_from_url(server.root)
+    via = ProxyManager(proxy.root, proxy_headers=proxy.headers, proxy_ssl_context=tls, maxsize=every, ssl_context=tls)
+    return via.connection_from_url(server.root)
 
 
 def trusted() -> ssl.SSLContext:

@@ -102,14 +102,15 @@ class Planted:
         address = f"{url.replace('://', f'://{login}')}?token={quote(TOKEN, safe='')}"
         return [f"--base-url={address}", f"--model-arg=proxy={proxy}", body]
 
-    def run(self, way: str, *args: str, url: str = "", process: bool = False) -> pytest.RunResult:
+    def run(self, way: str, *args: str, url: str = "") -> pytest.RunResult:
         self.monkeypatch.setenv("PLANTED_KEY", KEY)
         self.monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(self.folder / "summary.md"))
         return self.project.run(
             *self.arguments(way, url or self.server.url), "--tokenizer=tiktoken:cl100k_base", "--depths=0,50",
             "--lengths=400", "--retries=0", "--max-errors=5", "--junitxml=junit.xml", "--benchmark-json=bench.json",
+            "--log-file=log.txt", "--log-file-level=DEBUG",
             "-vv", "--showlocals", "--tb=long", "--gate=score >= 0.5", *args,
-            model="openai:m", process=process,
+            model="openai:m",
         )  # fmt: skip
 
     @property
@@ -166,7 +167,7 @@ def test_no_secret_is_in_what_a_run_leaves(planted: Planted, way: str, behaviour
 @pytest.mark.parametrize("behaviour", ["answers", "500"])
 def test_nor_under_workers(planted: Planted, behaviour: str) -> None:
     planted.server.say, _ = BEHAVIOURS[behaviour]
-    planted.check(planted.run("key and header", "-n2", process=True))
+    planted.check(planted.run("key and header", "-n2"))
 
 
 def test_nor_when_the_server_cannot_be_reached(planted: Planted) -> None:

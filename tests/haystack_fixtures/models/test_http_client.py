@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
+import logging
 import shutil
 import socket
 import ssl
@@ -10,24 +12,25 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.http_client import Allowed, HangUpError, HttpClient, UnreachableError, joined
+from haystack_fixtures.models import http_client
+from haystack_fixtures.models.http_client import Allowed, Exchanged, HangUpError, HttpClient, UnreachableError
 from haystack_fixtures.models.http_place import proxy_for
 
 SOON = Allowed(silence_s=5, total_s=5)
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-Script = list[bytes | float]
+ENCRYPT = "encrypt"
+Script = list[bytes | float | str]
 
 
 class Scripted:
-    """A server that plays one script a request: bytes are sent, numbers are seconds to wait, the end hangs up if
-    `hangs_up`. The last script is played again and again.
+    """A server that plays one script a request: bytes are sent, numbers are seconds to wait, `ENCRYPT` says what it
+    is, the end hangs up if `hangs_up`. The last script is played again and again.
     """
 
     def __init__(self, hangs_up: bool = False) -> None:
@@ -36,6 +39,9 @@ class Scripted:
         self.connections = 0
         self.hangs_up = hangs_up
         self.tls: ssl.SSLContext | None = None
+        self.is_proxy = False
+        self.greets = threading.Event()
+        self.greets.set()
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/v1"
@@ -52,7 +58,12 @@ class Scripted:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
-            self._play(self.tls.wrap_socket(connection, server_side=True) if self.tls else connection)
+            self._play(self._encrypted(connection) if self.tls and not self.is_proxy else connection)
+
+    def _encrypted(self, connection: socket.socket) -> socket.socket:
+        assert self.tls is not None
+        self.greets.wait(10)
+        return self.tls.wrap_socket(connection, server_side=True)
 
     def _play(self, connection: socket.socket) -> None:
         while head := self._head(connection):
@@ -60,8 +71,10 @@ class Scripted:
             for step in self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]:
                 if isinstance(step, bytes):
                     connection.sendall(step)
+                elif step == ENCRYPT:
+                    connection = self._encrypted(connection)
                 else:
-                    time.sleep(step)
+                    time.sleep(float(step))
             if self.hangs_up:
                 connection.shutdown(socket.SHUT_RDWR)
                 return
@@ -101,11 +114,15 @@ def ask(server: Scripted) -> Iterator[Callable[..., bytes]]:
         for _ in scripts:
             with client.send("POST", server.url + "/x?y=1", b"{}", allowed) as answer:
                 assert answer.status == 200
-                body = answer.read()
+                body = body_of(answer)
         return body
 
     yield send
     client.abort()
+
+
+def body_of(answer: Exchanged) -> bytes:
+    return b"".join(answer.chunks())
 
 
 def test_a_request(server: Scripted, ask: Callable[..., bytes]) -> None:
@@ -136,6 +153,14 @@ def test_a_connection_that_the_server_has_closed_is_not_used_again(server: Scrip
         assert ask([HELLO]) == b"hello"
         time.sleep(0.02)
     assert server.connections == 3
+
+
+def test_nor_one_that_the_server_is_about_to_close(
+    server: Scripted, ask: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_client, "_IDLE_S", 0.0)
+    assert ask([HELLO], [HELLO]) == b"hello"
+    assert server.connections == 2
 
 
 def test_what_comes_after_an_answer_is_nobodys_answer(server: Scripted, ask: Callable[..., bytes]) -> None:
@@ -172,8 +197,10 @@ def test_an_answer_that_ends_too_early(
         ([5.0], Allowed(0.2, 9), 0.2),
         ([HELLO[:-2], 5.0], Allowed(0.2, 9), 0.2),
         ([CHUNKED, *[b"1\r\n.\r\n", 0.05] * 100], Allowed(0.2, 0.5), 0.5),
+        ([CHUNKED, *[b"100000\r\n" + b"." * 2**20 + b"\r\n"] * 500], Allowed(9, 0.05), 0.05),
+        ([CHUNKED, 0.3, b"1\r\n.\r\n", 0.4, b"0\r\n\r\n"], Allowed(0.5, 0.5), 0.5),
     ],
-    ids=["no answer", "half an answer", "an endless trickle"],
+    ids=["no answer", "half an answer", "an endless trickle", "an endless flood", "an end that comes too late"],
 )
 def test_time_is_bounded(ask: Callable[..., bytes], script: Script, allowed: Allowed, seconds: float) -> None:
     begun = time.perf_counter()
@@ -196,44 +223,96 @@ def test_a_refusal_before_the_body_has_come_is_read() -> None:
     server = Scripted(hangs_up=True)
     server.scripts = [[b"HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge", 0.2]]
     with HttpClient(server.url, {}).send("POST", server.url, b"x" * 20_000_000, SOON) as answer:
-        assert (answer.status, answer.read()) == (413, b"large")
+        assert (answer.status, body_of(answer)) == (413, b"large")
     server.close()
+
+
+def abort_in_flight(
+    url: str, requests: int, begun: Callable[[], bool], then: Callable[[], object] = lambda: None
+) -> int:
+    """How many requests end when the client is told to, as soon as they have `begun`; one more is refused."""
+    client = HttpClient(url, {})
+    ended = []
+
+    def wait() -> None:
+        try:
+            client.send("POST", url, b"", Allowed(30, 30))
+        except HangUpError as error:
+            ended.append(error)
+
+    threads = [threading.Thread(target=wait) for _ in range(requests)]
+    for thread in threads:
+        thread.start()
+    while not begun():
+        time.sleep(0.01)
+    client.abort()
+    then()
+    for thread in threads:
+        thread.join(5)
+    with pytest.raises(HangUpError):
+        client.send("POST", url, b"", SOON)
+    return len(ended)
 
 
 def test_abort_ends_what_is_in_flight(server: Scripted) -> None:
     server.scripts = [[30.0]]
-    client, ended = HttpClient(server.url, {}), []
-
-    def wait() -> None:
-        try:
-            client.send("POST", server.url, b"", Allowed(30, 30))
-        except HangUpError as error:
-            ended.append(error)
-
-    threads = [threading.Thread(target=wait) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    while len(server.requests) < 3:
-        time.sleep(0.01)
-    client.abort()
-    for thread in threads:
-        thread.join(5)
-    assert len(ended) == 3
-    with pytest.raises(HangUpError):
-        client.send("POST", server.url, b"", SOON)
+    assert abort_in_flight(server.url, 3, lambda: len(server.requests) == 3) == 3
+    assert server.connections == 3
 
 
-def test_later_headers_replace_earlier_ones_whatever_their_case() -> None:
-    assert joined({"Authorization": "a", "B": "b"}, {"authorization": "c"}) == {"authorization": "c", "B": "b"}
+def test_abort_ends_an_answer_that_has_begun(server: Scripted) -> None:
+    server.scripts = [[HELLO[:-2], 30.0]]
+    client = HttpClient(server.url, {})
+    with client.send("POST", server.url, b"", Allowed(30, 30)) as answer:
+        chunks = answer.chunks()
+        assert next(chunks) == b"hel"
+        client.abort()
+        with pytest.raises(HangUpError) as caught:
+            next(chunks)
+    assert caught.value.begun
+
+
+def test_user_and_password_of_the_address_are_sent_in_place_of_a_key(server: Scripted) -> None:
+    server.scripts = [[HELLO]]
+    url = server.url.replace("://", "://me:p%40ss@")
+    with HttpClient(url, {"authorization": "Bearer key"}).send("POST", url, b"", SOON) as answer:
+        assert body_of(answer) == b"hello"
+    head = server.requests[0].lower().decode().split("\r\n")
+    assert [line for line in head if line.startswith("authorization")] == ["authorization: basic bwu6cebzcw=="]
+
+
+def test_the_query_of_the_address_is_sent_and_never_logged(
+    server: Scripted, ask: Callable[..., bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.scripts = [[HELLO.replace(b"Content", b"no header\r\nContent")]]
+    client = HttpClient(server.url + "?key=sesame", {})
+    for path in ("/a", "/b?model=m"):
+        client.send("GET", server.url + path, None, SOON)
+    assert [head.split()[1] for head in server.requests] == [b"/v1/a?key=sesame", b"/v1/b?model=m&key=sesame"]
+    assert "/v1/a" in caplog.text
+    assert "sesame" not in caplog.text
+
+
+def test_a_redirect_is_an_answer(server: Scripted) -> None:
+    server.scripts = [[b"HTTP/1.1 307 Moved\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n"]]
+    with HttpClient(server.url, {}).send("POST", server.url, b"", SOON) as answer:
+        assert (answer.status, answer.headers["location"]) == (307, "http://127.0.0.1:9/")
+
+
+def test_a_body_that_comes_compressed_unasked_is_read_whole(ask: Callable[..., bytes]) -> None:
+    body = gzip.compress(b"x" * 1_000_000)
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    assert ask([head + body]) == b"x" * 1_000_000
 
 
 def test_a_proxy_for_plain_http_is_told_the_whole_address(server: Scripted) -> None:
     server.scripts = [[HELLO]]
     client = HttpClient("http://model.test/v1", {}, proxy=f"http://me:p%40ss@127.0.0.1:{server.port}")
     with client.send("POST", "http://model.test/v1/x", b"", SOON) as answer:
-        assert answer.read() == b"hello"
+        assert body_of(answer) == b"hello"
     head = server.requests[0].decode().split("\r\n")
-    assert head[0] == "POST http://model.test:80/v1/x HTTP/1.1"
+    assert head[0] == "POST http://model.test/v1/x HTTP/1.1"
     assert "Proxy-Authorization: Basic bWU6cEBzcw==" in head
 
 
@@ -251,7 +330,7 @@ def test_proxies_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "inside.test")
     found = proxy_for("http://model.test/v1", None, environment=True)
     assert found is not None
-    assert (found.host, found.port) == ("proxy.test", 3128)
+    assert found.root == "http://proxy.test:3128"
     assert proxy_for("http://inside.test/v1", None, environment=True) is None
     assert proxy_for("http://model.test/v1", None, environment=False) is None
     monkeypatch.setenv("http_proxy", "socks5://proxy.test:1080")
@@ -259,22 +338,69 @@ def test_proxies_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         proxy_for("http://model.test/v1", None, environment=True)
 
 
-def test_encrypted_and_only_to_whom_we_trust(server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Certificate and key of `localhost`, which nobody vouches for."""
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make a certificate with")
-    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    folder = tmp_path_factory.mktemp("tls")
+    found, key = str(folder / "certificate.pem"), str(folder / "key.pem")
     made = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
-    subprocess.run([*made.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    subprocess.run([*made.split(), "-keyout", key, "-out", found], check=True, capture_output=True)
+    return found, key
+
+
+@pytest.fixture
+def encrypting(server: Scripted, certificate: tuple[str, str]) -> Scripted:
     server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.tls.load_cert_chain(certificate, key)
+    server.tls.load_cert_chain(*certificate)
     server.scripts = [[HELLO]]
-    url = f"https://localhost:{server.port}/v1"
+    return server
+
+
+@pytest.fixture
+def vouched(certificate: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
+
+
+def test_nothing_is_sent_to_whom_we_do_not_trust(encrypting: Scripted) -> None:
+    url = f"https://localhost:{encrypting.port}/v1"
     with pytest.raises(UnreachableError, match="certificate"):
         HttpClient(url, {}).send("POST", url, b"", SOON)
+    assert encrypting.requests == []
 
-    monkeypatch.setenv("SSL_CERT_FILE", certificate)
-    before, client = server.connections, HttpClient(url, {})
+
+def test_an_encrypted_connection_is_used_again(encrypting: Scripted, vouched: None) -> None:
+    url = f"https://localhost:{encrypting.port}/v1"
+    client = HttpClient(url, {})
     for _ in range(3):
         with client.send("POST", url, b"", SOON) as answer:
-            assert answer.read() == b"hello"
-    assert server.connections == before + 1
+            assert body_of(answer) == b"hello"
+    assert encrypting.connections == 1
+
+
+def test_encryption_reaches_through_a_proxy(encrypting: Scripted, vouched: None) -> None:
+    encrypting.is_proxy = True
+    encrypting.scripts = [[b"HTTP/1.1 200 OK\r\n\r\n", ENCRYPT], [HELLO]]
+    url = "https://localhost:8443/v1"
+    client = HttpClient(url, {"X-Secret": "s"}, proxy=f"http://me:word@127.0.0.1:{encrypting.port}")
+    for _ in range(2):
+        with client.send("POST", url, b"", SOON) as answer:
+            assert body_of(answer) == b"hello"
+    tunnel, *sent = encrypting.requests
+    assert b"CONNECT localhost:8443" in tunnel
+    assert b"Proxy-Authorization: Basic bWU6d29yZA==" in tunnel
+    assert b"X-Secret" not in tunnel
+    assert [b"X-Secret: s" in head and b"Proxy-Authorization" not in head for head in sent] == [True, True]
+
+
+def test_abort_ends_what_is_in_flight_encrypted(encrypting: Scripted, vouched: None) -> None:
+    encrypting.scripts = [[30.0]]
+    assert abort_in_flight(f"https://localhost:{encrypting.port}/v1", 3, lambda: len(encrypting.requests) == 3) == 3
+
+
+def test_abort_ends_what_is_still_connecting(encrypting: Scripted, vouched: None) -> None:
+    encrypting.greets.clear()
+    url = f"https://localhost:{encrypting.port}/v1"
+    assert abort_in_flight(url, 1, lambda: encrypting.connections == 1, encrypting.greets.set) == 1
+    assert encrypting.requests == []
