@@ -39,6 +39,17 @@ class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is
     def _pending_of(self, workload: dict[str, dict[str, bool]]) -> int:
         return sum(map(len, workload.values()))
 
+    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        """Take note of what a worker has collected; one that replaces a dead worker must have the same tests."""
+        if self.collection_is_completed and list(collection) != self.collection:
+            # Nobody would ever give it work, and nobody would end the run.
+            raise pytest.exit.Exception(
+                "a worker died, and the one in its place collects other tests: files changed while the run went on; "
+                "run the same command again, every answer is kept",
+                returncode=4,
+            )
+        super().add_node_collection(node, collection)
+
     def schedule(self) -> None:
         """Hand out the first units; called again when a replacement has collected."""
         if self.collection is not None:

@@ -189,3 +189,13 @@ def test_two_ids_of_one_cell_both_get_its_further_repeats():
     assert sorted(name for name in done if name.endswith("-r1]")) == [
         name.replace("-r0", "-r1") for name in sorted(tests)
     ]
+
+
+def test_a_replacement_with_other_tests_ends_the_run_in_one_line():
+    tests = ids_of(cells([400]))
+    scheduling, nodes = started(tests, workers=2)
+    scheduling.remove_node(nodes[0])
+    replacement = Worker(tests)
+    scheduling.add_node(replacement)
+    with pytest.raises(pytest.exit.Exception, match="files changed while the run went on; run the same command again"):
+        scheduling.add_node_collection(replacement, tests[:-1])
