@@ -11,6 +11,19 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
+# These tests start hundreds of processes. Where this is set, each of them would compile and rewrite everything again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Neighbours stay on one worker, so that what a module's tests share is made once; idle workers take some over."""
+    if config.getvalue("dist") != "load":
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
 
 @pytest.fixture(scope="session")
 def parity() -> Any:

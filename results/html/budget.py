@@ -27,7 +27,7 @@ LEVELS = (
     Level(400, 12, 0, 0),
 )
 _SAMPLED = 250  # trials, to tell a level that is hopeless without trying it
-_DOUBT = 1.3  # times as much as fits, in such an estimate
+_DOUBT = 1.2  # times as much as fits, in such an estimate
 _MOST_PACKED = 20  # times smaller than their JSON details may come to be; beyond that, packing is not tried
 
 Looks = Sequence[Sequence[object]]

@@ -1,4 +1,4 @@
-"""One long-lived server with every fault, and one process that runs the harness against it."""
+"""One long-lived server with every fault, and two processes that run the harness against it."""
 
 from __future__ import annotations
 
@@ -20,5 +20,6 @@ def desk() -> Iterator[Desk]:
 
 @pytest.fixture(scope="session")
 def harness() -> Iterator[ProcessPoolExecutor]:
-    with pool(1) as processes:
+    with pool(2) as processes:
         yield processes
+        processes.shutdown(cancel_futures=True)  # after -x or Ctrl-C nobody waits for the rest

@@ -18,13 +18,19 @@ from tests.faults.sessions import Ran
 
 
 @pytest.fixture(scope="module")
-def run(desk: Desk, harness: ProcessPoolExecutor) -> Callable[[Fault], Ran]:
-    known: dict[str, Ran] = {}
+def run(request: pytest.FixtureRequest, desk: Desk, harness: ProcessPoolExecutor) -> Callable[[Fault], Ran]:
+    """The run against a fault. Those of all tests are begun at once: a server that hangs keeps no other waiting."""
+    chosen = [
+        item.callspec.params.get("name")
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.path == request.path and hasattr(item, "callspec")
+    ]
+    begun = {name: start(CATALOGUE[name], desk, harness) for name in chosen if name and not pending(CATALOGUE[name])}
 
     def once(fault: Fault) -> Ran:
-        if fault.name not in known:
-            known[fault.name] = start(fault, desk, harness).result(timeout=120)
-        return known[fault.name]
+        if fault.name not in begun:
+            begun[fault.name] = start(fault, desk, harness)
+        return begun[fault.name].result(timeout=600)
 
     return once
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-# An in-process run forgets what it imported, and these cannot be imported twice.
+# An in-process run forgets what it imported. These cannot be imported twice, or it takes long.
+import hypothesis  # noqa: F401
 import matplotlib.backends.backend_agg
 import matplotlib.figure  # noqa: F401
-import openai  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
 import tiktoken  # noqa: F401
 import tokenizers  # noqa: F401
 
+import haystack_fixtures.tokenizers.tiktoken_ranks  # noqa: F401
+import results.heatmap
+import results.html_report  # noqa: F401
 from haystack_fixtures.cache import default_cache_dir
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
 

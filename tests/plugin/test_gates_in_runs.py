@@ -76,8 +76,8 @@ def test_top_up_asks_only_selected_cells(project):
 
 def test_two_workers_top_up_with_the_same_trials_as_none(project):
     gate = ("--gate=score >= 0.6 per length", "--top-up=60")
-    one = project.run(*gate, "--run-name=one", model="mock:rate=0.7", process=True)
-    two = project.run(*gate, "--run-name=two", "-n2", model="mock:rate=0.7", process=True)
+    one = project.run(*gate, "--run-name=one", model="mock:rate=0.7")
+    two = project.run(*gate, "--run-name=two", "-n2", model="mock:rate=0.7")
 
     assert one.ret == two.ret
     assert len(project.records("one")) > 6
@@ -101,7 +101,7 @@ def test_a_worker_that_dies_on_a_further_trial_costs_that_trial_alone(project):
         """
     )
     result = project.run(
-        "-n2", "--gate=score >= 0.4 per length", "--top-up=40", "--max-errors=50", process=True,
+        "-n2", "--gate=score >= 0.4 per length", "--top-up=40", "--max-errors=50",
     )  # fmt: skip
     outcomes = {record["id"]: record["outcome"] for record in project.records()}
 
@@ -115,12 +115,12 @@ def test_a_worker_that_dies_on_a_further_trial_costs_that_trial_alone(project):
 def test_a_run_killed_while_it_topped_up_ends_like_one_that_was_not(project, workers):
     """Killed: the journal ends somewhere in the further trials. The journal is all that a killed run leaves."""
     gate = ("--gate=score >= 0.5 per depth", "--top-up=60")
-    whole = project.run(*gate, "--run-name=whole", model="mock:rate=0.6", process=True)
+    whole = project.run(*gate, "--run-name=whole", model="mock:rate=0.6")
     lines = (project.runs / "whole" / "journal.jsonl").read_bytes().splitlines(keepends=True)
     assert len(lines) > 20
     (project.runs / "r").mkdir()
     (project.runs / "r" / "journal.jsonl").write_bytes(b"".join(lines[:17]) + lines[17][:40])
-    again = project.run(*gate, *workers, model="mock:rate=0.6", process=True)
+    again = project.run(*gate, *workers, model="mock:rate=0.6")
 
     assert again.ret == whole.ret
     assert len(project.journal()) == len(lines), "no trial is asked twice"
@@ -133,7 +133,7 @@ def test_nothing_is_topped_up_when_the_run_is_void(project):
 
 
 def test_top_up_needs_the_scheduler_that_can_do_it(project):
-    result = project.run("--gate=score >= 0.9", "--top-up=5", "-n1", "--dist=loadfile", process=True)
+    result = project.run("--gate=score >= 0.9", "--top-up=5", "-n1", "--dist=loadfile")
 
     assert result.ret == 4
     assert "--top-up: needs --dist load" in result.stderr.str()
@@ -196,16 +196,10 @@ def refused(project, said, *args, **more):
 def test_a_baseline_that_cannot_be_used_is_one_line(project, workers):
     project.run("--run-name=before")
     drop = ("--gate=drop <= 0.1", *workers)
-    process = bool(workers)
 
-    refused(project, "--baseline: 'nowhere': has no results.json", "--baseline=nowhere", *drop, process=process)
-    refused(
-        project, "seed 0 / 5", "--baseline=results/runs/before", "--seed=5", *drop, process=process,
-    )  # fmt: skip
-    refused(
-        project, "is another one than this run's", "--baseline=results/runs/before", "--answer-budget=90", *drop,
-        process=process,
-    )  # fmt: skip
+    refused(project, "--baseline: 'nowhere': has no results.json", "--baseline=nowhere", *drop)
+    refused(project, "seed 0 / 5", "--baseline=results/runs/before", "--seed=5", *drop)
+    refused(project, "is another one than this run's", "--baseline=results/runs/before", "--answer-budget=90", *drop)
 
 
 # -- where it is told --------------------------------------------------------------------------------------------

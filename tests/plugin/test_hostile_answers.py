@@ -97,11 +97,11 @@ def server() -> Iterator[Loopback]:
         yield running
 
 
-def ask(project: Any, server: Loopback, *args: str, process: bool = False) -> pytest.RunResult:
+def ask(project: Any, server: Loopback, *args: str) -> pytest.RunResult:
     return project.run(
         f"--base-url={server.url}", "--tokenizer=tiktoken:cl100k_base", "--lengths=400", "--depths=0,50,100",
         "--repeats=14", "--retries=0", "--timeout=60", "--junitxml=junit.xml", "-vv", "-rA", "--tb=long",
-        "--gate=score >= 0.01 per cell", *args, model="openai:m", process=process,
+        "--gate=score >= 0.01 per cell", *args, model="openai:m",
     )  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def test_a_run_survives(say: Any, project: Any, server: Loopback, monkeypatch: p
 
 def test_workers_carry_it_too(project: Any, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.pytester.path / "summary.md"))
-    result = ask(project, server, "-n2", process=True)
+    result = ask(project, server, "-n2")
 
     assert result.ret in (0, 1, 10)
     check_terminal(result.stdout.str() + result.stderr.str())

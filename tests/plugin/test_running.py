@@ -187,7 +187,7 @@ def test_a_wrong_value_is_one_line_and_nothing_is_written(project, args, said):
 
 @pytest.mark.parametrize(("args", "said"), EVERYWHERE[:3])
 def test_a_wrong_value_is_one_line_under_workers_too(project, args, said):
-    refused(project, project.run(*args, "-n1", process=True), said)
+    refused(project, project.run(*args, "-n1"), said)
 
 
 def test_fixtures_and_refused_runs_leave_no_folder(project):

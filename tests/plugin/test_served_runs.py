@@ -20,7 +20,7 @@ def trials(asked: list[Asked]) -> list[Asked]:
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_a_run_learns_once_how_the_server_counts(project: Project, workers: str) -> None:
     with loopback() as server:
-        result = project.run(*RAW, f"--base-url={server.url}", workers, **SERVED, process=True)
+        result = project.run(*RAW, f"--base-url={server.url}", workers, **SERVED)
     assert result.ret == 0, result.stdout.str()
     assert [record["outcome"] for record in project.records()] == ["found"] * 6
     assert len(trials(server.requests)) == 6 + 2

@@ -54,7 +54,7 @@ def test_cells_that_were_answered_without_a_probe_are_probed_when_asked_to(proje
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_the_same_cells_are_probed_with_any_worker_count(project, workers):
-    project.run("--stability=3", workers, process=True)
+    project.run("--stability=3", workers)
     probed = {record["id"] for record in project.records() if record["details"].get("stability")}
 
     assert len(probed) == 3

@@ -6,15 +6,15 @@ def without_timing(records):
 
 
 def test_two_workers_give_the_same_results_as_none(project):
-    project.run("--run-name=one", process=True)
-    project.run("--run-name=two", "-n2", process=True)
+    project.run("--run-name=one")
+    project.run("--run-name=two", "-n2")
 
     assert without_timing(project.records("one")) == without_timing(project.records("two"))
     assert {record["timing"]["worker"] for record in project.records("two")} == {"gw0", "gw1"}
 
 
 def test_cells_of_one_haystack_stay_on_one_worker(project):
-    project.run("-n2", "--repeats=3", process=True)
+    project.run("-n2", "--repeats=3")
     workers = {}
     for record in project.records():
         workers.setdefault((record["length"], record["repeat"]), set()).add(record["timing"]["worker"])
@@ -23,7 +23,7 @@ def test_cells_of_one_haystack_stay_on_one_worker(project):
 
 
 def test_a_killed_worker_costs_its_cell_alone(project):
-    result = project.run("-n2", "--repeats=4", "--depths=0,25,50,75,100", model="mock:die=50", process=True)
+    result = project.run("-n2", "--repeats=4", "--depths=0,25,50,75,100", model="mock:die=50")
     outcomes = {}
     for record in project.records():
         outcomes.setdefault(record["outcome"], []).append(record["depth"])
@@ -35,8 +35,8 @@ def test_a_killed_worker_costs_its_cell_alone(project):
 
 
 def test_a_resumed_run_may_have_another_number_of_workers(project):
-    project.run("-n2", "-k", "len400", process=True)
-    project.run(process=True)
+    project.run("-n2", "-k", "len400")
+    project.run()
 
     assert len(project.journal()) == len(project.records()) == 6
 
@@ -44,7 +44,7 @@ def test_a_resumed_run_may_have_another_number_of_workers(project):
 def test_latency_appears_in_the_benchmark_file_under_workers(project):
     import json
 
-    project.run("-n2", "--benchmark-json=bench.json", process=True)
+    project.run("-n2", "--benchmark-json=bench.json")
     found = json.loads((project.pytester.path / "bench.json").read_text())["benchmarks"]
 
     assert len(found) == 2, "one entry for each length"

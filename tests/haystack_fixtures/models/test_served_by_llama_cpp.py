@@ -22,7 +22,7 @@ NEEDLE = "The code of the red house is 48151. The sea was calm.\nWhat is the cod
 TEXTS = (
     "What is the capital of France?",
     "  Spaces,\ttabs and\n\nlines; 3.14 and 1,000,000! Ünïcödé — “quotes” 😀 红房子的密码是48151。  ",
-    "The harbour was quiet. A gull sat on the rail and watched the boats. " * 20 + "\nWho watched the boats?",
+    "The harbour was quiet. A gull sat on the rail and watched the boats. " * 8 + "\nWho watched the boats?",
 )
 
 
@@ -97,7 +97,7 @@ def trial(tokenizer: Tokenizer, template: str, sentences: int) -> Request:
 def test_short_requests_show_that_it_counts_as_we_do(
     served: ServedModel, smol_tokenizer: Tokenizer, template: str
 ) -> None:
-    for sentences in (5, 80):
+    for sentences in (5, 25):
         request = trial(smol_tokenizer, template, sentences)
         response = served.respond(request)
         assert response.calibration is not None

@@ -1,0 +1,74 @@
+"""A run of a NeedleBench preset tells its published rows, on the terminal, in results.json and in the report."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from results.rescore import main as rescore
+
+PRESET = ("--preset=needlebench-v2-4k", "--language=en", "--lengths=1k", "--depths=0,100", "--repeats=1")
+
+
+@pytest.fixture
+def run(project):
+    project.pytester.makepyfile(
+        test_needles="""
+        import pytest
+
+        @pytest.mark.cells("niah")
+        def test_one(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+
+        @pytest.mark.cells("parallel")
+        def test_each_depth(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+
+        @pytest.mark.cells("needlebench")
+        def test_chain(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+        """
+    )
+    return lambda *args, **options: project.run(*PRESET, *args, **options)
+
+
+def test_rows_are_told_everywhere(run, project, capsys):
+    result = run()
+    result.stdout.fnmatch_lines(
+        [
+            "mock:perfect · needlebench-v2-4k (not as published: lengths, depths, corpus, repeats)",
+            "  Overall * no score, missing: S-RT-ZH; M-RT-ZH; 2-Needle-ZH and 3 more",
+            "  S-RT-EN * 100 % (95 % interval *), n = 2",
+            "  M-RT-EN * 100 % (95 % interval *), n = 1",
+            "  3-Needle-EN * 100 % (95 % interval *), n = 2",
+        ]
+    )
+    (found,) = json.loads(project.file("results.json"))["needlebench"]
+    rows = {row["name"]: row for row in found["rows"]}
+    assert (rows["M-RS-EN"]["value"], rows["M-RS-EN"]["n"]) == (1, 8)
+    assert (rows["Overall"]["value"], rows["Overall"]["missing"][0]) == (None, "S-RT-ZH")
+    assert "no score, missing: S-RT-ZH" in project.file("report.html")
+
+    assert rescore([str(project.runs / "r"), "--scorer", "match"]) == 0
+    assert "  3-Needle-EN " in capsys.readouterr().out
+
+
+def test_a_run_that_stopped_and_went_on_has_all_of_it(run, project):
+    run("-k", "depth0-")
+    (half,) = json.loads(project.file("results.json"))["needlebench"]
+    run()
+    (whole,) = json.loads(project.file("results.json"))["needlebench"]
+
+    def row(found, name):
+        return next(row for row in found["rows"] if row["name"] == name)
+
+    assert row(half, "S-RT-EN")["missing"] == ["S-RT-EN: 1 of 2 trials not run"]
+    assert row(whole, "S-RT-EN")["value"] == 1
+
+
+def test_other_runs_tell_none_of_it(project):
+    result = project.run("-k", "depth0-")
+
+    assert json.loads(project.file("results.json"))["needlebench"] == []
+    assert "Overall" not in result.stdout.str()
