@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from _pytest.terminal import TerminalReporter
@@ -27,8 +27,7 @@ from results.gate_report import GATE as GATE
 from results.gate_report import gate_case, gate_lines
 from results.gatekeeping import Gatekeeper
 from results.gates import Gate
-from results.heatmap_panel import Style
-from results.journal import Journal, read_journal
+from results.journal import Journal, line_of, read_journal
 from results.latency import publish_latencies
 from results.manifest import command_line, manifest, merge_facts, write_manifest
 from results.recipe import recipe_of
@@ -38,7 +37,9 @@ from results.run_folder import JOURNAL, whole_run
 from results.step_summary import write_step_summary
 from results.unscored import unscored_lines
 from results.verdicts import Verdict
-from results.writers import Written, write_files
+
+if TYPE_CHECKING:
+    from results.writers import Written
 
 GATE_FAILED, INCONCLUSIVE, VOID = 1, 10, 11
 
@@ -51,9 +52,8 @@ class Recorder:
         self._settings = settings
         self._gates = gates
         self._recipe = recipe_of(settings)
-        self._style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)
         self._records: list[Record] = []
-        self._earlier: list[Record] = []
+        self._earlier: list[Record] | None = None
         self._facts: dict[str, Any] = {}
         self._journal: Journal | None = None
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -63,6 +63,13 @@ class Recorder:
         self._session: pytest.Session | None = None
         self._fault = ""
         self.folder = folder
+
+    @property
+    def earlier(self) -> list[Record]:
+        """What the journal held before this session."""
+        if self._earlier is None:
+            self._earlier = read_journal(self.folder / JOURNAL)
+        return self._earlier
 
     def pytest_report_header(self) -> str | None:
         if self._settings.plan or self._config.option.collectonly or not asks_cells(self._config):
@@ -97,7 +104,7 @@ class Recorder:
         if text is not None and report.when == "call":
             facts = getattr(report, "needlework_facts", None)
             merge_facts(self._facts, json.loads(facts) if facts else {})
-            self._keep(json.loads(text))
+            self._keep(json.loads(text), text)
             self._fault = self._fault or getattr(report, "needlework_fault", "")
         elif report.failed and report.when != "teardown":
             named = parse_id(report.nodeid)
@@ -125,7 +132,7 @@ class Recorder:
                 return series
         return None
 
-    def _keep(self, record: Record) -> None:
+    def _keep(self, record: Record, line: str | None = None) -> None:
         self._records.append(record)
         if self._fault:
             return
@@ -135,7 +142,7 @@ class Recorder:
             if self._gatekeeper is not None:
                 self._gatekeeper.check(record)
             if not record["timing"].get("replayed"):
-                cast(Journal, self._journal).append(record)
+                cast(Journal, self._journal).append(line_of(record) if line is None else line)
         except InputError as error:
             self._fault = str(error)
 
@@ -144,7 +151,7 @@ class Recorder:
             self._gatekeeper = Gatekeeper(self._settings, self._gates, self.folder)
         path = self.folder / JOURNAL
         self._journal = Journal(path, fresh=self._settings.fresh)
-        self._earlier = read_journal(path)
+        self._earlier = [] if self._settings.fresh else self.earlier
         try:
             drop_halves(self.folder)
             if self._settings.fresh:
@@ -183,7 +190,7 @@ class Recorder:
         """`--top-up`: what undecided gates ask for; nothing in a run that is void."""
         if self._gatekeeper is None or self._session is None or self._fault:
             return None
-        records = whole_run(self._earlier, self._records, self._recipe)
+        records = whole_run(self.earlier, self._records, self._recipe)
         if self._void(records):
             return None
         cells = self._gatekeeper.further(records, self._records)
@@ -201,11 +208,17 @@ class Recorder:
         if not self._records:
             yield
             return
-        records = whole_run(self._earlier, self._records, self._recipe)
+        # What draws and writes is loaded when there is something to: collecting and workers need none of it.
+        from results.heatmap_panel import Style
+        from results.statistics.needlebench import design_of
+        from results.writers import write_files
+
+        records = whole_run(self.earlier, self._records, self._recipe)
         publish_latencies(self._config, self._records)
         if not self._fault:
             try:
-                self._written = write_files(self.folder, records, self._style)
+                style = Style(colors=self._settings.heatmap_colors, numbers=self._settings.heatmap_numbers)
+                self._written = write_files(self.folder, records, style, design_of(self._settings))
                 self._write_manifest(datetime.now(UTC).isoformat(timespec="seconds"))
             except (OSError, InputError) as error:
                 problem = getattr(error, "strerror", None) or error
@@ -261,7 +274,7 @@ class Recorder:
         further = self._gatekeeper.spent if self._gatekeeper else 0
         for line, state in gate_lines(self._verdicts, further) if self._verdicts else ():
             terminalreporter.write_line(line, **({colors[state]: True} if state else {}))
-        others = sum(record["details"].get("recipe") != self._recipe for record in self._earlier)
+        others = sum(record["details"].get("recipe") != self._recipe for record in self.earlier)
         if others:
             terminalreporter.write_line(
                 f"{self.folder.name} also holds {others} records of a run with other options: they stay in the journal"

@@ -15,6 +15,8 @@ from results.html.texts import on_one_line
 from results.palette import ColorsName
 from results.records import UNSCORED, Record
 from results.statistics.absent import AbsentTwins
+from results.statistics.needlebench import NeedleBench
+from results.statistics.needlebench_rows import needlebench_name, needlebench_rows
 from results.statistics.panel_rows import twins_name, twins_rows
 from results.statistics.summary_rows import PanelStatistics
 from results.statistics.tasks import Macro, TaskScore
@@ -34,6 +36,7 @@ def write_html(
     twins: Sequence[AbsentTwins] = (),
     tasks: Sequence[TaskScore] = (),
     macros: Sequence[Macro] = (),
+    suites: Sequence[NeedleBench] = (),
     notes: Sequence[str] = (),
     colors: ColorsName = "safe",
     panels: Sequence[Panel] | None = None,
@@ -47,6 +50,7 @@ def write_html(
         twins=twins,
         tasks=tasks,
         macros=macros,
+        suites=suites,
         notes=notes,
         colors=colors,
         panels=panels,
@@ -63,6 +67,7 @@ def html_text(
     twins: Sequence[AbsentTwins] = (),
     tasks: Sequence[TaskScore] = (),
     macros: Sequence[Macro] = (),
+    suites: Sequence[NeedleBench] = (),
     notes: Sequence[str] = (),
     colors: ColorsName = "safe",
     panels: Sequence[Panel] | None = None,
@@ -81,6 +86,7 @@ def html_text(
         "panels": panel_views(panels, statistics),
         "twins": [(on_one_line(twins_name(each)), twins_rows(each)) for each in twins],
         "tasks": _task_table(tasks, macros),
+        "suites": [(on_one_line(needlebench_name(each)), needlebench_rows(each)) for each in suites],
         "notes": [on_one_line(note, 2_000) for note in notes],
         "unscored": UNSCORED,
         "trials": len(records),

@@ -17,6 +17,8 @@ from results.atomic import write_atomic
 from results.records import SCHEMA, Record
 from results.stability import stability_of
 from results.statistics.absent import absent_twins
+from results.statistics.needlebench import NeedleBench, needlebench_object
+from results.statistics.ruler import ruler_object, ruler_tables
 from results.statistics.tasks import macros, macros_object, task_scores, tasks_object
 from results.summary import Panel, Tally, depth_order, summarise
 from results.well_formed import completed, fault_of
@@ -32,17 +34,21 @@ def write_json(
     records: Iterable[Record],
     statistics: Sequence[object] = (),
     panels: Sequence[Panel] | None = None,
+    suites: Sequence[NeedleBench] = (),
 ) -> None:
     """Write `path` atomically: schema, summary, and the records, one a line, sorted by what they are about."""
-    write_atomic(path, json_text(records, statistics, panels).encode())
+    write_atomic(path, json_text(records, statistics, panels, suites).encode())
 
 
 def json_text(
-    records: Iterable[Record], statistics: Sequence[object] = (), panels: Sequence[Panel] | None = None
+    records: Iterable[Record],
+    statistics: Sequence[object] = (),
+    panels: Sequence[Panel] | None = None,
+    suites: Sequence[NeedleBench] = (),
 ) -> str:
     """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order.
 
-    `panels`: those of `records`, where the caller has them already.
+    `panels`: those of `records`, where the caller has them already; `suites`: summaries of a published suite.
     """
     ordered = sorted(records, key=_order)
     lines = ",\n".join(map(_record_line, ordered))
@@ -56,6 +62,8 @@ def json_text(
         f'"absent_twins": {_dump(_plain([asdict(twins) for twins in absent_twins(ordered)]), indent=1)},\n'
         f'"tasks": {_dump(_plain(tasks_object(rows)), indent=1)},\n'
         f'"macro": {_dump(_plain(macros_object(macros(rows))), indent=1)},\n'
+        f'"ruler": {_dump(_plain(ruler_object(ruler_tables(ordered))), indent=1)},\n'
+        f'"needlebench": {_dump(_plain(needlebench_object(suites)), indent=1)},\n'
         f'"stability": {_dump(_plain(stability.as_object() if stability else None), indent=1)},\n'
         f'"records": [\n{lines}\n]\n}}\n'
     )

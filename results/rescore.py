@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,17 +10,18 @@ from typing import Any, cast
 
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.reconstruct import settings_of
 from results.controls import control_of
 from results.headline import headline
 from results.json_report import read_json
 from results.records import Record
+from results.scorer_names import check_scorer
+from results.statistics.needlebench import Design, design_of
+from results.statistics.needlebench_rows import needlebench_lines
 from results.summary import summarise
 from results.writers import write_files
-from scoring.judge_prompts import JudgeStyle
-from scoring.judge_scorers import judged
 from scoring.outcomes import outcome_of
 from scoring.recording import JUDGE, score_exchange
-from scoring.registry import scorer_named
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def main(argv: Sequence[str]) -> int:
         after = [rescored(record, options.scorer) for record in before]
         out = options.out or path.parent / f"rescored-{options.scorer}"
         out.mkdir(parents=True, exist_ok=True)
-        write_files(out, after)
+        written = write_files(out, after, design=_design(path.parent / "manifest.json"))
     except InputError as error:
         return refuse("rescore", error)
     except (OSError, ValueError) as error:  # a full disk; a name that no file can have
@@ -59,19 +61,18 @@ def main(argv: Sequence[str]) -> int:
         return refuse("rescore", InputError("RUN", options.run, f"cannot be read or written ({problem})"))
     for old, new in zip(summarise(before), summarise(after), strict=True):
         print(f"{new.name}\n  before: {headline(old)}\n  {options.scorer}: {headline(new)}")
+    for line in needlebench_lines(written.suites):
+        print(line)
     print(f"written to {out}")
     return 0
 
 
-def check_scorer(name: str) -> None:
-    """Raise `InputError` where there is no such scorer."""
+def _design(manifest: Path) -> Design | None:
+    """What the run was to ask of NeedleBench, if it was; without a manifest beside the results nobody knows."""
     try:
-        if name.startswith(JUDGE):
-            judged(lambda _system, _user: "", cast("JudgeStyle", name.removeprefix(JUDGE)))
-        else:
-            scorer_named(name)
-    except ValueError as error:
-        raise InputError("--scorer", name, str(error).rpartition(": ")[2]) from None
+        return design_of(settings_of(json.loads(manifest.read_text(encoding="utf-8"))))
+    except (OSError, ValueError, RecursionError, InputError):
+        return None
 
 
 def rescored(record: Record, scorer: str) -> Record:

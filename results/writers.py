@@ -18,7 +18,10 @@ from results.palette import ColorsName
 from results.records import Record
 from results.stability import Stability, stability_line, stability_of
 from results.statistics.absent import absent_twins
+from results.statistics.needlebench import Design, NeedleBench, needlebench
+from results.statistics.needlebench_rows import needlebench_lines
 from results.statistics.panel_rows import statistics_lines
+from results.statistics.ruler import RulerTable, ruler_lines, ruler_tables
 from results.statistics.summary_rows import run_statistics, statistics_object
 from results.statistics.tasks import Macro, TaskScore, macros, task_scores
 from results.summary import Panel, summarise
@@ -43,20 +46,31 @@ class Written:
     colors: ColorsName
     tasks: tuple[TaskScore, ...] = ()
     macros: tuple[Macro, ...] = ()
+    suites: tuple[NeedleBench, ...] = ()
+    ruler: tuple[RulerTable, ...] = ()
     stability: Stability | None = None
     missed: str | None = None
 
     def terminal_lines(self, *, color: bool, encoding: str | None, width: int) -> list[str]:
-        """Every panel as a heatmap of text, where they are not too many, and a table of the tasks."""
+        """Every panel as a heatmap of text, where they are not too many, a table of the tasks, a suite's summary."""
         shown = self.panels if len(self.panels) <= _MOST_PANELS else ()
         lines = terminal_heatmaps(shown, color=color, encoding=encoding, width=width, colors=self.colors)
-        table = task_lines(self.tasks, self.macros, ascii_only=not can_encode(encoding))
-        return [*lines, *([""] if lines and table else []), *table, *self._stability_lines()]
+        ascii_only = not can_encode(encoding)
+        for block in (
+            task_lines(self.tasks, self.macros, ascii_only=ascii_only),
+            needlebench_lines(self.suites, ascii_only=ascii_only),
+            ruler_lines(self.ruler, ascii_only=ascii_only),
+        ):
+            lines += [*([""] if lines and block else []), *block]
+        return [*lines, *self._stability_lines()]
 
     def markdown_lines(self) -> list[str]:
-        """A table with a row for each panel."""
+        """A table with a row for each panel, and a suite's summary."""
+        summaries = (needlebench_lines(self.suites), ruler_lines(self.ruler))
+        summary = [line for each in summaries if each for line in each]
         stability = [f"- {line}" for line in self._stability_lines()]
-        return [*self.markdown, *([""] if stability else []), *stability]
+        block = ["", "```", *summary, "```"] if summary else []
+        return [*self.markdown, *block, *([""] if stability else []), *stability]
 
     def next_line(self, folder: str) -> str:
         """What to do after the run, with `folder` as the user would write it."""
@@ -69,9 +83,12 @@ class Written:
         return [stability_line(self.stability)] if self.stability else []
 
 
-def write_files(folder: Path, records: Sequence[Record], style: Style = DEFAULT) -> Written:
+def write_files(
+    folder: Path, records: Sequence[Record], style: Style = DEFAULT, design: Design | None = None
+) -> Written:
     """Write report.html, results.json, results.csv, cells.csv and the heatmaps.
 
+    `design`: what a run of a NeedleBench preset is to ask, for its summary.
     Raises `OSError` when the folder cannot take them.
     """
     panels = summarise(records)
@@ -80,10 +97,11 @@ def write_files(folder: Path, records: Sequence[Record], style: Style = DEFAULT)
     twins = absent_twins(records)
     rows = task_scores(records, family_of)
     found = macros(rows)
+    suites = needlebench(records, design)
     notes = [stability_line(stability)] if stability else []
     lines = statistics_lines(statistics, twins)
     paths = [folder / "report.html", folder / "results.json", folder / "results.csv", folder / "cells.csv"]
-    write_json(paths[1], records, statistics_object(statistics), panels)
+    write_json(paths[1], records, statistics_object(statistics), panels, suites)
     write_csv(paths[2], records)
     write_cells(paths[3], panels)
     write_html(
@@ -94,6 +112,7 @@ def write_files(folder: Path, records: Sequence[Record], style: Style = DEFAULT)
         twins=twins,
         tasks=rows,
         macros=found,
+        suites=suites,
         notes=notes,
         colors=style.colors,
         panels=panels,
@@ -113,6 +132,8 @@ def write_files(folder: Path, records: Sequence[Record], style: Style = DEFAULT)
         colors=style.colors,
         tasks=rows,
         macros=found,
+        suites=suites,
+        ruler=ruler_tables(records),
         stability=stability,
         missed=next((record["id"] for record in records if record["outcome"] != "found"), None),
     )

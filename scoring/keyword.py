@@ -7,7 +7,9 @@ published rules, shortcuts included, are in `keyword_compat`.
 
 from __future__ import annotations
 
-from scoring.atc import boxed_answer
+import re
+
+from scoring.atc import NOTHING, boxed_answer
 from scoring.edit_distance import edit_score
 from scoring.match import affirms
 from scoring.normalize import normalize_value
@@ -16,6 +18,9 @@ from scoring.verdicts import expected_keyword, expected_text, verdict_for
 
 MISS_SHARE = 0.2
 _SHOWN = 200
+# `\textbf{..}`, `\mathrm{..}`: how a box is written, not what is in it.
+_STYLED = re.compile(r"\\(?:text|math)[a-z]*\s*\{([^{}]*)\}")
+_SPACED_BOX = re.compile(r"\\boxed\s+(?=\{)")
 
 
 def _keyword(answer: str, reference: Reference) -> Score:
@@ -63,16 +68,18 @@ def _parallel(answer: str, reference: Reference) -> Score:
 def _boxed(answer: str, reference: Reference) -> Score:
     r"""The last `\boxed{...}` equals an accepted answer (NeedleBench v2 M-RS and ATC, corrected).
 
-    Both sides are normalised alike, so that names with an apostrophe can match.
+    Both sides are normalised alike, so that names with an apostrophe can match, in bold or not. What is in the box
+    tells whether the answer declines, not what was thought before it.
     """
     accepted = reference.answers or (expected_keyword(reference),)
-    boxed = boxed_answer(answer)
+    boxed = boxed_answer(_STYLED.sub(r"\1", _SPACED_BOX.sub(r"\\boxed", answer)))
     given = normalize_value(boxed.replace("'", ""))
     if given and any(given == normalize_value(normalize_value(text).replace("'", "")) for text in accepted):
         return Score(1.0, "found", boxed, "the boxed answer is right")
-    why = f"boxed {boxed[:60]!r}" if boxed != "None" else "no boxed answer"
+    why = f"boxed {boxed[:60]!r}" if boxed != NOTHING else "no boxed answer"
+    said = answer if boxed == NOTHING else boxed
     wrong = {normalize_value(normalize_value(text).replace("'", "")) for text in reference.distractors}
-    return Score(0.0, "distractor" if given in wrong else verdict_for(0.0, answer), boxed[:_SHOWN], why)
+    return Score(0.0, "distractor" if given in wrong else verdict_for(0.0, said), boxed[:_SHOWN], why)
 
 
 KEYWORD = Scorer("keyword", 1, _keyword)
@@ -81,4 +88,4 @@ NEEDLEBENCH_V1 = Scorer("needlebench_v1", 1, _keyword)
 NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 1, _words)
 NEEDLEBENCH_V2 = Scorer("needlebench_v2", 1, _binary)
 NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 1, _parallel)
-NEEDLEBENCH_ATC = Scorer("needlebench_atc", 1, _boxed)
+NEEDLEBENCH_ATC = Scorer("needlebench_atc", 2, _boxed)

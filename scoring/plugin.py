@@ -21,6 +21,7 @@ AGAIN_KEY = pytest.StashKey[Sequence[Scored]]()
 """What came of scoring the same prompt's further answers (`exchange.asked_again`), in their order."""
 SCORE_ERROR_KEY = pytest.StashKey[tuple[str, str]]()
 """Kind and message when there is no score; absent if there is one."""
+_RUNNING = pytest.StashKey[pytest.Item]()
 
 
 class AssertScored(Protocol):
@@ -30,8 +31,13 @@ class AssertScored(Protocol):
         """Score `exchange`, record the score with the running test and return it. Never raises."""
 
 
-@pytest.fixture
-def assert_scored(request: pytest.FixtureRequest) -> AssertScored:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.config.stash[_RUNNING] = item
+
+
+@pytest.fixture(scope="session")  # made once: making fixtures anew is a fifth of what pytest does for a test
+def assert_scored(pytestconfig: pytest.Config) -> AssertScored:
     """Score an exchange and record it with the test: `assert_scored(exchange, scorer="match")`.
 
     The scorer is a name, a `Scorer` or a function `(answer, reference) -> Score | float`; without one it is the
@@ -41,8 +47,9 @@ def assert_scored(request: pytest.FixtureRequest) -> AssertScored:
 
     def record(exchange: Answered, scorer: ScorerLike | None = None) -> Score:
         scored = score_exchange(exchange, scorer)
-        store_score(request.node.stash, scored)
-        request.node.stash[AGAIN_KEY] = [score_exchange(each, scorer) for each in getattr(exchange, "asked_again", ())]
+        stash = pytestconfig.stash[_RUNNING].stash
+        store_score(stash, scored)
+        stash[AGAIN_KEY] = [score_exchange(each, scorer) for each in getattr(exchange, "asked_again", ())]
         return scored.for_asserting
 
     return record

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import isnan, nan
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, cast
 
 from scoring.abstaining import ABSTAIN
 from scoring.judge_prompts import JudgeStyle
 from scoring.judge_replies import JudgeReplyError
 from scoring.judge_scorers import JudgeUnreachableError, judged
+from scoring.outcomes import CUT_OFF
 from scoring.registry import scorer_named
 from scoring.scores import Reference, Score, Scorer
 from scoring.verdicts import verdict_for
@@ -19,6 +20,8 @@ DEFAULT_SCORER = "match"
 JUDGE = "judge_"  # `judge_evalscope`, `judge_llmtest`: made of the exchange's `ask_judge(system, user) -> reply`
 
 _FIELDS = tuple(field.name for field in fields(Reference))
+
+Kind = TypeVar("Kind", str, float)
 
 ScorerLike = str | Scorer | Callable[[str, Reference], Score | float]
 
@@ -80,6 +83,8 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
         chosen = _judge(exchange, name) if by_judge else as_scorer(wanted)
         name, version = chosen.name, chosen.version
         score = chosen.judge(exchange.answer, as_reference(exchange.reference))
+        if chosen.whole and exchange.finish_reason in CUT_OFF and score.verdict == "partial":
+            score = replace(score, verdict="wrong", why=f"cut off; {score.why}")  # and so censored
         return Scored(replace(_checked(score), scorer=f"{name} v{version}"), name, version)
     except (JudgeReplyError, JudgeUnreachableError) as error:
         return Scored(None, name, version, "judge", _one_line("no score: judge", error))
@@ -132,15 +137,24 @@ def as_reference(reference: object) -> Reference:
         given = {name: getattr(reference, name) for name in _FIELDS if hasattr(reference, name)}
     if not given:
         raise ValueError(f"a reference needs answers or parts, this {type(reference).__name__} has none")
-    plural = {name: _texts(given.get(name, ())) for name in ("answers", "parts", "distractors")}
-    single = {name: str(value) for name, value in given.items() if name not in (*plural, "absent")}
-    return Reference(**plural, **single, absent=given.get("absent") is True)  # type: ignore[arg-type]  # names come from Reference's own fields
+    plural = {name: _texts(given.get(name, ())) for name in ("answers", "parts", "distractors", "labels", "given")}
+    single = {name: str(given[name]) for name in ("statement", "keyword", "question", "language") if name in given}
+    tables = {"places": _table(given.get("places"), float), "kinds": _table(given.get("kinds"), str)}
+    return Reference(**plural, **single, **tables, absent=given.get("absent") is True)  # type: ignore[arg-type]  # names come from Reference's own fields
 
 
 def _texts(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     return tuple(str(text) for text in value) if isinstance(value, Sequence) else ()
+
+
+def _table(value: object, kind: type[Kind]) -> dict[str, Kind]:
+    """The entries of a mapping whose values are of one kind; whole numbers count as `float`."""
+    if not isinstance(value, Mapping):
+        return {}
+    kinds = (int, float) if kind is float else (kind,)
+    return {str(name): kind(entry) for name, entry in value.items() if isinstance(entry, kinds)}
 
 
 def _label(scorer: object) -> tuple[str, int]:

@@ -5,12 +5,36 @@ from __future__ import annotations
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from scoring import abstaining, edit_distance, exact, keyword, keyword_compat, match
+from scoring import (
+    abstaining,
+    confusing,
+    copy_fidelity,
+    edit_distance,
+    exact,
+    keyword,
+    keyword_compat,
+    labels,
+    match,
+    number,
+    ruler,
+    set_f1,
+    word_list,
+)
+from scoring.leval import code, f1, letters, mathematics, rouge, sci_fi, topics
 from scoring.scores import Scorer
 
 _ALL = (
     match.MATCH,
     abstaining.ABSTAIN,
+    number.NUMBER,
+    word_list.WORD_LIST,
+    copy_fidelity.COPY,
+    confusing.CONFUSION,
+    set_f1.SET_F1,
+    labels.LABELS,
+    ruler.RULER_ALL,
+    ruler.RULER_PART,
+    ruler.RULER_STRICT,
     keyword.KEYWORD,
     exact.EXACT_MATCH,
     exact.EXACT_MATCH_COMPAT,
@@ -29,6 +53,22 @@ _ALL = (
     keyword_compat.NEEDLEBENCH_V2_COMPAT,
     keyword_compat.NEEDLEBENCH_PARALLEL_COMPAT,
     keyword_compat.NEEDLEBENCH_ATC_COMPAT,
+    letters.LETTER,
+    letters.LETTER_COMPAT,
+    letters.LETTERS,
+    letters.LETTERS_COMPAT,
+    mathematics.MATH,
+    mathematics.MATH_COMPAT,
+    code.CODE,
+    code.CODE_COMPAT,
+    topics.TOPIC,
+    topics.TOPIC_COMPAT,
+    sci_fi.SCI_FI,
+    sci_fi.SCI_FI_COMPAT,
+    f1.F1,
+    f1.F1_COMPAT,
+    rouge.ROUGE,
+    rouge.ROUGE_COMPAT,
 )
 SCORERS = MappingProxyType({scorer.name: scorer for scorer in _ALL})
 

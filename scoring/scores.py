@@ -19,7 +19,9 @@ class Reference:
     `answers`: one needle: the spellings of the one right value. `parts`: several needles: each part's value, all of
     them wanted. `statement`: the needle sentence itself. `keyword`: what OpenCompass's keyword rules look for.
     `distractors`: values that stand in the context and are wrong. `question`: what was asked. `absent`: the
-    answer is not in the context, and right is to abstain.
+    answer is not in the context, and right is to abstain. `places`: where values stand, in percent of the context.
+    `kinds`: what a wrong value is (`stale`, or the attribute that was mistaken). `labels`: every answer that the
+    question allows, where they are known. `given`: those that the question names itself.
     """
 
     answers: tuple[str, ...]
@@ -30,6 +32,10 @@ class Reference:
     question: str = ""
     language: str = "en"
     absent: bool = False
+    places: Mapping[str, float] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,11 +76,15 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """A named, versioned judgement of one answer. The version changes whenever any score could."""
+    """A named, versioned judgement of one answer. The version changes whenever any score could.
+
+    `whole`: what was cut off by the token limit and is not all right yet has no score, however much is right.
+    """
 
     name: str
     version: int
     judge: Callable[[str, Reference], Score]
+    whole: bool = False
 
 
 def _fields(score: Score) -> tuple[object, ...]:

@@ -85,20 +85,23 @@ def _shape(name: str, table: dict[str, Any]) -> Shape:
     )
 
 
-def lay_out(shape: Shape, question: str, *, system: str | None, position: Position) -> tuple[Message, ...]:
-    """The messages with everything but the context, which still reads `{context}`."""
+def lay_out(
+    shape: Shape, question: str, *, system: str | None, position: Position, introduction: str = ""
+) -> tuple[Message, ...]:
+    """The messages with everything but the context, which still reads `{context}`; before it the introduction."""
     asked = shape.question.replace("{question}", question)
     before = {"start": asked, "both": shape.both.replace("{question}", question), "end": ""}[position]
+    before = introduction + (f"{before}\n\n" if before else "")
     after = "" if position == "start" else asked
     messages = []
     for message in shape.messages:
         content = message.content
         if CONTEXT in content and before:
-            # The question goes before the line that opens the document, so that tags stay around the context.
+            # What is told first goes before the line that opens the document, so that tags stay around the context.
             head, tail = content.split(CONTEXT)
             opening = re.search(r"<[^<>\n]+>\n$", head)
             at = opening.start() if opening else len(head)
-            content = f"{head[:at]}{before}\n\n{head[at:]}{CONTEXT}{tail}"
+            content = f"{head[:at]}{before}{head[at:]}{CONTEXT}{tail}"
         content = content.replace("{question}", after).rstrip()
         if content:
             messages.append(Message(message.role, content))

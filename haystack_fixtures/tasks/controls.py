@@ -40,7 +40,13 @@ def may_abstain(asked: Asked, language: str) -> Asked:
 
 
 def absent(asked: Asked, language: str, twin: str) -> Asked:
-    """The trial without what its answer rests on; a list that is all of it gives way to the corpus's prose."""
+    """The trial without what its answer rests on; a list that is all of it gives way to the corpus's prose.
+
+    Unless the list can be made without it.
+    """
+    listing = asked.listing
+    if listing is not None and listing.resolve is not None:
+        listing = None if listing.without is None else replace(listing, units=listing.without, resolve=None)
     needed = asked.rests_on
     kept = [number for number in range(len(asked.needles)) if number not in needed]
     said = NOT_FOUND[language]
@@ -52,8 +58,17 @@ def absent(asked: Asked, language: str, twin: str) -> Asked:
         distractors=asked.all_distractors,
         answer=said,
         reference=asked.reference
-        | {"answers": (said,), "parts": (), "absent": True, "control": "absent", "twin": twin, "chance": 0.0},
-        listing=None if asked.listing is None or asked.listing.resolve else asked.listing,
+        # Who always abstains is always right here.
+        | {
+            "answers": (said,),
+            "parts": (),
+            "absent": True,
+            "control": "absent",
+            "twin": twin,
+            "chance": 0.0,
+            "floor": 1.0,
+        },
+        listing=listing,
     )
 
 
@@ -73,4 +88,6 @@ def focused(asked: Asked, twin: str) -> Asked:
         most=len(units),
         fill=False,
     )
-    return replace(asked, needles=(), depths=(), needed=(), distractors=(), reference=reference, listing=alone)
+    return replace(
+        asked, needles=(), depths=(), needed=(), distractors=(), avoid=(), reference=reference, listing=alone
+    )

@@ -11,7 +11,7 @@ from haystack_fixtures.tasks.task import Asked, Task, labelled
 
 _QUESTION = {
     "en": 'The object above maps keys to values. Which value belongs to the key "{key}"? Reply with the value only.',
-    "zh": "上面的对象把键对应到值。键“{key}”对应的值是什么？请只回答该值。",
+    "zh": "上面的对象由键和值组成。键“{key}”对应的值是什么？请只回答该值。",
 }
 
 
@@ -39,7 +39,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         depths=(cell.depth,),
         question=question,
         answer=value,
-        reference={"answers": (value,), "question": question, "language": suite.language, "chance": 0.0, "floor": 0.0},
+        reference={"answers": (value,), "question": question, "language": suite.language},
         # An object may not end with a comma: the last pair is empty.
         listing=Listing(units, opening="{\n", closing='"": ""\n}'),
     )

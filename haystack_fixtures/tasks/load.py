@@ -9,7 +9,12 @@ from haystack_fixtures.cells import Cell, slug
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.settings import Settings, Suite
 from haystack_fixtures.tasks import (
+    aggregate,
+    association,
     chain,
+    code_chain,
+    copying,
+    icl,
     key_value,
     multi_needle,
     multikey,
@@ -18,9 +23,12 @@ from haystack_fixtures.tasks import (
     needlebench_reasoning,
     niah,
     parallel,
+    semantic,
+    state_world,
     superseded,
 )
 from haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
+from haystack_fixtures.tasks.ruler.family import TASKS as RULER
 from haystack_fixtures.tasks.task import Asked, Task
 
 _ALL = (
@@ -30,12 +38,21 @@ _ALL = (
     needlebench_reasoning.TASK,
     needlebench_atc.TASK,
     key_value.TASK,
+    *aggregate.TASKS,
+    copying.TASK,
+    code_chain.TASK,
+    icl.TASK,
+    *RULER,
     multikey.TASK,
     multivalue.MULTIVALUE,
     multivalue.MULTIQUERY,
     chain.ALL_NAMES,
     chain.LAST_VALUE,
     superseded.TASK,
+    association.TASK,
+    semantic.TASK,
+    state_world.WHERE,
+    state_world.CLOSED,
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}
 

@@ -21,7 +21,10 @@ class Asked:
     right answer as a person would give it. `reference` has the fields of `scoring.scores.Reference`, and may have
     `chance` and `floor`: the scores (0..1) to expect from guessing among the answers that the question allows, and from
     the best answer that is the same for every question. `listing`: the context is this list, not the suite's corpus;
-    its `resolve` has the last word on answer and reference.
+    its `resolve` has the last word on answer and reference. `introduction`: stands before the context, its line ends
+    included. `answer_prefix`: how the answer begins, for suites that start it for the model. `material`: hash of what
+    the trial is drawn from beside corpus and needles. `avoid`: texts that may not stand in the haystack, beside the
+    needles' keys and answers. `verbatim`: the answer budget has to hold the answer as it is.
     """
 
     needles: tuple[Needle, ...]
@@ -33,6 +36,11 @@ class Asked:
     needed: tuple[int, ...] | None = None
     distractors: tuple[str, ...] = ()
     listing: Listing | None = None
+    introduction: str = ""
+    answer_prefix: str = ""
+    material: str = ""
+    avoid: tuple[str, ...] = ()
+    verbatim: bool = False
 
     @property
     def rests_on(self) -> tuple[int, ...]:
@@ -52,7 +60,8 @@ class Task:
     `labels(suite)`: needle labels, one series of cells each. `depths(suite)`: depths of its cells in percent.
     `ask(suite, cell, seed)`: the trial; depends on nothing else, and not on the cell's depth or length but for
     `depths`. `scorer`: judges where the suite names none. `version`: raise it when the same seed gives another trial.
-    `absent`: whether a trial without what it asks for makes sense.
+    `absent`: whether a trial without what it asks for makes sense. `lengths(suite, label)`: those of the suite's
+    lengths that a label is asked at; all of them, unless its text has a length of its own.
     """
 
     name: str
@@ -64,6 +73,7 @@ class Task:
     scorer: str = "match"
     version: int = 0
     absent: bool = True
+    lengths: Callable[[Suite, str], tuple[int, ...]] = lambda suite, _label: suite.lengths
 
 
 def labelled(name: str, suite: Suite) -> str:

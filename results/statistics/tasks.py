@@ -76,11 +76,7 @@ def task_scores(records: Iterable[Record], family_of: Callable[[str], str]) -> t
 
 
 def macros(rows: Sequence[TaskScore]) -> tuple[Macro, ...]:
-    """Return the macro score of each model that was asked tasks of two families or more.
-
-    Its interval comes from those of the tasks, as if they were independent (MOVER: G. Y. Zou, A. Donner, "Construction
-    of confidence limits about effect measures", Statistics in Medicine 27 (2008) 1693-1702).
-    """
+    """Return the macro score of each model that was asked tasks of two families or more."""
     found = []
     for model in dict.fromkeys(row.model for row in rows):
         own = [row for row in rows if row.model == model]
@@ -90,8 +86,8 @@ def macros(rows: Sequence[TaskScore]) -> tuple[Macro, ...]:
         missing = tuple(row.task for row in own if row.overall.mean is None)
         sizes = {family: sum(row.family == family for row in own) for family in families}
         weights = [1 / (len(families) * sizes[row.family]) for row in own]
-        scores = Share(None) if missing else _weighted([_overall(row) for row in own], weights)
-        corrected = Share(None) if missing else _weighted([row.corrected for row in own], weights)
+        scores = Share(None) if missing else weighted_mean([_overall(row) for row in own], weights)
+        corrected = Share(None) if missing else weighted_mean([row.corrected for row in own], weights)
         found.append(Macro(model, len(families), len(own), scores, corrected, missing))
     return tuple(found)
 
@@ -157,7 +153,12 @@ def _relative(main: Sequence[Record], focused: Sequence[Record], overall: Tally,
     return Share(value, min(max(0.0, low), value), max(high, value))
 
 
-def _weighted(shares: Sequence[Share], weights: Sequence[float]) -> Share:
+def weighted_mean(shares: Sequence[Share], weights: Sequence[float]) -> Share:
+    """Return the mean of shares by weights that add up to 1; none where one of them has no value.
+
+    Its interval comes from theirs, as if they were independent (MOVER: G. Y. Zou, A. Donner, "Construction of
+    confidence limits about effect measures", Statistics in Medicine 27 (2008) 1693-1702).
+    """
     parts: list[tuple[float, float, float, float]] = []
     for share, weight in zip(shares, weights, strict=True):
         if share.value is None or share.low is None or share.high is None:

@@ -14,6 +14,9 @@ from haystack_fixtures.grids import (
     parse_tokens,
 )
 from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.tasks.load import grid
+
+NEEDLEBENCH_PARTS = {"niah": "single", "parallel": "multi_retrieval", "needlebench_reasoning": "multi_reasoning"}
 
 
 def test_evalscope_lengths_and_depths(parity):
@@ -55,8 +58,39 @@ def test_needlebench_presets_have_the_published_grids(parity, tmp_path):
         for suite in settings.suites:
             assert list(suite.lengths) == case["single"]["context_lengths"], name
             assert list(suite.depths) == depths, name
-            repeats = case["single" if suite.task == "niah" else "multi_retrieval"]["num_repeats_per_file"]
-            assert [suite.repeats] == repeats, name
+            published = case[NEEDLEBENCH_PARTS[suite.task]]
+            assert [suite.repeats] == published["num_repeats_per_file"], name
+            assert ([] if suite.diff is None else [suite.diff]) == published["diff"], name
+        assert {suite.task for suite in settings.suites} == set(NEEDLEBENCH_PARTS)
+        assert len(settings.suites) == 6
+
+
+@pytest.mark.parametrize(
+    ("preset", "requests"),
+    [
+        # Lengths x depths x (S-RT and M-RS trials, two languages) + lengths x M-RT trials, two languages.
+        ("needlebench-v1-4k", 4 * 20 * (2 * 10 + 4 * 2 * 10) + 4 * 2 * 25),
+        ("needlebench-v1-8k", 4 * 20 * (2 * 10 + 4 * 2 * 10) + 4 * 2 * 25),
+        ("needlebench-v1-32k", 8 * 11 * (2 * 10 + 4 * 2 * 10) + 8 * 2 * 25),
+        ("needlebench-v1-128k", 9_200),
+        ("needlebench-v1-200k", 9_200),
+        ("needlebench-v1-256k", 3 * 11 * 100 + 3 * 50),
+        ("needlebench-v1-1000k", 9_200),
+        ("needlebench-v2-4k", 4 * 11 * 100 + 4 * 50),
+        ("needlebench-v2-8k", 9_200),
+        ("needlebench-v2-32k", 9 * 11 * 100 + 9 * 50),
+        ("needlebench-v2-128k", 8 * 11 * (2 * 10 + 4 * 2 * 10) + 8 * 2 * 25),
+        ("needlebench-v2-200k", 10_350),
+        ("needlebench-v2-256k", 3_450),
+        ("needlebench-v2-1000k", 10_350),
+        # Nine numbers of statements, four kinds of question, ten of each; published for English alone.
+        ("needlebench-v2-atc", 2 * 9 * 4 * 10),
+    ],
+)
+def test_needlebench_presets_have_the_published_number_of_requests(preset, requests, tmp_path):
+    settings = resolve_settings({"preset": preset, "model": ["mock:perfect"]}, {}, tmp_path)
+
+    assert sum(len(series.cells) for series in grid(settings)) == requests
 
 
 def test_presets_have_the_published_sizes(tmp_path):

@@ -1,0 +1,57 @@
+"""ROUGE-1, -2 and -L of an answer (package rouge-score, without stemming, F-measure), as L-Eval runs it.
+
+A score's value is ROUGE-L; its details have `rouge1`, `rouge2`, `rougeL`, and `rougeLsum` where the sentence model is
+installed (`sentences`). The strict score differs on Chinese only, of which rouge-score's own words have nothing.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import fsum
+from typing import Any
+
+from scoring.leval.exact_core import SHOWN, gold_of
+from scoring.leval.sentences import by_line
+from scoring.leval.words import REMEDY, MissingPackageError, SpacedWords, has_chinese
+from scoring.scores import Reference, Score, Scorer
+from scoring.verdicts import verdict_for
+
+PUBLISHED = ("rouge1", "rouge2", "rougeL")
+SUMMARY = "rougeLsum"
+
+
+def rouge(answer: str, gold: str, *, chinese: bool = False) -> dict[str, float]:
+    """The F-measures, 0..1, by name. Raises `MissingPackageError`."""
+    sentences = None if chinese else (by_line(gold), by_line(answer))
+    if sentences is None or None in sentences:
+        scores = _scorer(PUBLISHED, chinese).score(gold, answer)
+    else:
+        scores = _scorer((*PUBLISHED, SUMMARY), chinese).score(*sentences)
+    return {name: float(score.fmeasure) for name, score in scores.items()}
+
+
+def geometric_mean(means: dict[str, float]) -> float:
+    """L-Eval's `LEval_score`: the cube root of the product of the means of ROUGE-1, -2 and -L."""
+    return float((means["rouge1"] * means["rouge2"] * means["rougeL"]) ** (1 / 3))
+
+
+@cache
+def _scorer(names: tuple[str, ...], chinese: bool) -> Any:
+    try:
+        from rouge_score.rouge_scorer import RougeScorer
+    except ImportError:
+        raise MissingPackageError(f"ROUGE needs rouge-score: {REMEDY}") from None
+    return RougeScorer(list(names), use_stemmer=False, tokenizer=SpacedWords() if chinese else None)
+
+
+def _judge(answer: str, reference: Reference, *, strict: bool) -> Score:
+    golds = reference.answers or (gold_of(reference),)
+    found = [rouge(answer, gold, chinese=strict and has_chinese(answer, gold)) for gold in golds]
+    best = max(found, key=lambda scores: fsum(scores[name] for name in PUBLISHED))
+    value = min(1.0, best["rougeL"])
+    verdict = verdict_for(value, answer, partial_from=0.0)
+    return Score(value, verdict, answer[:SHOWN], f"ROUGE-L {value:.4f}", dict(best))
+
+
+ROUGE = Scorer("leval_rouge", 1, lambda answer, reference: _judge(answer, reference, strict=True))
+ROUGE_COMPAT = Scorer("leval_rouge_compat", 1, lambda answer, reference: _judge(answer, reference, strict=False))

@@ -1,0 +1,96 @@
+"""Building trials of one task for tests, and asking mock models about them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from haystack_fixtures.cells import Cell
+from haystack_fixtures.models.mock import MockModel
+from haystack_fixtures.models.model import Request
+from haystack_fixtures.settings import Settings, Suite, resolve_settings
+from haystack_fixtures.tasks.load import grid
+from haystack_fixtures.tokenizers.load import load_tokenizer
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from haystack_fixtures.trials import Trial, TrialBuilder, reserved
+from scoring.recording import Scored, score_exchange
+
+
+@cache
+def settings_of(task: str, **options: str) -> Settings:
+    """The settings of `--task TASK` with further options as written."""
+    return resolve_settings({"task": task, "model": ["mock:perfect"]} | options, {}, Path(tempfile.gettempdir()))
+
+
+@cache
+def builder(task: str, tokenizer: Tokenizer | None = None, **options: str) -> TrialBuilder:
+    """What builds the trials of a task; every prompt is verified."""
+    settings = settings_of(task, verify_prompts="true", **options)
+    return TrialBuilder(settings, tokenizer or load_tokenizer("o200k_base"), Path(tempfile.gettempdir()))
+
+
+def trials(task: str, tokenizer: Tokenizer | None = None, **options: str) -> Iterator[Trial]:
+    """Every trial of `--task TASK` with further options as written, controls included, checked for its length."""
+    made = builder(task, tokenizer, **options)
+    for series in grid(settings_of(task, **options)):
+        for cell in series.cells:
+            yield build(made, series.suite, cell)
+
+
+def build(made: TrialBuilder, suite: Suite, cell: Cell) -> Trial:
+    """The trial of a cell, checked for what holds of every trial."""
+    trial = made.build(suite, cell)
+    budget = cell.length - reserved(suite)
+    prompt = trial.prompt
+    assert prompt.tokens + prompt.slack == budget
+    if trial.asked.listing is None or trial.asked.listing.fill:
+        assert prompt.slack <= max(2, budget // 2000)
+    assert prompt.text == made.build(suite, cell).prompt.text
+    assert trial.asked.question in prompt.text
+    assert not prompt.flags
+    return trial
+
+
+def context(trial: Trial) -> str:
+    """The text of a trial's context: of a list the list alone."""
+    return trial.prompt.text[slice(*trial.prompt.context)]
+
+
+class _Answered:
+    """An exchange as far as scoring looks at it."""
+
+    def __init__(self, trial: Trial, answer: str, finish_reason: str, scorer: str) -> None:
+        self.answer, self.finish_reason, self.scorer = answer, finish_reason, scorer
+        self.reference: object = trial.asked.reference
+        self.error_kind: str | None = None
+        self.invalid: tuple[str, ...] = ()
+
+
+def judged(trial: Trial, answer: str, finish_reason: str = "stop") -> Scored:
+    """The score of an answer to a trial, by the task's scorer; of an absent twin by `abstain`."""
+    from haystack_fixtures.tasks.load import task_named
+
+    return score_exchange(_Answered(trial, answer, finish_reason, task_named(trial.suite.task).scorer))
+
+
+def mock_says(trial: Trial, behaviour: str) -> str:
+    """What a mock model answers."""
+    request = Request(
+        prompt=trial.prompt,
+        template=trial.suite.template,
+        answer_budget=trial.suite.answer_budget,
+        thinking_budget=trial.suite.thinking_budget,
+        cell=trial.cell,
+        needles=trial.asked.needles,
+        answer=trial.asked.answer,
+    )
+    return MockModel(behaviour, {}, load_tokenizer("o200k_base")).respond(request).text
+
+
+def mock_value(trial: Trial, behaviour: str) -> float:
+    """The score of a mock model's answer. What the scorer raises is raised."""
+    scored = judged(trial, mock_says(trial, behaviour))
+    assert scored.error_kind is None, scored.message
+    return float(scored.for_asserting)

@@ -1,0 +1,298 @@
+"""RULER's 13 tasks: every answer can be worked out again from the text that the model is given."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from haystack_fixtures.draws import draws
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.listing import Listing
+from haystack_fixtures.presets.load import built_in_presets
+from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.tasks.load import TASKS, grid
+from haystack_fixtures.tasks.ruler.common import DEPTHS
+from haystack_fixtures.tasks.ruler.documents import stories
+from haystack_fixtures.tasks.ruler.family import TASKS as RULER
+from haystack_fixtures.tasks.ruler.frequency import counts
+from haystack_fixtures.tasks.ruler.niah import KINDS
+from haystack_fixtures.tasks.ruler.vocabulary import vocabulary
+from results.statistics import ruler as summary
+from tests.haystack_fixtures.tasks.built import builder, context, judged, mock_value, settings_of
+from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
+
+NAMES = [task.name for task in RULER]
+NIAH = {kind.name: kind for kind in KINDS}
+STATEMENT = {
+    "en": r"One of the special magic (?:numbers|uuids) for (\S+) is: (\S+)\.",
+    "zh": r"([0-9a-f-]{36}|\w{4})的特殊魔法(?:数字|UUID)之一是：([0-9a-f-]+)。",
+}
+
+
+def one(task, control="", **options):
+    """The only trial of a task at one length."""
+    (trial,) = trials_of(task, control, **{"language": "en"} | options)
+    return trial
+
+
+def test_the_tasks_are_rulers_13_with_its_parameters():
+    assert tuple(NAMES) == summary.TASKS
+    assert {(kind.name[11:], kind.key, kind.value, *_sizes(kind)) for kind in KINDS} == {
+        ("single_1", "words", "numbers", 1, 1, 1),
+        ("single_2", "words", "numbers", 1, 1, 1),
+        ("single_3", "words", "uuids", 1, 1, 1),
+        ("multikey_1", "words", "numbers", 4, 1, 1),
+        ("multikey_2", "words", "numbers", 1, 1, 1),
+        ("multikey_3", "uuids", "uuids", 1, 1, 1),
+        ("multivalue", "words", "numbers", 1, 4, 1),
+        ("multiquery", "words", "numbers", 4, 1, 4),
+    }
+    assert len(DEPTHS) == len(set(DEPTHS)) == 40
+    assert (min(DEPTHS), max(DEPTHS)) == (0, 100)
+
+
+def _sizes(kind):
+    return kind.num_needle_k, kind.num_needle_v, kind.num_needle_q
+
+
+@pytest.mark.parametrize("task", NAMES)
+@settings(max_examples=3, deadline=None)
+@given(seed=seeds, language=languages)
+def test_a_trial_is_the_same_at_every_length(task, seed, language):
+    short, long = trials_of(task, seed=str(seed), language=language, lengths="2k,3k")
+    (alone,) = trials_of(task, seed=str(seed), language=language, lengths="3k")
+    assert alone.prompt.text == long.prompt.text
+    assert replace(short.asked, listing=None, reference={}) == replace(long.asked, listing=None, reference={})
+    told = ("answers", "parts", "distractors", "question")
+    assert all(short.asked.reference.get(name) == long.asked.reference.get(name) for name in told)
+    assert short.asked.introduction in short.prompt.text
+
+
+@pytest.mark.parametrize("task", NAMES)
+@settings(max_examples=3, deadline=None)
+@given(seed=seeds, language=languages)
+def test_the_right_answer_scores_1_and_a_wrong_one_0(task, seed, language):
+    trial = one(task, seed=str(seed), language=language)
+    assert mock_value(trial, "perfect") == 1
+    right = judged(trial, trial.asked.answer).for_asserting
+    assert (right.value, right.details["strict"]) == (1, 1)
+    assert mock_value(trial, "wrong") == mock_value(trial, "echo") == mock_value(trial, "ramble") == 0
+    assert judged(trial, "NOT FOUND" if language == "en" else "没有提到").for_asserting.verdict == "refused"
+    assert judged(trial, "").for_asserting.verdict == "empty"
+
+
+@pytest.mark.parametrize("task", NAMES)
+@given(seed=seeds, language=languages)
+@settings(max_examples=3, deadline=None)
+def test_controls(task, seed, language):
+    options = {"seed": str(seed), "language": language}
+    trial, focused = one(task, **options), one(task, "focused", **options)
+    assert focused.asked.answer == trial.asked.answer
+    assert mock_value(focused, "perfect") == 1
+    assert all(needle.text in focused.prompt.text for needle in trial.asked.needles[: len(trial.asked.rests_on)])
+    if not TASKS[task].absent:
+        return
+    absent = one(task, "absent", **options)
+    assert absent.asked.question == trial.asked.question
+    values = (*trial.asked.reference["answers"], *trial.asked.reference.get("parts", ()))
+    assert not any(value in context(absent) for value in values)
+    assert mock_value(absent, "perfect") == 1
+
+
+@pytest.mark.parametrize("task", NIAH)
+@settings(max_examples=5, deadline=None)
+@given(seed=seeds, language=languages)
+def test_niah_by_its_text(task, seed, language):
+    trial, kind = one(task, seed=str(seed), language=language), NIAH[task]
+    pairs = re.findall(STATEMENT[language], context(trial))
+    asked = [value for key, value in pairs if key in trial.asked.question]
+    assert sorted(asked) == sorted(trial.asked.reference["answers"] or trial.asked.reference["parts"])
+    assert len(asked) == kind.num_needle_v * kind.num_needle_q
+    assert len({value for _, value in pairs}) == len(pairs)
+    assert len({key for key, _ in pairs}) * kind.num_needle_v == len(pairs)
+    assert kind.among or len(pairs) == kind.num_needle_k * kind.num_needle_v
+    assert not kind.among or len(pairs) > 20
+    assert len(set(trial.asked.depths)) == len(trial.asked.needles)
+    assert set(trial.asked.depths) <= set(DEPTHS)
+
+
+def test_one_value_is_asked_for_in_the_singular_and_several_are_not():
+    single, several = one("ruler_niah_single_1"), one("ruler_niah_multiquery")
+    assert single.asked.question.startswith("What is the special magic number for ")
+    assert single.asked.introduction.startswith("A special magic number is hidden within")
+    assert re.fullmatch(
+        r"What are all the special magic numbers for \S+-\S+, \S+-\S+, \S+-\S+, and \S+-\S+ mentioned in the provided "
+        "text[?]",
+        several.asked.question.partition(" If the document")[0],
+    )
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=seeds, language=languages)
+def test_tracking_by_its_text(seed, language):
+    trial = one("ruler_vt", seed=str(seed), language=language)
+    holds: dict[str, str] = {}
+    for name, source in re.findall(r"VAR ([A-Z]{5}) = (?:VAR )?(\w+)", context(trial)):
+        holds[name] = holds.get(source, source)
+    wanted = re.search(r"\d{5}", trial.asked.question)[0]
+    assert [name for name, value in holds.items() if value == wanted] == list(trial.asked.reference["parts"])
+    assert len(holds) == 5
+    # The example is solved, with other names and another value.
+    example = trial.asked.introduction
+    names = re.findall(r"VAR ([A-Z]{3}) =", example)
+    assert example.rstrip().split("\n\n")[-2].endswith(", ".join(names))
+    assert wanted not in example
+
+
+@pytest.mark.parametrize(("lengths", "often", "seldom"), [("2k", 6, 1), ("10k", 30, 3)])
+@settings(max_examples=3, deadline=None)
+@given(seed=seeds, language=languages)
+def test_common_words_by_their_text(seed, language, lengths, often, seldom):
+    trial = one("ruler_cwe", seed=str(seed), language=language, lengths=lengths)
+    entries = re.findall(r"(\d+)\. (\S+)", context(trial))
+    assert [int(number) for number, _ in entries] == list(range(1, len(entries) + 1))
+    found = Counter(word for _, word in entries)
+    assert set(found.values()) == {often, seldom}
+    top = [word for word, count in found.items() if count == often]
+    assert sorted(top) == sorted(trial.asked.reference["parts"])
+    assert len(top) == 10
+    assert not any(word in other for word in top for other in found if other != word)
+    assert trial.asked.reference["entries"] == len(entries)
+    # The example has the answer that its list gives, and no word of the list.
+    example = Counter(re.findall(r"\d+\. (\S+)", trial.asked.introduction))
+    solved = re.split(r"[,、] ?", re.split(r"[:：] ", trial.asked.introduction.strip().split("\n")[-3])[-1])
+    assert sorted(word for word, count in example.items() if count == max(example.values())) == sorted(solved)
+    assert not example.keys() & found.keys()
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=seeds, language=languages)
+def test_frequent_words_by_their_text(seed, language):
+    trial = one("ruler_fwe", seed=str(seed), language=language)
+    ranked = Counter(context(trial).split()).most_common()
+    assert ranked[0][0] == "..."
+    assert tuple(word for word, _ in ranked[1:4]) == trial.asked.reference["parts"]
+    assert all(left > right for (_, left), (_, right) in pairwise(ranked[:5]))
+    assert [count for _, count in ranked] == counts(trial.asked.reference["entries"])
+
+
+@given(st.integers(100, 100_000))
+def test_zeta_counts(entries):
+    """floor(N / (1.6449 rank^2)) for the smallest N that will do, the rarest ranks cut short."""
+    found = counts(entries)
+    assert sum(found) == entries
+    assert found == sorted(found, reverse=True)
+    assert all(found[0] // rank**2 - 1 <= count <= (found[0] + 1) / rank**2 for rank, count in enumerate(found[:5], 1))
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=seeds, language=languages)
+def test_questions_by_their_documents(seed, language):
+    for steps in (1, 2):
+        trial = one(f"ruler_qa_{steps}", seed=str(seed), language=language)
+        documents = re.split(r"(?:Document|文档) (\d+)[:：]\n", context(trial))
+        numbers, texts = list(map(int, documents[1::2])), documents[2::2]
+        told = trial.asked.reference
+        assert numbers == list(range(1, told["documents"] + 1))
+        assert len(set(texts)) == len(texts)
+        (answer,) = told["answers"]
+        assert [number for number, text in zip(numbers, texts, strict=True) if answer in text] == [told["gold"][-1]]
+        named = texts[told["gold"][0] - 1].split("\n")[0]
+        assert named in trial.asked.question
+        assert len(told["gold"]) == steps
+        if steps == 2:
+            assert texts[told["gold"][1] - 1].split("\n")[0] in texts[told["gold"][0] - 1]
+
+
+def test_places_differ_from_sample_to_sample():
+    """RULER's `shuffle` with one seed puts the gold document, and the common words, at one place in all samples."""
+    places = {tuple(trial.asked.reference["gold"]) for trial in trials_of("ruler_qa_1", repeats="20", language="en")}
+    assert len(places) > 8
+    slots = set()
+    for trial in trials_of("ruler_cwe", repeats="4", language="en"):
+        top = trial.asked.reference["parts"]
+        entries = re.findall(r"\d+\. (\S+)", context(trial))
+        slots.add(tuple(number for number, word in enumerate(entries) if word in top))
+    assert len(slots) == 4
+
+
+def test_the_gold_document_stands_at_the_same_share_of_every_length():
+    short, long = trials_of("ruler_qa_1", lengths="4k,16k", language="en")
+    share = [trial.asked.reference["gold"][0] / trial.asked.reference["documents"] for trial in (short, long)]
+    assert abs(share[0] - share[1]) < 0.15
+
+
+@pytest.mark.parametrize("task", NAMES)
+def test_a_started_answer_ends_the_prompt(task):
+    plain, begun = one(task), one(task, answer_prefix="true")
+    prefix = begun.asked.answer_prefix
+    assert prefix
+    assert begun.prompt.text.endswith(prefix)
+    assert not plain.prompt.text.endswith(prefix)
+    assert [message.role for message in begun.prompt.messages] == ["user", "assistant"]
+    assert begun.prompt.messages[-1].content == prefix
+    assert begun.prompt.tokens + begun.prompt.slack == plain.prompt.tokens + plain.prompt.slack
+    raw = one(task, answer_prefix="true", template="raw")
+    assert raw.prompt.text.endswith(f"{raw.asked.question} {prefix}")
+
+
+def test_a_started_answer_has_keys_of_its_own():
+    keys = set()
+    for options in ({}, {"answer_prefix": "true"}):
+        given = {"corpus": "noise", "lengths": "2k", "depths": "50"} | options
+        series = grid(settings_of("ruler_vt", **given))[0]
+        keys.add(builder("ruler_vt", **given).key(series.suite, series.cells[0], {}))
+    assert len(keys) == 2
+
+
+@pytest.mark.parametrize("thousands", [4, 8, 16, 32, 64, 128])
+def test_presets_have_rulers_counts(thousands, tmp_path):
+    assert f"ruler-{thousands}k" in built_in_presets()
+    made = resolve_settings({"preset": f"ruler-{thousands}k"}, {}, tmp_path)
+    found = grid(made)
+    assert [series.suite.task for series in found] == NAMES
+    assert all(len(series.cells) == 500 for series in found)
+    assert {cell.length for series in found for cell in series.cells} == {thousands * 1024}
+    assert all(series.suite.answer_prefix for series in found)
+    budgets = {series.suite.task[6:]: series.suite.answer_budget for series in found}
+    assert {budgets[task] for task in budgets if task.startswith("niah")} == {128}
+    assert [budgets[task] for task in ("vt", "cwe", "fwe", "qa_1", "qa_2")] == [30, 120, 50, 32, 32]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_vocabulary(language):
+    words = vocabulary(language)
+    assert len(set(words.words)) == len(words.words)
+    if language == "en":
+        assert len(words.adjectives) >= 500
+        assert len(words.nouns) >= 1500
+        assert all(re.fullmatch("[a-z]{2,}", word) for word in words.words)
+
+
+@given(seed=seeds, language=languages)
+@settings(max_examples=5, deadline=None)
+def test_no_other_story_has_what_the_first_is_asked_for(seed, language):
+    made = stories(draws(seed), language)
+    first, *others = [next(made) for _ in range(300)]
+    for other in others:
+        for value in (first.name, first.founder, first.place, first.birth, first.piece):
+            assert value not in other.institution
+            assert value not in other.life
+
+
+def test_a_list_that_has_no_room_says_how_much_it_needs():
+    made = builder("ruler_cwe", corpus="noise", lengths="512", depths="50")
+    series = grid(settings_of("ruler_cwe", corpus="noise", lengths="512", depths="50"))[0]
+    with pytest.raises(InputError, match="use at least"):
+        made.build(series.suite, series.cells[0])
+
+
+def test_listings_are_lists():
+    assert isinstance(one("ruler_niah_multikey_2").asked.listing, Listing)
+    assert one("ruler_niah_multikey_1").asked.listing is None
