@@ -6,8 +6,8 @@ its exact number of tokens, template and answer budget included, checked here by
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
@@ -43,7 +43,7 @@ class Bench:
         self.documents = load_corpus("essays", language="en", seed=0, min_chars=0, cache_dir=folder).documents
         self.corpus = "\n".join(self.documents)
         self.folder = folder
-        self.cold, self.warm = folder / "cold", folder / "warm"
+        self.warm = folder / "warm"
         self.ours(GRID, self.warm)
 
     def ours(self, given, cache):
@@ -52,8 +52,8 @@ class Bench:
         return [builder.build(series.suite, cell).prompt for series in grid(settings) for cell in series.cells]
 
     def ours_cold(self, given=GRID):
-        shutil.rmtree(self.cold, ignore_errors=True)
-        return self.ours(given, self.cold)
+        # A new folder each time: emptying the last one is no part of building.
+        return self.ours(given, Path(mkdtemp(dir=self.folder)))
 
     def evalscope(self):
         return building.evalscope(LENGTHS, DEPTHS, self.encode, self.decode, self.corpus, self.folder)

@@ -13,7 +13,7 @@ from haystack_fixtures.haystacks.cuts import cuts_near, first_cut, padded_cut, p
 from haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
 from haystack_fixtures.haystacks.hashes import filler_sha256, text_sha256
 from haystack_fixtures.haystacks.source import HaystackSource
-from haystack_fixtures.haystacks.splice import Spliced, WindowMemo, text_of
+from haystack_fixtures.haystacks.splice import Spliced, WindowMemo
 from haystack_fixtures.haystacks.unique import check_unique
 from haystack_fixtures.prompts.prompt import Message, PlacedNeedle, Prompt
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -23,6 +23,8 @@ _TRIES = 6
 _TRIES_PATCHED = 40
 _AROUND = 24
 _MOST_DOTS = 64
+# Stands in for the context while messages are laid out; private-use characters, so no text holds it by chance.
+_HOLE = "\ue000context\ue001"
 # Tokens by which seams may change a count that placement relies on.
 _SEAMS = 3
 
@@ -47,8 +49,9 @@ def build_prompt(
     The context is the source's text from its start, cut to fit (its last sentence is shortened; where that cannot give
     the exact count, some sentences before it are left out), with each needle (name, text) verbatim at the sentence end
     nearest to its depth (percent of the haystack's tokens). At most max(2, 0.05 %) tokens of the budget stay free,
-    almost always none. `messages` makes the messages of a context. `reserved` (answer budget) is added to lengths in
-    errors. `unique` texts must not occur in the haystack. A `memo` may be shared by calls with the same tokenizer.
+    almost always none. `messages` makes the messages around a context, which they hold as it is. `reserved` (answer
+    budget) is added to lengths in errors. `unique` texts must not occur in the haystack. A `memo` may be shared by
+    calls with the same tokenizer.
 
     Raises `InputError` when the budget cannot hold template, needles and one sentence (naming the smallest length), or
     when the haystack holds a needle's text already.
@@ -76,15 +79,16 @@ def finish(
 ) -> Prompt:
     """The prompt of a draft, with its facts. Raises `InputError` where a needle or a `unique` text stands twice."""
     source = frame.source
-    text = text_of(draft.pieces)
+    text = draft.text(source)
     check_unique(text, source, draft, frame.needles, unique)
     placed, context_tokens = _placed(frame, draft)
+    haystack_tokens = context_tokens - sum(needle.tokens for needle in placed)
     off = any(
-        abs(needle.requested - needle.depth) / 100 * context_tokens > place.sentence + _SEAMS
+        abs(needle.requested - needle.depth) / 100 * haystack_tokens > place.sentence + _SEAMS
         for needle, place in zip(placed, draft.places, strict=True)
     )
     return Prompt(
-        messages=messages(text[draft.context[0] : draft.context[1]]),
+        messages=_messages(messages, text, draft.context),
         text=text,
         ids=draft.spliced.ids(bos),
         context=draft.context,
@@ -141,10 +145,12 @@ def _search(frame: Frame, budget: int, reserved: int) -> Draft:
     ):
         if best.count == budget or (cuts_of is not patched_cuts and near_enough(best.count, budget)):
             break
-        cuts = list(cuts_of(frame.source, round(budget - extra)))
-        for _ in range(min(tries, len(cuts))):
-            number = min(range(len(cuts)), key=lambda i: abs(cuts[i].tokens + extra - budget))
-            draft = draft_of(frame, cuts.pop(number))
+        found = cuts_of(frame.source, round(budget - extra))
+        untried = found.tokens.astype(float)
+        for _ in range(min(tries, len(untried))):
+            number = int(np.abs(untried + extra - budget).argmin())
+            untried[number] = np.inf
+            draft = draft_of(frame, found.cuts[number])
             extra += (draft.count - draft.cut.tokens - extra) / 2
             if best.count < draft.count <= budget:
                 best = draft
@@ -159,6 +165,20 @@ def _search(frame: Frame, budget: int, reserved: int) -> Draft:
         remedy = f"no cut of the haystack comes near enough: try {best.count + reserved}"
         raise InputError("--lengths", budget + reserved, remedy)
     return best
+
+
+def _messages(around: Callable[[str], tuple[Message, ...]], text: str, context: tuple[int, int]) -> tuple[Message, ...]:
+    """The messages of a prompt: mostly their contents stand in its text as they are, and are copied once from there."""
+    begin, end = context
+    made = []
+    for message in around(_HOLE):
+        head, hole, tail = message.content.partition(_HOLE)
+        if hole and begin >= len(head) and text.startswith(head, begin - len(head)) and text.startswith(tail, end):
+            content = text[begin - len(head) : end + len(tail)]
+        else:
+            content = message.content.replace(_HOLE, text[begin:end]) if hole else message.content
+        made.append(Message(message.role, content))
+    return tuple(made)
 
 
 def near_enough(count: int, budget: int) -> bool:

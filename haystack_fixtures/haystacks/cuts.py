@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import regex
+from numpy.typing import NDArray
 
 from haystack_fixtures.haystacks.sentences import splits_grapheme
 from haystack_fixtures.haystacks.source import HaystackSource
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
 _WORD = regex.compile(rf"[{_UNSPACED}]\p{{M}}*+|[^\s{_UNSPACED}]++")
+_SPLITTING = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}\p{GCB=Prepend}\r]")
 _GRAPHEME = regex.compile(r"\X")
 _TERMINATOR = regex.compile(r"[\p{STerm}…｡．]")
 _CLOSED = regex.compile(r"""[\p{STerm}…｡．]["'\p{Pe}\p{Pf}*_＂＇]*+\Z""")
@@ -19,6 +22,7 @@ _CLOSED = regex.compile(r"""[\p{STerm}…｡．]["'\p{Pe}\p{Pf}*_＂＇]*+\Z""")
 _DANGLING = regex.compile(r"[\s,;:、，；：·…/\\|&+*~#=<>\p{Pd}\p{Ps}\p{Pi}\p{STerm}｡．]++\Z")
 _HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _NO_STOP = regex.compile(r"[\p{Thai}\p{Lao}\p{Khmer}\p{Tibetan}]")
+_STOP_CHARS = 6  # of a terminator and the quotes and brackets behind it
 _FULL_STOPS = dict.fromkeys("!?…؟", ".") | dict.fromkeys("！？", "。") | {"॥": "।", "፧": "።", "፨": "።"}
 
 
@@ -60,15 +64,29 @@ def first_cut(source: HaystackSource) -> Cut:
     return _cut(source, end, int(source.encoded.starts.searchsorted(end)))
 
 
-def cuts_near(source: HaystackSource, tokens: int, *, around: int, any_grapheme: bool) -> tuple[Cut, ...]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Cuts:
+    """Cuts to choose from. `tokens`: int64 [cuts], those of each."""
+
+    cuts: tuple[Cut, ...]
+    tokens: NDArray[np.int64]
+
+
+def _cuts(found: Iterable[Cut]) -> Cuts:
+    cuts = tuple(found)
+    return Cuts(cuts, np.fromiter((cut.tokens for cut in cuts), np.int64, len(cuts)))
+
+
+def cuts_near(source: HaystackSource, tokens: int, *, around: int, any_grapheme: bool) -> Cuts:
     """Cuts with about so many tokens, one sentence at least, ascending.
 
     At sentence ends and after words; after any grapheme where words are not spaced, or everywhere when asked for.
     """
-    return source.remember(("near", tokens, around, any_grapheme), lambda: _near(source, tokens, around, any_grapheme))
+    key = ("near", tokens, around, any_grapheme)
+    return source.remember(key, lambda: _cuts(_near(source, tokens, around, any_grapheme)))
 
 
-def _near(source: HaystackSource, tokens: int, around: int, any_grapheme: bool) -> tuple[Cut, ...]:
+def _near(source: HaystackSource, tokens: int, around: int, any_grapheme: bool) -> Iterator[Cut]:
     starts, text = source.encoded.starts, source.text
     begin = int(starts[min(max(tokens - around, 0), len(starts) - 1)])
     stop = int(starts[tokens + around]) if tokens + around < len(starts) else len(text)
@@ -77,16 +95,16 @@ def _near(source: HaystackSource, tokens: int, around: int, any_grapheme: bool) 
     found = set(source.ends[low:high].tolist())
     found.update(_word_ends(text, begin, stop, _GRAPHEME if any_grapheme else _WORD))
     ends = [end for end in sorted(found) if end >= shortest]
-    counts = starts.searchsorted(ends).tolist()
-    return tuple(_cut(source, end, count) for end, count in zip(ends, counts, strict=True))
+    for end, count, closer in zip(ends, starts.searchsorted(ends).tolist(), _closers(source, ends), strict=True):
+        yield Cut(end, (end, end), closer, count + len(closer))
 
 
-def patched_cuts(source: HaystackSource, tokens: int) -> tuple[Cut, ...]:
+def patched_cuts(source: HaystackSource, tokens: int) -> Cuts:
     """Cuts with about so many tokens that leave out some of the last sentences and shorten the one after these.
 
     Where words are several tokens long, no simple cut may give the exact count; among many sentences one does.
     """
-    return source.remember(("patched", tokens), lambda: tuple(_patched(source, tokens)))
+    return source.remember(("patched", tokens), lambda: _cuts(_patched(source, tokens)))
 
 
 def _patched(source: HaystackSource, tokens: int) -> Iterator[Cut]:
@@ -94,21 +112,32 @@ def _patched(source: HaystackSource, tokens: int) -> Iterator[Cut]:
     last = int(ends_tokens.searchsorted(tokens - 2)) - 1
     first = max(0, last - _ENDS_TRIED + 1)
     for whole in range(last, first - 1, -1):
-        before = int(ends_tokens[whole])
-        for number in range(whole + 1, min(whole + 1 + _DROPPED, len(ends) - 1)):
-            for end, size in _shortened(source, number):
-                if abs(before + size - tokens) <= 2:
-                    yield Cut(int(ends[whole]), (int(ends[number]), end), _closer(source, end), before + size)
+        numbers = range(whole + 1, min(whole + 1 + _DROPPED, len(ends) - 1))
+        if not numbers:
+            continue
+        begin, before = int(ends[whole]), int(ends_tokens[whole])
+        shortened = [_shortened(source, number) for number in numbers]
+        sizes = np.concatenate([sizes for _, _, sizes in shortened])
+        fitting = np.flatnonzero(np.abs(before + sizes - tokens) <= 2)
+        if not len(fitting):
+            continue
+        starts = np.concatenate([starts for starts, _, _ in shortened])[fitting].tolist()
+        stops = np.concatenate([stops for _, stops, _ in shortened])[fitting].tolist()
+        for start, end, size, closer in zip(
+            starts, stops, sizes[fitting].tolist(), _closers(source, stops), strict=True
+        ):
+            yield Cut(begin, (start, end), closer, before + size)
 
 
-def _shortened(source: HaystackSource, number: int) -> tuple[tuple[int, int], ...]:
-    """For the sentence after an end: where its words end but for the last, and the tokens from its start to there."""
+def _shortened(source: HaystackSource, number: int) -> tuple[NDArray[np.int64], ...]:
+    """For the sentence after an end: its start (once for each word), where its words end but for the last, and the
+    tokens from its start to there."""
 
-    def make() -> tuple[tuple[int, int], ...]:
+    def make() -> tuple[NDArray[np.int64], ...]:
         start, stop = int(source.ends[number]), int(source.ends[number + 1])
-        words = sorted(_word_ends(source.text, start, stop, _WORD) - {stop})
+        words = np.asarray(sorted(_word_ends(source.text, start, stop, _WORD) - {stop}), np.int64)
         sizes = source.encoded.starts.searchsorted(words) - source.ends_tokens[number] + 1
-        return tuple(zip(words, sizes.tolist(), strict=True))
+        return np.full(len(words), start), words, sizes
 
     return source.remember(("shortened", number), make)
 
@@ -121,33 +150,51 @@ def padded_cut(cut: Cut, tokens: int) -> Cut:
 def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> set[int]:
     """Where words end between two offsets, commas and the like taken off."""
     found = set()
+    # Mostly nothing around can split a grapheme.
+    may_split = _SPLITTING.search(text, begin, stop + 1) is not None
     for match in word.finditer(text, begin, stop):
         end = match.end()
-        if end == stop < len(text) or splits_grapheme(text, end):
+        if end == stop < len(text) or (may_split and splits_grapheme(text, end)):
             continue
         if not text[end - 1].isalnum():
             low = max(begin, end - 32)
             dangling = _DANGLING.search(text, low, end)
             end = dangling.start() if dangling else end
-            if end <= low or splits_grapheme(text, end):
+            if end <= low or (may_split and splits_grapheme(text, end)):
                 continue
         found.add(end)
     return found
 
 
 def _cut(source: HaystackSource, end: int, tokens: int) -> Cut:
-    closer = _closer(source, end)
+    (closer,) = _closers(source, [end])
     return Cut(end, (end, end), closer, tokens + len(closer))
 
 
-def _closer(source: HaystackSource, end: int) -> str:
-    """The full stop of the sentence that holds the cut; nothing where the text is closed already."""
+def _closers(source: HaystackSource, ends: Sequence[int]) -> list[str]:
+    """For each cut the full stop of the sentence that holds it; nothing where the text is closed already."""
     text = source.text
-    if _CLOSED.search(text, max(0, end - 8), end):
-        return ""
-    sentence_end = int(source.ends[min(int(source.ends.searchsorted(end)), len(source.ends) - 1)])
-    terminators = _TERMINATOR.findall(text, max(end, sentence_end - 6), sentence_end)
-    if terminators:
-        return str(_FULL_STOPS.get(terminators[-1], terminators[-1]))
-    last = text[end - 1]
-    return "。" if _HAN.match(last) else "" if _NO_STOP.match(last) else "."
+    numbers = np.minimum(source.ends.searchsorted(ends), len(source.ends) - 1)
+    stops: dict[int, str | None] = {}  # by sentence: most have several cuts
+    closers = []
+    for end, sentence_end in zip(ends, source.ends[numbers].tolist(), strict=True):
+        last = text[end - 1]
+        if not last.isalnum() and _CLOSED.search(text, max(0, end - 8), end):
+            closers.append("")
+            continue
+        if end > sentence_end - _STOP_CHARS:
+            stop = _stop(text, end, sentence_end)
+        elif sentence_end in stops:
+            stop = stops[sentence_end]
+        else:
+            stop = stops[sentence_end] = _stop(text, sentence_end - _STOP_CHARS, sentence_end)
+        if stop is None:
+            stop = "。" if _HAN.match(last) else "" if _NO_STOP.match(last) else "."
+        closers.append(stop)
+    return closers
+
+
+def _stop(text: str, start: int, end: int) -> str | None:
+    """The full stop for a sentence that ends like this; `None` where it has none of its own."""
+    terminators = _TERMINATOR.findall(text, max(0, start), end)
+    return str(_FULL_STOPS.get(terminators[-1], terminators[-1])) if terminators else None

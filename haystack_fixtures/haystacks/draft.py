@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from haystack_fixtures.haystacks.cuts import Cut
 from haystack_fixtures.haystacks.placement import Place, gap, place_for
@@ -37,6 +38,11 @@ class Draft:
     spliced: Spliced
     count: int
 
+    def text(self, source: HaystackSource) -> str:
+        """The whole prompt; `source` is that of its haystack."""
+        parts = ((each,) if isinstance(each, str) else source.blocks(each.start, each.end) for each in self.pieces)
+        return "".join(chain.from_iterable(parts))
+
 
 def draft_of(frame: Frame, cut: Cut) -> Draft:
     """Put template, haystack and needles together and count them."""
@@ -45,6 +51,7 @@ def draft_of(frame: Frame, cut: Cut) -> Draft:
     pieces: list[Piece] = [frame.before]
     begin = here = len(frame.before)
     spans, counted = [(0, 0)] * len(order), [(0, 0)] * len(order)
+    chars = cut.chars
     char, last = 0, ""  # how much of the haystack stands already, and what the context ends with
     for position, number in enumerate(order):
         place, needle = places[number].char, frame.needles[number][1]
@@ -55,14 +62,14 @@ def draft_of(frame: Frame, cut: Cut) -> Draft:
             char = place
         ahead = gap(last, needle)
         last_here = all(places[other].char > place for other in order[position + 1 :])
-        behind = gap(needle, _char(frame.source, cut, place)) if last_here and place < cut.chars else ""
+        behind = gap(needle, _char(frame.source, cut, place)) if last_here and place < chars else ""
         pieces += [ahead, needle, behind]
         start = here + len(ahead)
         spans[number] = (start, start + len(needle))
         counted[number] = (here, start + len(needle) + len(behind))
         here, last = counted[number][1], behind or needle
-    pieces += _stretch(frame.source, cut, char, cut.chars)
-    here += cut.chars - char
+    pieces += _stretch(frame.source, cut, char, chars)
+    here += chars - char
     pieces.append(frame.after)
     spliced = splice(pieces, frame.memo, frame.source.remember(("seams", frame.memo), Seams))
     count = spliced.count + frame.bos

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -37,27 +37,34 @@ def text_sha256(source: HaystackSource, pieces: Sequence[Piece]) -> str:
         if isinstance(piece, str):
             digest.update(piece.encode("utf-8", "surrogatepass"))
         else:
-            digest.update(encoded.between(piece.start, piece.end))
+            for data in encoded.between(piece.start, piece.end):
+                digest.update(data)
     return digest.hexdigest()
 
 
 def _encoded(source: HaystackSource) -> _Utf8:
-    return source.remember("utf-8", lambda: _Utf8(source.text))
+    return source.remember("utf-8", lambda: _Utf8(source.text, source.corpus_chars))
 
 
 class _Utf8:
-    """A text in UTF-8, with hashes of what begins like it at hand."""
+    """A text in UTF-8 that comes again after a number of characters, with hashes of what begins like it at hand."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, period: int) -> None:
         self._text = text
-        blocks = [text[at : at + _BLOCK].encode("utf-8", "surrogatepass") for at in range(0, len(text) + 1, _BLOCK)]
+        self._period = min(max(1, len(text)), period)
+        starts = range(0, self._period, _BLOCK)
+        blocks = [text[at : min(at + _BLOCK, self._period)].encode("utf-8", "surrogatepass") for at in starts]
         self._data = memoryview(b"".join(blocks))
-        self._places = [0, *accumulate(map(len, blocks))]  # bytes before each block
+        self._places = [0, *accumulate(map(len, blocks))]  # bytes before each block of one period
         self._hashes: dict[str, list[_Hash]] = {}  # by what stands before the text: of it and all before each block
 
-    def between(self, start: int, end: int) -> memoryview:
+    def between(self, start: int, end: int) -> Iterator[memoryview]:
         """The bytes of some characters."""
-        return self._data[self._place(start) : self._place(end)]
+        while start < end:
+            passed, first = divmod(start, self._period)
+            last = min(self._period, end - passed * self._period)
+            yield self._data[self._place(first) : self._place(last)]
+            start = passed * self._period + last
 
     def hash_before(self, char: int, head: str = "") -> _Hash:
         """A hash of `head` and the text up to a character, to go on with."""
@@ -65,17 +72,20 @@ class _Utf8:
             if len(self._hashes) >= _HEADS:
                 self._hashes.clear()
             self._hashes[head] = [sha256(head.encode("utf-8", "surrogatepass"))]
-        hashes, block = self._hashes[head], char // _BLOCK
-        while len(hashes) <= block:
+        hashes, count = self._hashes[head], len(self._places) - 1
+        passed, place = divmod(char, self._period)
+        number = passed * count + place // _BLOCK
+        while len(hashes) <= number:
+            block = (len(hashes) - 1) % count
             following = hashes[-1].copy()
-            following.update(self._data[self._places[len(hashes) - 1] : self._places[len(hashes)]])
+            following.update(self._data[self._places[block] : self._places[block + 1]])
             hashes.append(following)
-        digest = hashes[block].copy()
-        digest.update(self._tail(char))
+        digest = hashes[number].copy()
+        digest.update(self._tail(place))
         return digest
 
     def _place(self, char: int) -> int:
-        return self._places[char // _BLOCK] + len(self._tail(char))
+        return len(self._data) if char == self._period else self._places[char // _BLOCK] + len(self._tail(char))
 
     def _tail(self, char: int) -> bytes:
         return self._text[char // _BLOCK * _BLOCK : char].encode("utf-8", "surrogatepass")

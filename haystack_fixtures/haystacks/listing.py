@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from haystack_fixtures.haystacks.splice import WindowMemo
 from haystack_fixtures.prompts.prompt import Message, Prompt
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
-_PROBES = 40  # sizes of a list to try, at most
 _PROSE = 40  # characters of prose to look at for each token that is missing
 _NEAR = 4
 _MOST_DOTS = 64
@@ -39,7 +38,8 @@ class Listing:
     `units(n)`: its n units, each a text that ends as units do (a newline). `growing`: the list of n + 1 units is that
     of n with one more. `resolve(n)`: the answer of the list of n units, and what its reference has beside what is the
     same for every n; `None` where everything is. `opening`, `closing` stand around the list. `fewest`, `most`: bounds
-    of n. `fill`: whether prose takes what the list leaves free; without it a prompt is as long as it is.
+    of n. `fill`: whether prose takes what the list leaves free; without it a prompt is as long as it is. `without(n)`:
+    n units that lack what the answer rests on, where such a list can be made.
     """
 
     units: Callable[[int], Sequence[str]]
@@ -50,25 +50,24 @@ class Listing:
     fewest: int = 1
     most: int | None = None
     fill: bool = True
+    without: Callable[[int], Sequence[str]] | None = None
 
 
 class ListSources:
-    """The lists of one trial's listing, encoded: a growing one once for all sizes."""
+    """The lists of one trial's listing, encoded: a growing one once for all sizes, of others the last."""
 
     def __init__(self, listing: Listing, tokenizer: Tokenizer) -> None:
         self._listing = listing
         self._tokenizer = tokenizer
-        self._largest: HaystackSource | None = None
+        self._last: HaystackSource | None = None
 
     def of(self, n: int) -> tuple[HaystackSource, Cut]:
         """A source that begins with the list of n units, and the cut that is the list."""
-        source = self._largest
-        if source is None or len(source.ends) < n:
-            size = max(n, 2 * len(source.ends)) if source is not None and self._listing.growing else n
-            if self._listing.most is not None:
-                size = min(size, self._listing.most)
-            source = _source(self._listing.units(size), self._tokenizer)
-            self._largest = source if self._listing.growing else None
+        source, listing = self._last, self._listing
+        have = len(source.ends) if source is not None else 0
+        if source is None or have < n or (have > n and not listing.growing):
+            size = max(n, min(2 * have, listing.most or 2 * have)) if listing.growing else n
+            source = self._last = _source(listing.units(size), self._tokenizer)
         end = int(source.ends[n - 1])
         return source, Cut(end, (end, end), "", int(source.ends_tokens[n - 1]))
 
@@ -108,11 +107,13 @@ def build_listing(
         raise ValueError(f"a list of {listing.fewest} to {listing.most} units")
     shared = memo or WindowMemo(tokenizer)
 
+    def frame(source: HaystackSource, pad: str) -> Frame:
+        ending = listing.closing + pad + after
+        return Frame(before + listing.opening, ending, source, tuple(needles), tuple(depths), len(bos), shared)
+
     def draft(n: int, pad: str = "") -> Draft:
         source, cut = sources.of(n)
-        ending = listing.closing + pad + after
-        frame = Frame(before + listing.opening, ending, source, tuple(needles), tuple(depths), len(bos), shared)
-        return draft_of(frame, cut)
+        return draft_of(frame(source, pad), cut)
 
     n, found = _most_units(draft, listing, token_budget, reserved)
     pad = ""
@@ -121,10 +122,8 @@ def build_listing(
         if not near_enough(found.count, token_budget):
             remedy = f"no list and prose come near enough: try {found.count + reserved}"
             raise InputError("--lengths", token_budget + reserved, remedy)
-    source, _ = sources.of(n)
-    frame = Frame(before + listing.opening, listing.closing + pad + after, source, needles, depths, len(bos), shared)
     prompt = finish(
-        frame,
+        frame(sources.of(n)[0], pad),
         found,
         token_budget=token_budget,
         messages=lambda context: messages(listing.opening + context + listing.closing + pad),
@@ -135,26 +134,27 @@ def build_listing(
 
 
 def _most_units(draft: Callable[[int], Draft], listing: Listing, budget: int, reserved: int) -> tuple[int, Draft]:
-    """The largest list that fits, as far as a bounded search tells: lists need not grow evenly."""
+    """A number of units that fits where one more does not, or is not allowed; the one, where lists only grow."""
     low, fits = listing.fewest, draft(listing.fewest)
     if fits.count > budget:
         remedy = f"template, question and the shortest list need more: use at least {fits.count + reserved}"
         raise InputError("--lengths", budget + reserved, remedy)
-    each = fits.cut.tokens / low  # tokens of a unit
-    high = None if listing.most is None else listing.most + 1  # too many, or not allowed
-    for _ in range(_PROBES):
-        free = budget - fits.count
-        if free < each or (high is not None and high - low <= 1):
+    high, over = 0, 0  # the shortest list that was seen to be too long, and its tokens; 0: none yet
+    for turn in count():
+        if low == listing.most or high == low + 1:
             break
-        guess = low + max(1, int(free / each))
-        guess = min(guess, 4 * low + 64 if high is None else (high - 1 if guess >= high else guess))
+        each = (over - fits.count) / (high - low) if high else fits.cut.tokens / low
+        guess = low + int((budget - fits.count) / each)
+        if not high:  # the first unit may be no measure of the others
+            guess = min(guess, 4 * low + 64, listing.most or guess)
+        elif turn % 3 == 2:  # nor the average, where lists do not grow evenly
+            guess = (low + high) // 2
+        guess = min(max(guess, low + 1), high - 1 if high else guess + 1)
         made = draft(guess)
-        each = made.cut.tokens / guess
         if made.count <= budget:
             low, fits = guess, made
         else:
-            high = guess
-            each = max(each, (made.count - fits.count) / (guess - low))  # else the same guess again, less one
+            high, over = guess, made.count
     return low, fits
 
 

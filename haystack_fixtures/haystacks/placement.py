@@ -39,7 +39,8 @@ def place_for(source: HaystackSource, depth: float, cut: Cut) -> Place:
 
     Places are the haystack's start, its sentence ends, and its end. Depth 0 is the start and 100 the end, always.
     """
-    inner = int(source.ends.searchsorted(cut.end, "right" if cut.chars > cut.end else "left"))
+    chars = cut.chars
+    inner = int(source.ends.searchsorted(cut.end, "right" if chars > cut.end else "left"))
 
     def at(number: int) -> int:
         return 0 if number == 0 else cut.tokens if number > inner else int(source.ends_tokens[number - 1])
@@ -51,7 +52,7 @@ def place_for(source: HaystackSource, depth: float, cut: Cut) -> Place:
         number = 0 if depth <= 0 else inner + 1
     beside = [at(number) - at(number - 1)] if number else []
     beside += [at(number + 1) - at(number)] if number <= inner else []
-    char = 0 if number == 0 else cut.chars if number > inner else int(source.ends[number - 1])
+    char = 0 if number == 0 else chars if number > inner else int(source.ends[number - 1])
     return Place(char, max(beside))
 
 
@@ -60,6 +61,8 @@ def gap(left: str, right: str) -> str:
     if not left or not right or left[-1].isspace() or right[0].isspace():
         return ""
     pair = (left[-1], right[0])
+    if pair[0].isascii() and pair[1].isascii():
+        return " "
     wide = [_CJK.match(char) is not None for char in pair]
     close = all(is_wide or char in _SHARED for is_wide, char in zip(wide, pair, strict=True))
     return "" if close and any(wide) else " "

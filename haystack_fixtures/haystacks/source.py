@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -16,18 +17,22 @@ from numpy.typing import NDArray
 
 from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.document_cache import EncodedDocument, encode_document
+from haystack_fixtures.haystacks.document_cache import EncodedDocument, encode_documents
 from haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
 from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 
 JOINER = "\n\n"
 # What a search for the exact length may look at beyond it.
 _MARGIN = 512
+_BLOCK = 4096  # characters
 # Fewer paragraphs than this leave little choice: then a document may begin at any sentence.
 _PARAGRAPHS = 8
 # Results that a source keeps, and tokens of encoded documents that are kept for other orders of the corpus.
 _REMEMBERED = 512
 _TOKENS_KEPT = 2_000_000
+# How much to encode together: so many characters, and of what seems to be needed so much (the next text may be denser).
+_CHARS_TOGETHER = 300_000
+_CERTAIN = 0.8
 
 Made = TypeVar("Made")
 
@@ -56,6 +61,19 @@ class HaystackSource:
             found = self._made[key] = make()
         return cast(Made, found)
 
+    def blocks(self, start: int, end: int) -> Iterator[str]:
+        """The text between two places in blocks, most of them made once for all: to be joined without a copy more."""
+        blocks = self.remember(
+            "blocks", lambda: [self.text[at : at + _BLOCK] for at in range(0, len(self.text), _BLOCK)]
+        )
+        first, last = start // _BLOCK, end // _BLOCK
+        if first == last:
+            yield self.text[start:end]
+            return
+        yield self.text[start : (first + 1) * _BLOCK]
+        yield from blocks[first + 1 : last]
+        yield self.text[last * _BLOCK : end]
+
     def passes(self, char_end: int) -> float:
         """How often the corpus is used by the first char_end characters: 1.0 is all of it once."""
         return char_end / self.corpus_chars
@@ -80,18 +98,27 @@ class EncodedDocuments:
         self._lock = threading.Lock()
 
     def __getitem__(self, number: int) -> EncodedDocument:
-        with self._lock:
-            if number in self._kept:
-                self._kept.move_to_end(number)
-                return self._kept[number]
-        found = encode_document(self.texts[number], self.tokenizer, self._cache_dir)
-        with self._lock:
-            if number not in self._kept:
-                self._kept[number] = found
-                self._tokens += len(found.encoded.ids)
-            while self._tokens > _TOKENS_KEPT and len(self._kept) > 1:
-                self._tokens -= len(self._kept.popitem(last=False)[1].encoded.ids)
+        (found,) = self.several([number])
         return found
+
+    def several(self, numbers: Sequence[int]) -> list[EncodedDocument]:
+        """Documents by their numbers; what has to be encoded of them is cheaper together."""
+        with self._lock:
+            found = {number: self._kept[number] for number in numbers if number in self._kept}
+            for number in found:
+                self._kept.move_to_end(number)
+        missing = [number for number in dict.fromkeys(numbers) if number not in found]
+        if missing:
+            made = encode_documents([self.texts[number] for number in missing], self.tokenizer, self._cache_dir)
+            found |= zip(missing, made, strict=True)
+            with self._lock:
+                for number in missing:
+                    if number not in self._kept:
+                        self._kept[number] = found[number]
+                        self._tokens += len(found[number].encoded.ids)
+                while self._tokens > _TOKENS_KEPT and len(self._kept) > 1:
+                    self._tokens -= len(self._kept.popitem(last=False)[1].encoded.ids)
+        return [found[number] for number in numbers]
 
 
 def open_source(
@@ -161,18 +188,31 @@ def _collect(
     place = tokens = 0
     while tokens < enough:
         before = tokens
-        for number, start, stop in spans:
-            document = encoded[number]
+        ahead: list[EncodedDocument] = []
+        for at, (_, start, stop) in enumerate(spans):
+            if not ahead:
+                chars = (enough - tokens) * place / tokens if tokens else 0.0
+                ahead = encoded.several(_together(spans[at:], chars))[::-1]
+            document = ahead.pop()
             if pieces:
                 pieces.append(JOINER)
                 place += len(JOINER)
             pieces.append(Range(document.encoded, start, stop))
-            ends.append(document.ends[(document.ends > start) & (document.ends <= stop)] - start + place)
+            low, high = document.ends.searchsorted((start, stop), "right").tolist()
+            ends.append(document.ends[low:high] + (place - start))
             place += stop - start
-            low, high = document.encoded.starts.searchsorted([start, stop]).tolist()
+            low, high = document.encoded.starts.searchsorted((start, stop)).tolist()
             tokens += high - low
             if tokens >= enough:
                 break
         if tokens == before:
             return [], np.empty(0, np.int64)
     return pieces, np.concatenate(ends)
+
+
+def _together(spans: Sequence[tuple[int, int, int]], chars: float) -> list[int]:
+    """The next documents to encode: the first, and what is needed after it for certain."""
+    sizes = accumulate(stop - start for _, start, stop in spans)
+    most = min(_CERTAIN * chars, _CHARS_TOGETHER)
+    count = sum(1 for _ in takewhile(lambda size: size <= most, sizes))
+    return [number for number, _, _ in spans[: max(1, count)]]

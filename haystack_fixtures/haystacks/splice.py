@@ -110,18 +110,14 @@ class _Core(NamedTuple):
         return (int(starts[token]) if token < len(starts) else len(self.source.text)) + self.shift
 
 
-Seams = dict[tuple[object, ...], "_Seam | None"]
-"""Windows by all that they depend on, for a caller who splices the same sources again and again."""
-
-
 def splice(pieces: Sequence[Piece], memo: WindowMemo, seams: Seams | None = None) -> Spliced:
     """The canonical tokens of the pieces' concatenation: those of encoding it at once.
 
     What `seams` already holds is not looked at again; it keeps its sources alive.
     """
-    seams = {} if seams is None else seams
-    if len(seams) > _SEAMS_KEPT:
-        seams.clear()
+    found = _seam_by_seam(pieces, memo, {} if seams is None else seams)
+    if found is not None:
+        return found
     parts = _lay_out(pieces, memo)
     length = parts[-1].end if parts else 0
     sources = [part for part in parts if part.source is not None]
@@ -133,11 +129,11 @@ def splice(pieces: Sequence[Piece], memo: WindowMemo, seams: Seams | None = None
         reach[-1] = 0
     while True:
         cores = _cores(sources, reach)
-        found = _join(cores, parts, length, memo, seams)
-        if isinstance(found, Spliced):
-            return found
+        joined = _join(cores, parts, length, memo)
+        if isinstance(joined, Spliced):
+            return joined
         # The window between two cores did not come into step: everything between them has to see more.
-        first, last = found
+        first, last = joined
         reach[first:last] = [2 * each for each in reach[first:last]]
 
 
@@ -168,16 +164,16 @@ def _cores(sources: Sequence[_Part], reach: Sequence[int]) -> list[_Core]:
     for number, part in enumerate(sources):
         assert part.source is not None
         starts = part.source.starts
-        low = int(starts.searchsorted(part.start - part.shift)) + reach[number]
-        high = int(starts.searchsorted(part.end - part.shift)) - reach[number + 1]
-        if low >= high:
-            continue
-        # A window begins and ends between characters: at the first of the tokens that share one.
-        low = int(starts.searchsorted(starts[low]))
-        high = int(starts.searchsorted(starts[high])) if high < len(starts) else high
+        low = _between_chars(starts, int(starts.searchsorted(part.start - part.shift)) + reach[number])
+        high = _between_chars(starts, int(starts.searchsorted(part.end - part.shift)) - reach[number + 1])
         if low < high:
             cores.append(_Core(number, part.start, part.end, part.shift, part.source, low, high))
     return cores
+
+
+def _between_chars(starts: NDArray[np.int64], token: int) -> int:
+    """A window begins and ends between characters: at the first of the tokens that share one."""
+    return int(starts.searchsorted(starts[token])) if 0 <= token < len(starts) else token
 
 
 class _Seam(NamedTuple):
@@ -190,12 +186,98 @@ class _Seam(NamedTuple):
     begin: int
 
 
-_UNSEEN = _Seam(Encoded("", np.empty(0, np.int32), np.empty(0, np.int64)), 0, 0, 0, 0)
+class _Between(NamedTuple):
+    """A seam between the ends of two ranges. `after`, `before`: tokens of the left and right source beside the window.
+
+    `back`: characters from where the window begins to the end of the left range.
+    """
+
+    seam: _Seam
+    after: int
+    before: int
+    back: int
 
 
-def _join(
-    cores: Sequence[_Core], parts: Sequence[_Part], length: int, memo: WindowMemo, seams: Seams
-) -> Spliced | tuple[int, int]:
+_UNSEEN = _Between(_Seam(Encoded("", np.empty(0, np.int32), np.empty(0, np.int64)), 0, 0, 0, 0), 0, 0, 0)
+Seams = dict[tuple[object, ...], _Between | None]
+"""Seams by all that they depend on, for a caller who splices the same sources again and again."""
+
+
+def _seam_by_seam(pieces: Sequence[Piece], memo: WindowMemo, seams: Seams) -> Spliced | None:
+    """What `splice` finds when every seam is in step at once and no range is too short for its two seams."""
+    segments: list[tuple[Encoded, int, int, int]] = []
+    left: Range | None = None
+    shift = begin = low = place = 0
+    between: list[str] = []
+    for each in (*pieces, None):
+        if isinstance(each, str) and len(each) <= _LONG:
+            between.append(each)
+            continue
+        piece = Range(memo.encode(each), 0, len(each)) if isinstance(each, str) else each
+        if piece is not None and _is_short(piece):  # the seams on both sides are one
+            between.append(piece.source.text[piece.start : piece.end])
+            continue
+        text = "".join(between)
+        key = (text, left and (left.source, left.end), piece and (piece.source, piece.start))
+        found = seams.get(key, _UNSEEN)
+        if found is _UNSEEN:
+            found = _seam_of(text, left, piece, memo)
+            if len(seams) > _SEAMS_KEPT:
+                seams.clear()
+            if len(text) <= _LONG:
+                seams[key] = found
+        if found is None or (left and low >= found.after):
+            return None
+        if left:
+            segments.append((left.source, begin, found.seam.joined, shift))
+        segments.append((found.seam.window, found.seam.low, found.seam.high, place - found.back))
+        begin, low = found.seam.begin, found.before
+        if piece is not None:
+            shift = place + len(text) - piece.start
+            place = shift + piece.end
+        left = piece
+        between = []
+    return Spliced(tuple(segments))
+
+
+def _is_short(piece: Range) -> bool:
+    """Whether a range has not many more tokens than its two seams take."""
+    if piece.end - piece.start > _LONG:  # told without a search; rarely wrong, and then it is found out later
+        return False
+    low, high = piece.source.starts.searchsorted((piece.start, piece.end)).tolist()
+    return bool(high - low <= 2 * (_REACH + _IN_STEP))
+
+
+def _seam_of(text: str, left: Range | None, right: Range | None, memo: WindowMemo) -> _Between | None:
+    """The seam between the ends of two ranges with a text between them; `None` where a wider window is needed."""
+    before = after = None
+    start = end = 0
+    if left:
+        starts = left.source.starts
+        whole = not right and not text and left.end == len(left.source.text)
+        token = _between_chars(starts, int(starts.searchsorted(left.end)) - (0 if whole else _REACH))
+        if token < 0:
+            return None
+        start = int(starts[token]) if token < len(starts) else len(left.source.text)
+        before = _Core(0, left.start, left.end, 0, left.source, 0, token)
+    shift = left.end + len(text) - right.start if left and right else len(text) - right.start if right else 0
+    if right:
+        starts = right.source.starts
+        whole = not left and not text and right.start == 0
+        token = _between_chars(starts, int(starts.searchsorted(right.start)) + (0 if whole else _REACH))
+        if token > len(starts):
+            return None
+        end = int(starts[token]) if token < len(starts) else len(right.source.text)
+        after = _Core(0, right.start + shift, right.end + shift, shift, right.source, token, len(starts))
+    head = left.source.text[start : left.end] if left else ""
+    tail = right.source.text[right.start : end] if right else ""
+    seam = _seam(head + text + tail, start, before, after, memo)
+    if seam is None:
+        return None
+    return _Between(seam, before.high if before else 0, after.low if after else 0, len(head))
+
+
+def _join(cores: Sequence[_Core], parts: Sequence[_Part], length: int, memo: WindowMemo) -> Spliced | tuple[int, int]:
     """Cores and windows in turn; or the seams first..last of the window that is out of step."""
     segments: list[tuple[Encoded, int, int, int]] = []
     left: _Core | None = None
@@ -203,17 +285,7 @@ def _join(
     for right in (*cores, None):
         start = left.place(left.high) if left else 0
         end = right.place(right.low) if right else length
-        text = _slice(parts, start, end)
-        key = (
-            text,
-            left and (left.source, left.high, left.end - left.shift),
-            right and (right.source, right.low, right.start - right.shift),
-        )
-        seam = seams.get(key, _UNSEEN)
-        if seam is _UNSEEN:
-            seam = _seam(text, start, left, right, memo)
-            if len(text) <= _LONG:
-                seams[key] = seam
+        seam = _seam(_slice(parts, start, end), start, left, right, memo)
         if seam is None:
             return left.number + 1 if left else 0, right.number + 1 if right else len(parts) + 1
         if left:

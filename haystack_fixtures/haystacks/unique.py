@@ -18,7 +18,7 @@ _WORDS = regex.compile(
 
 # The letter whose lower case depends on its neighbours, and those beyond ASCII whose lower case is in it.
 _NOT_BY_ITSELF = "\u03a3\u0130\u212a"
-_SENTENCE = 4096  # characters; no sentence and its closing is longer
+_SENTENCE = 4096  # characters; no sentence and its closing is longer, nor a term that is searched for quickly
 
 
 def check_unique(
@@ -52,7 +52,7 @@ def stands_elsewhere(answer: str, prompt: Prompt, source: HaystackSource) -> boo
     places = sorted((needle.start, needle.end) for needle in prompt.placed)
     bounds = [prompt.context[0], *(place for needle in places for place in needle), prompt.context[1]]
     stretches = list(zip(bounds[::2], bounds[1::2], strict=True))
-    if source.remember(("find", answer), lambda: source.text.find(answer)) < 0:
+    if _find(source, answer) < 0:
         # It can only have come about where needles were taken out, or where the haystack was cut: not further from its
         # end than one sentence.
         near = len(answer) + _SENTENCE
@@ -83,8 +83,13 @@ def _inside_word(text: str, offset: int) -> bool:
 
 def _holds(source: HaystackSource, cut: Cut, text: str) -> bool:
     """Whether a haystack has a text; haystacks of one source begin alike, so the source is searched once for all."""
-    first = source.remember(("find", text), lambda: source.text.find(text))
+    first = _find(source, text)
     return 0 <= first <= cut.end - len(text) or text in _end(source, cut, len(text))
+
+
+def _find(source: HaystackSource, text: str) -> int:
+    """Where a source has a text first, or -1. Behind one pass over the corpus everything comes again."""
+    return source.remember(("find", text), lambda: source.text.find(text, 0, source.corpus_chars + len(text)))
 
 
 def _holds_word(source: HaystackSource, cut: Cut, word: str) -> bool:
@@ -98,12 +103,22 @@ def _holds_word(source: HaystackSource, cut: Cut, word: str) -> bool:
 
 def _may_hold(source: HaystackSource, lowered: str) -> bool:
     """Whether a source in lower case has a text in lower case; sometimes just "perhaps"."""
-    if source.remember("hard to lower", lambda: any(letter in source.text for letter in _NOT_BY_ITSELF)):
+    if len(lowered) > _SENTENCE or source.remember("hard to lower", lambda: _hard_to_lower(source)):
         return True
     if lowered.isascii():  # bytes are lowered much faster, and without those letters it is the same
-        data = source.remember("lowered bytes", source.text.encode("utf-8", "surrogatepass").lower)
+        data = source.remember("lowered bytes", _once(source).encode("utf-8", "surrogatepass").lower)
         return lowered.encode() in data
-    return lowered in source.remember("lowered", source.text.lower)
+    return lowered in source.remember("lowered", _once(source).lower)
+
+
+def _hard_to_lower(source: HaystackSource) -> bool:
+    once = _once(source)
+    return any(letter in once for letter in _NOT_BY_ITSELF)
+
+
+def _once(source: HaystackSource) -> str:
+    """One pass over the corpus, and enough of the next to hold what stands in both."""
+    return source.text[: source.corpus_chars + _SENTENCE]
 
 
 def _end(source: HaystackSource, cut: Cut, chars: int) -> str:

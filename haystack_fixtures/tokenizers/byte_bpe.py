@@ -49,6 +49,7 @@ class ByteBpe:
         self._encoding = encoding
         self._marks = set(encoding.special_tokens_set)
         self._ids = ids
+        self._incomplete = bool((ids < 0).any())
         self._sizes = sizes
         self._composed = composed
         self._trusted: set[str] = set()
@@ -70,10 +71,12 @@ class ByteBpe:
             return None
         ids, sizes = self._ids[ranks], self._sizes[ranks]
         data = text.encode("utf-8")
+        places = sizes.cumsum()
         # A pattern that passes over something would lose it.
-        if (len(ids) and ids.min() < 0) or int(sizes.sum()) != len(data):
+        if (self._incomplete and len(ids) and ids.min() < 0) or (places[-1] if len(ids) else 0) != len(data):
             return None
-        return Encoded(text, ids, char_starts(np.cumsum(sizes) - sizes, text, data))
+        places -= sizes
+        return Encoded(text, ids, char_starts(places, text, data))
 
     def _try(self, chars: set[str]) -> None:
         """Trust the characters with which both engines give the same tokens."""

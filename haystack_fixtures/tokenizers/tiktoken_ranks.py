@@ -44,15 +44,17 @@ class TiktokenTokenizer:
         self.name = name
         self.fingerprint = fingerprint
         self._encoding = encoding
-        self._marks = frozenset(_MARK_IDS[encoding.name])
+        self._marks = set(_MARK_IDS[encoding.name])
         self._lengths = lengths
 
     def encode(self, text: str) -> Encoded:
         """See `Tokenizer.encode`."""
-        marks = set(self._marks) if _NONCHARACTER in text else set[str]()
+        marks = self._marks if _NONCHARACTER in text else set[str]()
         ids = self._encoding.encode_to_numpy(text, allowed_special=marks, disallowed_special=()).view(np.int32)
         spans = self._lengths[ids]
-        return Encoded(text, ids, char_starts(np.cumsum(spans) - spans, text, text.encode("utf-8", "surrogatepass")))
+        places = spans.cumsum()
+        places -= spans
+        return Encoded(text, ids, char_starts(places, text, text.encode("utf-8", "surrogatepass")))
 
     def decode(self, ids: Sequence[int]) -> str:
         """See `Tokenizer.decode`."""

@@ -29,9 +29,9 @@ def char_starts(places: NDArray[np.int64], text: str, data: bytes) -> NDArray[np
     """Character offsets of byte offsets in `data`, the text in UTF-8; a byte inside a character belongs to it."""
     if len(data) == len(text) or not len(places):
         return places
-    # The character of a byte was begun by the last byte that is not a continuation (10xxxxxx).
-    begins = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
-    return (np.cumsum(begins) - 1)[places]
+    # The character of a byte was begun by the last byte that is not a continuation (10xxxxxx, below -64 as a number).
+    begun: NDArray[np.int64] = (np.frombuffer(data, np.int8) >= -64).cumsum(dtype=np.int64)[places] - 1
+    return begun
 
 
 class Tokenizer(Protocol):

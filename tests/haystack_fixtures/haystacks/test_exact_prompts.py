@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks import build
 from haystack_fixtures.haystacks.build import build_prompt, verify_prompt
 from haystack_fixtures.haystacks.source import HaystackSource, open_source
 from haystack_fixtures.prompts.prompt import Message, Prompt
@@ -326,3 +327,14 @@ def test_any_corpus_needle_and_depth(tokenizer: Tokenizer, tmp_path: Path, data:
 
 def test_ids_are_int32(bench: Bench) -> None:
     assert bench.build([LIGHTHOUSE], [50], 900).ids.dtype == np.int32
+
+
+@pytest.mark.parametrize("text", ["<u>Read: {} Why?</u>", "<u>READ: {} Why?</u>", "{} Why?", "Read: {}"])
+def test_messages_are_whole_however_the_template_shows_them(text: str) -> None:
+    def around(context: str) -> tuple[Message, ...]:
+        return (Message("system", "Be brief."), Message("user", f"Read: {context} Why?"))
+
+    start = text.index("{}")
+    haystack = "It rained. It {} rained."
+    shown = text.format(haystack)
+    assert build._messages(around, shown, (start, start + len(haystack))) == around(haystack)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks import document_cache
-from haystack_fixtures.haystacks.sentences import sentence_ends
+from haystack_fixtures.haystacks.sentences import sentence_ends_of
 from haystack_fixtures.haystacks.source import HaystackSource, open_source
 from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 
@@ -94,11 +94,11 @@ def test_order_does_not_depend_on_library_shuffles(opened: Open) -> None:
 def test_only_what_is_needed_is_encoded(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
 
-    def noted(text: str) -> NDArray[np.int64]:
-        seen.append(text)
-        return sentence_ends(text)
+    def noted(texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        seen.extend(texts)
+        return sentence_ends_of(texts)
 
-    monkeypatch.setattr(document_cache, "sentence_ends", noted)
+    monkeypatch.setattr(document_cache, "sentence_ends_of", noted)
     opened(MANY, min_tokens=300)
     assert 1 <= len(seen) < 6
 
@@ -115,6 +115,13 @@ class Refusing:
     def encode(self, text: str) -> Encoded:
         assert len(text) < 1400, "a cached document was encoded again"
         return self._inner.encode(text)
+
+
+def test_blocks_are_the_text(opened: Open) -> None:
+    source = opened(ONE, min_tokens=4000)
+    size = len(source.text)
+    for start, end in ((0, 0), (0, size), (10, 20), (4096, 8192), (4095, 8193), (5000, 9000), (size, size)):
+        assert "".join(source.blocks(start, end)) == source.text[start:end]
 
 
 def test_a_document_is_encoded_once(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import regex  # type: ignore[import-untyped]
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from haystack_fixtures.haystacks.sentences import sentence_ends
+from haystack_fixtures.haystacks.sentences import sentence_ends, sentence_ends_of
 from tests.strategies import texts
 
 
@@ -82,6 +83,24 @@ def test_ends_stand_between_graphemes_after_visible_characters(text: str) -> Non
     for end in ends.tolist()[:-1]:
         assert end in between
         assert not text[end - 1].isspace()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    made=st.lists(st.builds(lambda text, times: (text * times).strip(), texts(), st.sampled_from([1, 30])), min_size=1)
+)
+def test_texts_together_have_the_ends_that_each_has_by_itself(made: list[str]) -> None:
+    shown = [text for text in made if text] or ["One."]
+    together = sentence_ends_of(shown)
+    assert [ends.tolist() for ends in together] == [sentence_ends(text).tolist() for text in shown]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Mr. Hale", "mr. Hale", "It is\nMr. Hale", "xMr. Hale", "(Mr. Hale)", "Mr. and Dr. Hale", "messrs. Hale and Roe"],
+)
+def test_abbreviations_do_not_end_sentences_wherever_they_stand(text: str) -> None:
+    assert len(sentence_ends(text)) == (2 if text.startswith("x") else 1)
 
 
 @pytest.mark.parametrize(

@@ -26,16 +26,19 @@ SENTENCE = 30
 EMPTY = np.empty(0, np.int64)
 
 
-def source_of(text: str) -> HaystackSource:
-    return HaystackSource(text, Encoded(text, EMPTY.astype(np.int32), EMPTY), EMPTY, EMPTY, max(1, len(text)))
+def source_of(text: str, passes: int = 1, more: int = 0) -> HaystackSource:
+    """A corpus, passed over some times and begun once more."""
+    shown = text * passes + text[:more]
+    return HaystackSource(shown, Encoded(shown, EMPTY.astype(np.int32), EMPTY), EMPTY, EMPTY, max(1, len(text)))
 
 
 @st.composite
 def haystacks(draw: st.DrawFn) -> tuple[HaystackSource, Cut]:
     text = draw(TEXTS) + "c" * draw(st.sampled_from([0, 200])) + draw(TEXTS)
-    end, low, high = sorted(draw(st.lists(st.integers(0, len(text)), min_size=3, max_size=3)))
+    source = source_of(text, draw(st.sampled_from([1, 1, 3])), draw(st.integers(0, 20)))
+    end, low, high = sorted(draw(st.lists(st.integers(0, len(source.text)), min_size=3, max_size=3)))
     tail = (max(low, high - SENTENCE + 4), high)
-    return source_of(text), Cut(end, tail, draw(st.sampled_from(["", ".", "。", " . ."])), 0)
+    return source, Cut(end, tail, draw(st.sampled_from(["", ".", "。", " . ."])), 0)
 
 
 @given(haystack=haystacks(), words=st.lists(st.text(LETTERS, min_size=1, max_size=4), min_size=1, max_size=3))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
+from haystack_fixtures.haystacks.splice import Piece, Range, Seams, WindowMemo, splice, text_of
 from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 from tests.strategies import scraps, texts
 
@@ -52,6 +52,29 @@ def test_long_runs_that_hold_no_landmark(tokenizer: Tokenizer, unit: str) -> Non
     cuts = [(0, 700), (1, 333), (7, 1400), (700, 1500)]
     assert_canonical(tokenizer, [Range(source, start * size, end * size) for start, end in cuts])
     assert_canonical(tokenizer, ["x", Range(source, size, 1000 * size), "7", Range(source, 0, 900 * size)])
+
+
+def test_short_ranges_between_long_ones(tokenizer: Tokenizer) -> None:
+    source = tokenizer.encode("It rained in the harbour town, and nobody went out before noon. " * 60)
+    for sizes in ((900, 3, 700), (900, 150, 200, 700), (2, 900), (900, 2), (40,), (300, 310)):
+        pieces: list[Piece] = []
+        for number, size in enumerate(sizes):
+            pieces += [Range(source, 17 * number, 17 * number + size), " A needle."]
+        for shown in (pieces, pieces[:-1], ["Read: ", *pieces]):
+            assert_canonical(tokenizer, shown)
+
+
+def test_remembered_seams_are_those_of_their_own_neighbours(tokenizer: Tokenizer) -> None:
+    sources = [
+        tokenizer.encode(f"{word} rained in the harbour town, and nobody went out. " * 60) for word in ("It", "雨")
+    ]
+    memo, seams = WindowMemo(tokenizer), Seams()
+    for first in sources:
+        for second in sources:
+            for place in (600, 611, 640):
+                pieces = ["Read: ", Range(first, 0, place), "x", Range(second, place, 1500), "?"]
+                spliced = splice(pieces, memo, seams)
+                assert spliced.ids().tolist() == tokenizer.encode(text_of(pieces)).ids.tolist()
 
 
 def test_nothing_and_a_whole_source(tokenizer: Tokenizer) -> None:

@@ -1,0 +1,268 @@
+"""Contexts that are lists: exact prompts of whole units, as many as fit, with every tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from haystack_fixtures.draws import draws, pick
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks import listing as listing_module
+from haystack_fixtures.haystacks.build import verify_prompt
+from haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
+from haystack_fixtures.prompts.prompt import Message, Prompt
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+PROSE = (
+    "The ferry left before dawn, and nobody waved. Egon mended an oar. "
+    "那天晚上下了很大的雨，谁也没有出门。Was it late? "
+    "An extraordinarily incomprehensible circumlocution followed. "
+) * 20
+KEY = ("key", "owl = 4711\n")
+HEAD, TAIL = "Read the list.\n<list>\n", "\n</list>\nWhat is the value of owl?"
+WORDS = ("oar", "lantern", "incomprehensible", "茶馆", "🚢", "e\u0301te\u0301", "x" * 30, "3.14159", "a b c")
+
+
+def uneven(n: int, seed: int = 0) -> list[str]:
+    """Units of one to twelve words: some are many times longer than others."""
+    units = []
+    for number in range(n):
+        rng = draws("unit", seed, number)
+        units.append(f"{number}: {' '.join(pick(rng, WORDS) for _ in range(1 + int(rng.random() ** 3 * 12)))}\n")
+    return units
+
+
+def steps(n: int) -> list[str]:
+    """A list that does not grow: every unit says how many there are."""
+    return [f"{number} of {n} or {n * n}\n" for number in range(1, n + 1)]
+
+
+@dataclass
+class Bench:
+    """A tokenizer, a listing, and how often its lists were asked for."""
+
+    tokenizer: Tokenizer
+    listing: Listing
+    asked: list[int] = field(default_factory=list)
+
+    def build(
+        self,
+        budget: int,
+        needles: Sequence[tuple[str, str]] = (),
+        depths: Sequence[float] = (),
+        sources: ListSources | None = None,
+        **options: object,
+    ) -> tuple[Prompt, int]:
+        return build_listing(
+            self.tokenizer,
+            before=HEAD,
+            after=TAIL,
+            listing=self.listing,
+            sources=sources or ListSources(self.listing, self.tokenizer),
+            prose=PROSE,
+            needles=needles,
+            depths=depths,
+            token_budget=budget,
+            messages=lambda context: (Message("user", f"{HEAD}{context}{TAIL}"),),
+            bos=self.tokenizer.bos,
+            **options,  # type: ignore[arg-type]
+        )
+
+    def tokens(self, text: str) -> int:
+        return len(self.tokenizer.encode(text).ids) + len(self.tokenizer.bos)
+
+
+def bench(tokenizer: Tokenizer, units: Callable[[int], Sequence[str]] = uneven, **fields: object) -> Bench:
+    return Bench(tokenizer, Listing(units, **fields))  # type: ignore[arg-type]
+
+
+def check(made: Bench, prompt: Prompt, n: int, budget: int, needles: Sequence[tuple[str, str]] = ()) -> str:
+    """Everything that a prompt of a list promises; returns the prose that fills it."""
+    listing = made.listing
+    verify_prompt(made.tokenizer, prompt, needles)
+    assert prompt.tokens == made.tokens(prompt.text) == budget - prompt.slack
+    list_text = prompt.text[slice(*prompt.context)]
+    for _, text in needles:
+        assert list_text.count(text) == 1
+        list_text = list_text.replace(text, "")
+    assert list_text == "".join(listing.units(n))  # whole units, nothing else
+    begin, end = prompt.context
+    assert prompt.text[:begin] == HEAD + listing.opening
+    behind = prompt.text[end:]
+    assert behind.startswith(listing.closing)
+    assert behind.endswith(TAIL)
+    assert prompt.messages[0].content == prompt.text
+    return behind.removeprefix(listing.closing).removesuffix(TAIL)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_any_budget_depth_and_list(tokenizer: Tokenizer, data: st.DataObject) -> None:
+    seed, budget = data.draw(st.integers(0, 50)), data.draw(st.integers(330, 2500))
+    needles = data.draw(st.sampled_from([[], [KEY], [KEY, ("fox", "fox = 815\n")]]))
+    depths = [data.draw(st.sampled_from([0.0, 13.7, 50.0, 99.0, 100.0])) for _ in needles]
+    grows = data.draw(st.booleans())
+    made = bench(
+        tokenizer,
+        (lambda n: uneven(n, seed)) if grows else steps,
+        growing=grows,
+        opening=data.draw(st.sampled_from(["", "{\n"])),
+        closing=data.draw(st.sampled_from(["", "}"])),
+    )
+    prompt, n = made.build(budget, needles, depths)
+    check(made, prompt, n, budget, needles)
+    assert 0 <= prompt.slack <= max(2, budget // 2000)
+    one_more = HEAD + made.listing.opening + "".join(made.listing.units(n + 1)) + "".join(text for _, text in needles)
+    # A seam more or less may be where the needles are: they are elsewhere here.
+    assert made.tokens(one_more + made.listing.closing + TAIL) > budget - 3 * len(needles)
+
+
+@pytest.mark.parametrize("units", [uneven, steps])
+def test_one_more_would_not_fit(tokenizer: Tokenizer, units: Callable[[int], Sequence[str]]) -> None:
+    made = bench(tokenizer, units, growing=units is uneven)
+    for budget in range(400, 900, 37):
+        prompt, n = made.build(budget)
+        assert made.tokens(HEAD + "".join(units(n)) + TAIL) <= budget < made.tokens(HEAD + "".join(units(n + 1)) + TAIL)
+        check(made, prompt, n, budget)
+
+
+def test_most_prompts_have_no_slack(tokenizer: Tokenizer) -> None:
+    slacks = [bench(tokenizer).build(budget)[0].slack for budget in range(400, 900, 23)]
+    assert slacks.count(0) >= 0.8 * len(slacks)
+
+
+def test_depths_are_depths_in_the_list(tokenizer: Tokenizer) -> None:
+    made = bench(tokenizer)
+    for budget in (500, 2000):
+        found = []
+        for depth in (0, 5, 33, 50, 80, 100):
+            prompt, n = made.build(budget, [KEY], [depth])
+            context = prompt.text[slice(*prompt.context)]
+            before, _, after = context.partition(KEY[1])
+            assert (before == "") == (depth == 0)
+            assert (after == "") == (depth == 100)
+            ends = [made.tokens("".join(made.listing.units(n)[:k])) for k in range(n + 1)]
+            wanted = depth / 100 * (ends[-1] - ends[0])
+            k = before.count("\n")
+            assert abs(ends[k] - ends[0] - wanted) <= min(abs(end - ends[0] - wanted) for end in ends) + 4
+            found.append(prompt.placed[0].depth)
+            assert not prompt.flags
+        assert found == sorted(found)
+        assert (found[0], found[-1]) == (0.0, 100.0)
+
+
+def test_a_shorter_list_begins_a_longer_one(tokenizer: Tokenizer) -> None:
+    made = bench(tokenizer)
+    sources = ListSources(made.listing, tokenizer)
+    texts = []
+    for budget in (1700, 400, 900):  # in any order, of shared sources
+        prompt, n = made.build(budget, sources=sources)
+        check(made, prompt, n, budget)
+        texts.append(prompt.text[slice(*prompt.context)])
+        assert prompt.text == made.build(budget)[0].text
+    longest, shortest, middle = texts
+    assert longest.startswith(middle)
+    assert middle.startswith(shortest)
+
+
+@pytest.mark.parametrize("units", [uneven, steps])
+def test_few_drafts_find_the_size(
+    tokenizers: dict[str, Tokenizer], monkeypatch: pytest.MonkeyPatch, units: Callable[[int], Sequence[str]]
+) -> None:
+    made = bench(tokenizers["cl100k"], units, growing=units is uneven)
+    asked: list[int] = []
+    draft_of = listing_module.draft_of
+
+    def counted(*args: object) -> object:
+        asked.append(1)
+        return draft_of(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(listing_module, "draft_of", counted)
+    for budget in (400, 3000, 50_000):
+        asked.clear()
+        made.build(budget)
+        assert len(asked) < 60
+
+
+def test_a_list_is_encoded_seldom(tokenizers: dict[str, Tokenizer]) -> None:
+    for grows in (True, False):
+        sizes: list[int] = []
+
+        def units(n: int, sizes: list[int] = sizes) -> list[str]:
+            sizes.append(n)
+            return steps(1000)[:n]
+
+        made = bench(tokenizers["cl100k"], units, growing=grows)
+        sources = ListSources(made.listing, made.tokenizer)
+        for depth in (0, 50, 100):
+            made.build(3000, [KEY], [depth], sources)
+        assert len(sizes) < (8 if grows else 3 * 20)
+
+
+def test_too_little_room_names_the_least_length_and_that_works(tokenizer: Tokenizer) -> None:
+    for fewest, fill in ((1, True), (7, True), (7, False)):
+        made = bench(tokenizer, fewest=fewest, fill=fill)
+        with pytest.raises(InputError, match="use at least") as caught:
+            made.build(20, [KEY], [50], reserved=100)
+        least = int(str(caught.value).rsplit(" ", 1)[1]) - 100
+        prompt, n = made.build(least, [KEY], [50])
+        assert n >= fewest
+        check(made, prompt, n, least, [KEY])
+        for more in range(1, 12):
+            made.build(least + more, [KEY], [50])
+        with pytest.raises(InputError, match=f"use at least {least}"):
+            made.build(least - 1, [KEY], [50])
+
+
+def test_no_more_units_than_the_most(tokenizer: Tokenizer) -> None:
+    made = bench(tokenizer, fewest=2, most=5)
+    prompt, n = made.build(900)
+    assert n == 5
+    prose = check(made, prompt, n, 900)
+    assert prompt.slack <= 2
+    assert PROSE.startswith(prose.strip().rstrip("。. ")[:200])  # the rest is prose, from its beginning
+
+
+def test_prose_that_does_not_suffice_names_what_would(tokenizers: dict[str, Tokenizer]) -> None:
+    made = bench(tokenizers["cl100k"], most=5)
+    with pytest.raises(InputError, match="try") as caught:
+        made.build(100_000)
+    works = int(str(caught.value).rsplit(" ", 1)[1])
+    prompt, n = made.build(works)
+    check(made, prompt, n, works)
+
+
+def test_without_filling_a_prompt_is_as_long_as_it_is(tokenizer: Tokenizer) -> None:
+    made = bench(tokenizer, fewest=9, most=9, fill=False)
+    one, n = made.build(900)
+    assert check(made, one, n, 900) == ""
+    assert n == 9
+    assert one.text == made.build(5000)[0].text
+
+
+def test_the_last_unit_is_followed_by_less_prose_than_a_unit(tokenizer: Tokenizer) -> None:
+    made = bench(tokenizer)
+    for budget in range(400, 700, 29):
+        prompt, n = made.build(budget)
+        prose = check(made, prompt, n, budget)
+        unit = made.listing.units(n + 1)[-1]
+        assert made.tokens(prose) <= made.tokens(unit) + 4
+
+
+def test_what_must_be_unique_is_looked_for_in_the_list(tokenizers: dict[str, Tokenizer]) -> None:
+    made = bench(tokenizers["cl100k"])
+    made.build(500, [KEY], [50], unique=("owl", "4711"))
+    with pytest.raises(InputError, match="already"):
+        made.build(500, [KEY], [50], unique=("owl", "lantern"))
+    with pytest.raises(InputError, match="already"):
+        made.build(500, [("copy", made.listing.units(3)[2])], [50])
+
+
+@pytest.mark.parametrize(("fewest", "most"), [(0, 5), (6, 5), (-1, None)])
+def test_bounds_that_are_none_are_errors(tokenizers: dict[str, Tokenizer], fewest: int, most: int | None) -> None:
+    with pytest.raises(ValueError, match="units"):
+        bench(tokenizers["cl100k"], fewest=fewest, most=most).build(500)
