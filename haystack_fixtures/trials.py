@@ -16,6 +16,7 @@ from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.build import build_prompt, verify_prompt
 from haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
+from haystack_fixtures.haystacks.placement import gap
 from haystack_fixtures.haystacks.splice import WindowMemo
 from haystack_fixtures.haystacks.unique import stands_elsewhere
 from haystack_fixtures.needles.canaries import Canaries, canaries
@@ -97,21 +98,30 @@ class TrialBuilder:
     def canary_trial(self, suite: Suite, cell: Cell, ends: Canaries) -> Trial:
         """The trial of a cell with another question: what are the marks at both ends of the text?"""
         marks = f"{ends.start_mark}, {ends.end_mark}"
-        asked = replace(self._asked(suite, cell), question=ends.question, answer=marks)
+        asked = replace(self._asked(suite, cell), question=ends.question, answer=marks, answer_prefix="")
         return self._build(suite, cell, asked, ends.question)
 
     def build(self, suite: Suite, cell: Cell) -> Trial:
         """Build the trial of a cell. Raises `InputError` when no prompt of that length can hold what is asked."""
         asked = self._asked(suite, cell)
+        if asked.verbatim and (needed := len(self._tokenizer.encode(asked.answer).ids) + 1) > suite.answer_budget:
+            remedy = f"the answer of {cell.needle} and its end have {needed} tokens: use at least {needed}"
+            raise InputError("--answer-budget", suite.answer_budget, remedy)
         question = guided(asked.question, suite.language, joint=asked.joint) if suite.guide else asked.question
         return self._build(suite, cell, asked, question)
 
     def _ask(self, suite: Suite, cell: Cell) -> Asked:
         return ask(suite, cell, self._settings.seed)
 
-    def _frame(self, suite: Suite, question: str, mark: str) -> _Frame:
+    def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> _Frame:
         shape = self.shape(suite)
-        messages = lay_out(shape, question, system=suite.system_prompt, position=suite.question_position)
+        messages = lay_out(
+            shape,
+            question,
+            system=suite.system_prompt,
+            position=suite.question_position,
+            introduction=introduction,
+        )
         if mark:
             messages = (Message(messages[0].role, f"[{mark}]\n{messages[0].content}"), *messages[1:])
         if suite.template == "chat" and self._tokenizer.has_chat_template:
@@ -120,6 +130,9 @@ class TrialBuilder:
         else:
             rendered = raw_text(tuple(_put(message, _HOLE) for message in messages), shape.raw_end)
             bos = self._tokenizer.bos
+        if prefix:
+            rendered += gap(rendered, prefix) + prefix
+            messages = (*messages, Message("assistant", prefix))
         before, hole, after = rendered.partition(_HOLE)
         if not hole or _HOLE in after:
             raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
@@ -129,7 +142,8 @@ class TrialBuilder:
         # Servers cache by blocks from the start of the prompt: a different first line shares no block.
         marked = self._settings.cache_policy == "isolated"
         mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
-        frame = self._framed(suite, question, mark)
+        prefix = asked.answer_prefix if suite.answer_prefix else ""
+        frame = self._framed(suite, question, mark, asked.introduction, prefix)
         source = self._sources.source(suite, cell.repeat)
         statements = [(needle.name, needle.text) for needle in asked.needles]
         distractors = asked.all_distractors
@@ -150,7 +164,8 @@ class TrialBuilder:
             "messages": lambda context: tuple(_put(message, context) for message in frame.messages),
             "bos": frame.bos,
             "memo": self._windows,
-            "unique": tuple(text for needle in asked.needles if needle.key for text in (needle.key, needle.answer)),
+            "unique": tuple(text for needle in asked.needles if needle.key for text in (needle.key, needle.answer))
+            + asked.avoid,
         }
         if asked.listing is None:
             prompt = build_prompt(self._tokenizer, source=source, needles=statements, **common)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from scoring.normalize import flatten, normalize_lines, normalize_value
+from scoring.normalize import flatten, normalize, normalize_lines, normalize_value
 from scoring.passages import conclusion, split_at_question, weight
 from scoring.polarity import is_denied, refusal_end
 from scoring.scores import Reference, Score, Scorer
@@ -57,7 +57,7 @@ def labels_score(answer: str, reference: Reference) -> Score:
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
-    pieces = split_at_question(lines, normalize_value(reference.question)) if reference.question else None
+    pieces = split_at_question(lines, normalize(reference.question)) if reference.question else None
     text = lines if pieces is None else pieces[1]
     named = _named(text, labels) - given
     shown = ", ".join(sorted(named))[:_SHOWN] or flatten(lines)[:_SHOWN]

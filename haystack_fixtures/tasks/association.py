@@ -72,13 +72,13 @@ _FORMS = {
         "profession",
         1,
         {"en": "{name} has been a {term} for many years.", "zh": "{name}当了很多年{term}。"},
-        {"en": "Which person most likely needs {value} at work?", "zh": "谁工作时最离不开{value}？"},
+        {"en": "Which person most likely needs {value} at work?", "zh": "谁上班时最离不开{value}？"},
     ),
     "holiday_1hop": _Form(
         "holiday",
         1,
         {"en": "{name} was born on {term}.", "zh": "{name}来到世上那天正好是{term}。"},
-        {"en": "Whose birthday is in {value}?", "zh": "谁的生日在{value}？"},
+        {"en": "Whose birthday is in {value}?", "zh": "谁是{value}里出生的？"},
     ),
 }
 _REPLY = {"en": " Reply with the name only.", "zh": "请只回答姓名。"}

@@ -37,7 +37,7 @@ _SENTENCES = {
             "{person} went to the {place}.",
             "{person} walked over to the {place}.",
             "{person} moved to the {place}.",
-            "{person} made for the {place} and arrived there.",
+            "{person} came into the {place}.",
         ),
         "take": ("{person} picked up the {thing}.", "{person} took the {thing}.", "{person} got hold of the {thing}."),
         "drop": (

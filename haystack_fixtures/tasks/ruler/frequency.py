@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import pi
 from random import Random
 from string import ascii_lowercase
+from typing import Any
 
 from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws, pick, shuffled
@@ -77,6 +78,9 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         text = [word for word, times in zip(words, often, strict=True) for _ in range(times)]
         return [f"{word} " for word in shuffled(draws(*parts, entries), text)]
 
+    def resolve(entries: int) -> tuple[str, dict[str, Any]]:
+        return answer, {"entries": entries, "chance": WANTED / (len(counts(entries)) - 1)}
+
     answer, count = ", ".join(wanted), {"count": _COUNT[language]}
     question = _QUESTION[language].format(**count)
     return Asked(
@@ -91,7 +95,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
             "question": question,
             "language": language,
         },
-        listing=Listing(units, resolve=lambda entries: (answer, {"entries": entries}), growing=False, fewest=_FEWEST),
+        listing=Listing(units, resolve=resolve, growing=False, fewest=_FEWEST),
         introduction=_INTRODUCTION[language],
         answer_prefix=_PREFIX[language].format(**count),
     )

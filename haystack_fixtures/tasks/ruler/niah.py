@@ -133,6 +133,7 @@ def _ask(kind: Kind, suite: Suite, cell: Cell, seed: int) -> Asked:
             "distractors": distractors,
             "question": question,
             "language": language,
+            "chance": len(queries) / kind.num_needle_k if kind.num_needle_k > len(queries) else 0.0,
         },
         needed=tuple(range(len(wanted))),
         listing=Listing(units) if kind.among else None,

@@ -76,7 +76,9 @@ def _ask(steps: int, suite: Suite, cell: Cell, seed: int) -> Asked:
         return listed([*drawn.gold, *drawn.others(count - fewest)], "places")
 
     def resolve(count: int) -> tuple[str, Mapping[str, Any]]:
-        return drawn.answers[0], {"documents": count, "gold": present(count)[1]}
+        # Of generated documents, each institution or founder has what could be the answer.
+        chance = 0.0 if suite.questions else min(1.0, steps / count)
+        return drawn.answers[0], {"documents": count, "gold": present(count)[1], "chance": chance}
 
     question = _QUESTION[language].format(question=drawn.text)
     return Asked(

@@ -69,9 +69,14 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     common = stream(shown + COMMON, shown + COMMON)[shown:]
     example = stream(shown + COMMON, shown)
 
+    def others(count: int) -> int:
+        return (count * _UNIT - COMMON * times.common) // times.other
+
+    def resolve(count: int) -> tuple[str, dict[str, Any]]:
+        return answer, {"entries": count * _UNIT, "chance": COMMON / (COMMON + others(count))}
+
     def units(count: int) -> list[str]:
-        others = (count * _UNIT - COMMON * times.common) // times.other
-        words = stream(shown + COMMON, shown + COMMON + others)[shown + COMMON :]
+        words = stream(shown + COMMON, shown + COMMON + others(count))[shown + COMMON :]
         entries = _numbered(common, times.common, words, times.other, (*parts, count))
         return ["".join(entries[at : at + _UNIT]) for at in range(0, len(entries), _UNIT)]
 
@@ -80,16 +85,21 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     often = example[:COMMON]
     text = "".join(_numbered(often, times.example_common, example[COMMON:], times.example_other, (*parts, "example")))
     solved = f"{_PREFIX[language].format(count=COMMON)} {_COMMA[language].join(often)}"
-    reference: dict[str, Any] = {"answers": (), "parts": tuple(common), "question": question, "language": language}
     return Asked(
         needles=(),
         depths=(),
         question=question,
         answer=answer,
-        reference=reference,
+        reference={
+            "answers": (),
+            "parts": tuple(common),
+            "question": question,
+            "language": language,
+            "floor": COMMON / len(vocabulary(language).words),
+        },
         listing=Listing(
             units,
-            resolve=lambda count: (answer, {"entries": count * _UNIT}),
+            resolve=resolve,
             growing=False,
             fewest=COMMON * (times.common + times.other) // _UNIT + 1,
         ),

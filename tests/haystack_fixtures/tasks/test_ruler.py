@@ -24,7 +24,7 @@ from haystack_fixtures.tasks.ruler.frequency import counts
 from haystack_fixtures.tasks.ruler.niah import KINDS
 from haystack_fixtures.tasks.ruler.vocabulary import vocabulary
 from results.statistics import ruler as summary
-from tests.haystack_fixtures.tasks.built import builder, context, judged, mock_value, settings_of
+from tests.haystack_fixtures.tasks.built import builder, context, judged, mock_says, mock_value, settings_of
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
 
 NAMES = [task.name for task in RULER]
@@ -118,6 +118,10 @@ def test_niah_by_its_text(task, seed, language):
     assert len({key for key, _ in pairs}) * kind.num_needle_v == len(pairs)
     assert kind.among or len(pairs) == kind.num_needle_k * kind.num_needle_v
     assert not kind.among or len(pairs) > 20
+    assert set(trial.asked.reference["distractors"]) <= {value for _, value in pairs} - set(asked)
+    if trial.asked.reference["distractors"]:
+        said = mock_says(trial, "distractor")
+        assert judged(trial, said).for_asserting.verdict == "distractor"
     assert len(set(trial.asked.depths)) == len(trial.asked.needles)
     assert set(trial.asked.depths) <= set(DEPTHS)
 
@@ -291,6 +295,25 @@ def test_a_list_that_has_no_room_says_how_much_it_needs():
     series = grid(settings_of("ruler_cwe", corpus="noise", lengths="512", depths="50"))[0]
     with pytest.raises(InputError, match="use at least"):
         made.build(series.suite, series.cells[0])
+
+
+@settings(max_examples=3, deadline=None)
+@given(seed=seeds, language=languages)
+def test_a_shorter_list_of_keys_begins_a_longer_one(seed, language):
+    short, long = trials_of("ruler_niah_multikey_2", seed=str(seed), language=language, lengths="1k,4k")
+    own = short.asked.needles[0].text
+    lines = [[line for line in context(trial).split("\n") if line != own] for trial in (short, long)]
+    assert lines[0][:-1] == lines[1][: len(lines[0]) - 1]
+
+
+def test_chance_is_that_of_guessing_among_what_is_there():
+    assert one("ruler_niah_multikey_1").asked.reference["chance"] == 1 / 4
+    words = one("ruler_cwe")
+    assert words.asked.reference["chance"] == 10 / len(set(re.findall(r"\d+\. (\S+)", context(words))))
+    codes = one("ruler_fwe")
+    assert codes.asked.reference["chance"] == 3 / (len(set(context(codes).split())) - 1)
+    documents = one("ruler_qa_1")
+    assert documents.asked.reference["chance"] == 1 / documents.asked.reference["documents"]
 
 
 def test_listings_are_lists():
