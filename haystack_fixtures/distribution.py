@@ -48,11 +48,15 @@ def use_one_process(config: pytest.Config) -> None:
     config.option.dist = "no"
 
 
-def upcoming(config: pytest.Config) -> list[Cell]:
-    """The cells that this worker has been given and has not finished, in order; none without workers."""
-    interactor: Any = next((plugin for plugin in config.pluginmanager.get_plugins() if hasattr(plugin, "torun")), None)
-    if interactor is None:
-        return []
+def queue_of(config: pytest.Config) -> Any:
+    """What xdist keeps this worker's tests in, for `upcoming`; `None` without workers."""
+    if not is_worker(config):
+        return None
+    return next((plugin for plugin in config.pluginmanager.get_plugins() if hasattr(plugin, "torun")), None)
+
+
+def upcoming(interactor: Any) -> list[Cell]:
+    """The cells that a worker, found by `queue_of`, has been given and has not finished, in order."""
     with interactor.torun.lock() as queue:
         places = [interactor.item_index, interactor.nextitem_index, *queue]
     items = (interactor.session.items[place] for place in places if isinstance(place, int))

@@ -64,7 +64,8 @@ class Engine:
         self._probed = probed_cells(
             (cell for series in self._series.values() for cell in series.cells), settings.stability, settings.seed
         )
-        self._turn = threading.RLock()
+        # One for what is made once, another for prompts: who looks up a key does not wait for those that build.
+        self._turn, self._building = threading.RLock(), threading.RLock()
 
     # -- what there is -------------------------------------------------------------------------------------------
 
@@ -80,9 +81,10 @@ class Engine:
         """What builds this cell's trial."""
         series = self.series_of(cell)
         key = (series.model, self.settings.tokenizer or series.suite.tokenizer_model)
-        if key not in self._builders:
-            self._builders[key] = TrialBuilder(self.settings, self._pool.tokenizer(*key), self._cache_dir)
-        return self._builders[key]
+        with self._turn:
+            if key not in self._builders:
+                self._builders[key] = TrialBuilder(self.settings, self._pool.tokenizer(*key), self._cache_dir)
+            return self._builders[key]
 
     def model(self, cell: Cell) -> Model:
         """The model that answers this cell; loaded on first use, one local model at a time."""
@@ -91,7 +93,7 @@ class Engine:
 
     def trial(self, cell: Cell) -> Trial:
         """Build a cell's trial without asking it."""
-        with self._turn:
+        with self._building:
             return self.builder(cell).build(self.series_of(cell).suite, cell)
 
     def facts(self, cell: Cell) -> dict[str, Any]:
@@ -197,12 +199,13 @@ class Engine:
         return None if unprobed else done
 
     def _key(self, cell: Cell) -> str:
-        with self._turn:
-            if cell not in self._keys:
-                series = self.series_of(cell)
+        key = self._keys.get(cell)
+        if key is None:
+            series = self.series_of(cell)
+            with self._turn:
                 model = self._pool.identity(series.model)
-                self._keys[cell] = self.builder(cell).key(series.suite, cell, model)
-            return self._keys[cell]
+            key = self._keys[cell] = self.builder(cell).key(series.suite, cell, model)
+        return key
 
     def _replayed(self, cell: Cell, done: Mapping[str, Any]) -> Exchange:
         series, key = self.series_of(cell), self._keys.pop(cell)
@@ -249,11 +252,11 @@ class Engine:
     def _canary_trial(self, exchange: Exchange) -> tuple[Canaries, Trial] | None:
         """What asks for the marks at both ends of this exchange's context, where there are any."""
         cell, suite = exchange.cell, exchange.suite
-        with self._turn:
-            builder = self.builder(cell)
-            ends = builder.canaries(suite, cell)
-            if ends is None or exchange.response.error is not None:
-                return None
+        builder = self.builder(cell)
+        ends = builder.canaries(suite, cell)
+        if ends is None or exchange.response.error is not None:
+            return None
+        with self._building:
             return ends, builder.canary_trial(suite, cell, ends)
 
     def _batch_size(self, cell: Cell) -> int:

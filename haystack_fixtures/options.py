@@ -180,6 +180,15 @@ OPTIONS: tuple[Option, ...] = (
         metavar="LIST",
         suite=True,
     ),
+    Option(
+        "questions",
+        WHAT,
+        "questions of yours for ruler_qa_1 and ruler_qa_2: JSON as SQuAD or HotpotQA have it",
+        path,
+        shown_default="generated documents",
+        metavar="FILE",
+        suite=True,
+    ),
     Option("repeats", WHAT, "trials per cell, each with its own filler and needle", whole(1), "1", suite=True),
     Option("seed", WHAT, "changes filler and needles; the same seed gives the same bytes", whole(0), "0"),
     Option(
@@ -231,6 +240,15 @@ OPTIONS: tuple[Option, ...] = (
         text,
         "plain",
         metavar="NAME_OR_FILE",
+        suite=True,
+    ),
+    Option(
+        "answer-prefix",
+        HOW,
+        "true: end the prompt with the beginning of the answer, for the model to go on with (tasks of RULER)",
+        switch,
+        "false",
+        metavar="true|false",
         suite=True,
     ),
     Option(

@@ -27,13 +27,12 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         prompt_tokens = sum(cell.length - reserved(suite) for cell in group)
         answer_tokens = len(group) * (suite.answer_budget + suite.thinking_budget)
         total_in, total_out = total_in + prompt_tokens, total_out + answer_tokens
-        shown = [depth_label(depth) for depth in (suite.depths if depths == [None] else depths)]
+        shown = [depth_label(depth) for depth in depths]
         yield ""
         yield f"{first.task}, needle {first.needle}, {series.model}: {len(group)} cells"
         yield f"  {len(lengths)} lengths (tokens):  {' '.join(map(str, lengths))}"
-        yield f"  {len(shown)} depths (percent): {' '.join(shown)}" + (
-            " (a needle at each)" if depths == [None] else ""
-        )
+        placed = "no depth axis: the task says where what it asks for stands"
+        yield "  " + (placed if depths == [None] else f"{len(shown)} depths (percent): {' '.join(shown)}")
         yield f"  trials per cell: {repeats}"
         yield f"  corpus {corpus.name} ({corpus.language}, {corpus.licence}), sha256 {corpus.sha256[:12]}"
         tokenizer = engine.builder(first).tokenizer.name

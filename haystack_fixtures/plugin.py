@@ -31,6 +31,7 @@ from haystack_fixtures.tasks.load import TASKS, deepest_first, grid, longest_fir
 SETTINGS = pytest.StashKey[Settings]()
 ENGINE = pytest.StashKey[Engine]()
 EXCHANGE = pytest.StashKey[Exchange]()
+_RUNNING = pytest.StashKey[pytest.Item]()
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -273,20 +274,27 @@ def model(cell: Cell, pytestconfig: pytest.Config) -> Model:
     return engine_of(pytestconfig).model(cell)
 
 
-@pytest.fixture
-def generate(request: pytest.FixtureRequest) -> Callable[[Cell], Exchange]:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.config.stash[_RUNNING] = item
+
+
+@pytest.fixture(scope="session")  # made once: making fixtures anew is a fifth of what pytest does for a test
+def generate(pytestconfig: pytest.Config) -> Callable[[Cell], Exchange]:
     """Ask the model under test: `exchange = generate(cell)`. Never raises for a fault of model or server.
 
     The exchange has the answer, the reference, and the facts that the record will tell. Hand it to `assert_scored`.
     """
-    engine = engine_of(request.config)
+    engine, queue = engine_of(pytestconfig), distribution.queue_of(pytestconfig)
 
     def ask(cell: Cell) -> Exchange:
-        engine.start(distribution.upcoming(request.config))
+        if queue is not None:
+            engine.start(distribution.upcoming(queue))
         exchange = engine.exchange(cell)
-        request.node.stash[EXCHANGE] = exchange
+        item = pytestconfig.stash[_RUNNING]
+        item.stash[EXCHANGE] = exchange
         if exchange.response.error is not None and exchange.response.error.fatal:
-            request.session.shouldstop = f"stopped: {exchange.response.error.message}"
+            item.session.shouldstop = f"stopped: {exchange.response.error.message}"
         return exchange
 
     return ask

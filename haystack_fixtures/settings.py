@@ -26,6 +26,8 @@ class Suite:
     Lengths and budgets are in tokens, depths in percent.
     `length_buffer`: tokens of each length that stay unused beside prompt and answer. `diff`, `keyword`: override the
     needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer. `scorer`: `None`: the task's.
+    `answer_prefix`: the prompt ends with the beginning of the answer, where the task has one. `questions`: the user's
+    file of questions, for tasks that ask them.
     """
 
     task: str
@@ -50,6 +52,8 @@ class Suite:
     keyword: str | None
     tokenizer_model: str | None
     controls: tuple[str, ...] = ()
+    answer_prefix: bool = False
+    questions: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,4 +238,6 @@ def _one(level: Written, key: str) -> str | None:
 def recipe_fields(suite: Suite) -> dict[str, object]:
     """The suite as a mapping of what shapes each trial: the grid's axes are left out, and what its questions say."""
     alone = replace(suite, lengths=(), depths=(), repeats=0)
-    return {field.name: getattr(alone, field.name) for field in fields(alone) if field.name != "controls"}
+    # What came later counts where it is used: keys of older runs stay what they were.
+    unsaid = {"controls"} | {name for name in ("answer_prefix", "questions") if not getattr(suite, name)}
+    return {field.name: getattr(alone, field.name) for field in fields(alone) if field.name not in unsaid}

@@ -30,6 +30,7 @@ class Sources:
         self._corpora: dict[tuple[object, ...], Corpus] = {}
         self._documents: dict[str, EncodedDocuments] = {}
         self._sources: OrderedDict[tuple[str, int], HaystackSource] = OrderedDict()
+        self._tokens = 0
         self._lock = threading.RLock()
 
     def corpus(self, suite: Suite) -> Corpus:
@@ -53,14 +54,17 @@ class Sources:
         with self._lock:
             corpus = self.corpus(suite)
             key = (corpus.sha256, repeat)
-            found = self._sources.pop(key, None)
-            if found is None:
+            if key in self._sources:
+                self._sources.move_to_end(key)
+            else:
                 if corpus.sha256 not in self._documents:
                     self._documents[corpus.sha256] = EncodedDocuments(corpus, self._tokenizer, self._cache_dir)
                 documents = self._documents[corpus.sha256]
-                found = order_source(documents, seed=self._seed, repeat=repeat, min_tokens=self._longest)
-            self._sources[key] = found
-            tokens = sum(len(source.encoded.ids) for source in self._sources.values())
-            while len(self._sources) > _SOURCES_KEPT and tokens > _TOKENS_KEPT:
-                tokens -= len(self._sources.popitem(last=False)[1].encoded.ids)
-            return found
+                self._keep(key, order_source(documents, seed=self._seed, repeat=repeat, min_tokens=self._longest))
+            return self._sources[key]
+
+    def _keep(self, key: tuple[str, int], source: HaystackSource) -> None:
+        self._sources[key] = source
+        self._tokens += len(source.encoded.ids)
+        while len(self._sources) > _SOURCES_KEPT and self._tokens > _TOKENS_KEPT:
+            self._tokens -= len(self._sources.popitem(last=False)[1].encoded.ids)

@@ -30,12 +30,13 @@ def recipe_frame(constant: Mapping[str, Any]) -> tuple[str, ...]:
 
 def trial_key(frame: tuple[str, ...], cell: Cell, asked: Asked) -> str:
     """The sha256 of the recipe of one trial."""
+    extra = (asked.introduction, asked.material, asked.answer_prefix)
     varying = (
         [cell.task, cell.length, cell.depth, cell.needle, cell.repeat],
         asked.depths,
         [[needle.text, *needle.distractors] for needle in asked.needles]
         + ([["", *asked.distractors]] if asked.distractors else []),
-        asked.question,
+        [asked.question, *extra] if any(extra) else asked.question,
     )
     pairs = zip(frame[:-1], map(_encode, varying), strict=True)
     recipe = "".join([part for pair in pairs for part in pair]) + frame[-1]

@@ -44,6 +44,12 @@ class Request:
     answer: str = ""
 
 
+def starts_answer(request: Request) -> bool:
+    """Whether the prompt ends with the beginning of the answer, which the model is to go on with."""
+    messages = request.prompt.messages
+    return bool(messages) and messages[-1].role == "assistant"
+
+
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """How a server counts prompts laid out like one request, learnt from two short ones.

@@ -13,7 +13,7 @@ from haystack_fixtures.errors import printable
 from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.gate import Gate, Passage
 from haystack_fixtures.models.http_client import Allowed, Exchanged, HangUpError
-from haystack_fixtures.models.model import ModelError, Request, Response
+from haystack_fixtures.models.model import ModelError, Request, Response, starts_answer
 from haystack_fixtures.models.pacing import Sign
 from haystack_fixtures.models.served_args import ServedOptions, address
 from haystack_fixtures.models.served_errors import Fault, HttpError, Retries, fault_of, fault_of_status
@@ -63,7 +63,8 @@ class ServedModel:
             [where.secret, *options.headers.values(), *addresses, *named_secrets(options.extra_body)]
         )
         self._sender = Sender(name, options, where)
-        self._tells_window = not where.is_openai and options.azure_api_version is None
+        # OpenAI's own service, there or at Azure, tells no window and goes on with no answer that was begun for it.
+        self._open = not where.is_openai and options.azure_api_version is None
         self._identity: dict[str, str | int | float | None] = {
             "spec": f"openai:{name}",
             "server": without_credentials(where.base_url),
@@ -129,7 +130,7 @@ class ServedModel:
     def _discover(self) -> Window:
         if self._options.window is not None:
             return Window(self._options.window, "--model-arg window")
-        if not self._tells_window:
+        if not self._open:
             return Window(None, "not asked: OpenAI and Azure do not tell")
         return discover_window(json_fetch(self._sender.http), self._sender.base_url, self._name)
 
@@ -170,6 +171,11 @@ class ServedModel:
         )
 
     def _attempt(self, request: Request, dialect: Dialect, begun: float) -> Reply | Fault:
+        if request.template == "chat" and starts_answer(request) and not self._open:
+            refused = (
+                "--answer-prefix true: OpenAI and Azure do not go on with a started answer; give --answer-prefix false"
+            )
+            return Fault("client", refused, fatal=True)
         silence_s = self._timeout_s + request.prompt.tokens / PREFILL_PER_S
         total_s = silence_s + (request.answer_budget + request.thinking_budget) / DECODE_PER_S
         # Who does not stream says nothing before the whole answer is there.

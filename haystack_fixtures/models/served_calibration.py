@@ -15,7 +15,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from haystack_fixtures.models.model import Calibration, Request, Response
+from haystack_fixtures.models.model import Calibration, Request, Response, starts_answer
 from haystack_fixtures.models.served_replays import are_unique
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.prompts.prompt import Message, Prompt
@@ -28,7 +28,7 @@ _REPEATS = (1, 2)  # sentences of filler in the first and in the second request
 
 def layout_of(request: Request, tokenizer: Tokenizer) -> tuple[str, ...]:
     """What the constant depends on: the endpoint, the roles in their order, and a raw prompt's last words."""
-    return (request.template, *(message.role for message in request.prompt.messages), _end(request, tokenizer))
+    return (request.template, *(message.role for message in _asked(request)), _end(request, tokenizer))
 
 
 def short_requests(request: Request, tokenizer: Tokenizer, draw: random.Random) -> tuple[Request, Request]:
@@ -62,6 +62,11 @@ def calibrate(requests: Sequence[Request], responses: Sequence[Response]) -> Cal
     return Calibration("inconsistent", why=f"{why} messages get lost")
 
 
+def _asked(request: Request) -> tuple[Message, ...]:
+    """The messages without a started answer: a server that closes it, and does not go on, then counts too many."""
+    return request.prompt.messages[:-1] if starts_answer(request) else request.prompt.messages
+
+
 def _short(request: Request, tokenizer: Tokenizer, filler: str, draw: random.Random) -> Request:
     needles = tuple(_revalued(needle, draw) for needle in request.needles)
     stated = " ".join(needle.text for needle in needles)
@@ -69,8 +74,7 @@ def _short(request: Request, tokenizer: Tokenizer, filler: str, draw: random.Ran
     start, end = request.prompt.context
     context = request.prompt.text[start:end]
     messages = tuple(
-        Message(message.role, _shortened(message.content, context, document, filler))
-        for message in request.prompt.messages
+        Message(message.role, _shortened(message.content, context, document, filler)) for message in _asked(request)
     )
     chat = request.template == "chat" and tokenizer.has_chat_template
     text = tokenizer.render_chat(messages) if chat else raw_text(messages, _end(request, tokenizer)) or document
@@ -107,5 +111,5 @@ def _end(request: Request, tokenizer: Tokenizer) -> str:
     """What stands behind the last message where there is no chat template."""
     if request.template == "chat" and tokenizer.has_chat_template:
         return ""
-    joined = raw_text(request.prompt.messages, "")
+    joined = raw_text(_asked(request), "")
     return request.prompt.text[len(joined) :].strip() if request.prompt.text.startswith(joined) else ""

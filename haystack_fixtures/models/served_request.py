@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
-from haystack_fixtures.models.http_client import Allowed, Exchanged, HttpClient, joined
-from haystack_fixtures.models.model import Request
+from urllib3 import HTTPHeaderDict
+
+from haystack_fixtures.models.http_client import Allowed, Exchanged, HttpClient
+from haystack_fixtures.models.model import Request, starts_answer
 from haystack_fixtures.models.served_args import Address, ServedOptions
 from haystack_fixtures.models.served_errors import Fault
 
@@ -29,7 +31,7 @@ class Sender:
         self._name = name
         self._options = options
         self._base = _base(where, options, name)
-        self.http = _client(where, options)
+        self.http = _client(self._base, where, options)
         self.dialect = Dialect(options.stream, options.max_tokens_field or "max_tokens")
 
     @property
@@ -44,6 +46,8 @@ class Sender:
         limit = dialect.max_tokens_field if chat else "max_tokens"
         sent: dict[str, Any] = {"model": self._name}
         sent |= _messages(request) if chat else {"prompt": request.prompt.text}
+        if chat and starts_answer(request):  # vLLM's and SGLang's words; llama.cpp does so by itself
+            sent |= {"continue_final_message": True, "add_generation_prompt": False}
         sent |= {"temperature": self._options.temperature, "seed": self._options.seed}
         sent[limit] = request.answer_budget + request.thinking_budget
         if dialect.stream:
@@ -52,7 +56,7 @@ class Sender:
         sent |= self._options.fields(request.thinking_budget)
         body = json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
         path = self._base.path + ("/chat/completions" if chat else "/completions")
-        return self.http.send("POST", self._base._replace(path=path).geturl(), body, allowed)
+        return self.http.send("POST", self._base._replace(path=path, query="").geturl(), body, allowed)
 
     def learn(self, fault: Fault, dialect: Dialect) -> bool:
         """Whether to ask again in another way: the server refused the way we asked, and not what we asked."""
@@ -73,16 +77,15 @@ def _messages(request: Request) -> dict[str, Any]:
     return {"messages": [{"role": each.role, "content": each.content} for each in request.prompt.messages]}
 
 
-def _client(where: Address, options: ServedOptions) -> HttpClient:
-    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+def _client(base: SplitResult, where: Address, options: ServedOptions) -> HttpClient:
+    headers = HTTPHeaderDict({"Content-Type": "application/json", "Accept": "application/json, text/event-stream"})
     if options.azure_api_version is None:
         headers["Authorization"] = f"Bearer {where.key}"
     else:
         headers["api-key"] = where.key
+    headers.update(options.headers)  # in place of ours, whatever the case of their names
     # Proxy variables are for the world outside; a server on this machine is never behind them.
-    return HttpClient(
-        where.base_url, joined(headers, options.headers), proxy=options.proxy, environment=not where.loopback
-    )
+    return HttpClient(base.geturl(), headers, proxy=options.proxy, environment=not where.loopback)
 
 
 def _base(where: Address, options: ServedOptions, name: str) -> SplitResult:
