@@ -359,4 +359,5 @@ SUITE_KEYS: dict[str, Parser] = {
     "tokenizer_model": text,
     "diff": percent,
     "keyword": text,
+    "variants": words,
 }

@@ -52,6 +52,7 @@ class Suite:
     keyword: str | None
     tokenizer_model: str | None
     controls: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
     answer_prefix: bool = False
     questions: str | None = None
 
@@ -199,6 +200,7 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
     values["guide"] = bool(values["guide"])
     values["file_list"] = values["file_list"] or ()
     values["controls"] = values["controls"] or ()
+    values["variants"] = values["variants"] or ()
     return Suite(task=written["task"], language=language, **cast("dict[str, Any]", values))
 
 
@@ -239,5 +241,5 @@ def recipe_fields(suite: Suite) -> dict[str, object]:
     """The suite as a mapping of what shapes each trial: the grid's axes are left out, and what its questions say."""
     alone = replace(suite, lengths=(), depths=(), repeats=0)
     # What came later counts where it is used: keys of older runs stay what they were.
-    unsaid = {"controls"} | {name for name in ("answer_prefix", "questions") if not getattr(suite, name)}
+    unsaid = {"controls", "variants"} | {name for name in ("answer_prefix", "questions") if not getattr(suite, name)}
     return {field.name: getattr(alone, field.name) for field in fields(alone) if field.name not in unsaid}

@@ -45,7 +45,7 @@ def absent(asked: Asked, language: str, twin: str) -> Asked:
     Unless the list can be made without it.
     """
     listing = asked.listing
-    if listing is not None and listing.resolve is not None:
+    if listing is not None and (listing.resolve is not None or not asked.rests_on):
         listing = None if listing.without is None else replace(listing, units=listing.without, resolve=None)
     needed = asked.rests_on
     kept = [number for number in range(len(asked.needles)) if number not in needed]
@@ -76,7 +76,7 @@ def focused(asked: Asked, twin: str) -> Asked:
     """The trial with nothing but what its answer rests on, in the order of the document; as short as it is."""
     reference = asked.reference | {"control": "focused", "twin": twin}
     listing = asked.listing
-    if listing is not None and listing.resolve is not None:
+    if listing is not None and (listing.resolve is not None or not asked.rests_on):
         return replace(asked, reference=reference, listing=replace(listing, most=listing.fewest, fill=False))
     order = sorted(asked.rests_on, key=lambda number: (asked.depths[number], number))
     units = tuple(f"{asked.needles[number].text}\n" for number in order)

@@ -29,7 +29,7 @@ from haystack_fixtures.tasks import (
 )
 from haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
 from haystack_fixtures.tasks.ruler.family import TASKS as RULER
-from haystack_fixtures.tasks.task import Asked, Task
+from haystack_fixtures.tasks.task import Asked, Task, without_language
 
 _ALL = (
     niah.TASK,
@@ -128,7 +128,12 @@ def grid(settings: Settings) -> tuple[Series, ...]:
 def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | None, ...]]]:
     """Needle labels of a suite with their lengths and depths; controls have no depth, and no length but what it is."""
     task = task_named(suite.task)
-    for label in task.labels(suite):
+    labels = {without_language(label, suite): label for label in task.labels(suite)}
+    wanted = [name for name in labels if not suite.variants or name in suite.variants]
+    if not wanted:
+        names = ", ".join(suite.variants)
+        raise InputError(f"variants of {suite.task}", names, f"at these lengths there are {', '.join(labels)}")
+    for label in (labels[name] for name in wanted):
         lengths = task.lengths(suite, label)
         yield label, lengths, task.depths(suite)
         if "absent" in suite.controls and task.absent:
@@ -144,7 +149,15 @@ def deepest_first(cells: Sequence[Cell]) -> list[Cell]:
     farthest down to the one at the start, each prompt's whole beginning is still in the cache.
     """
     return sorted(
-        cells, key=lambda cell: (cell.model, cell.needle, cell.repeat, -cell.length * (cell.depth or 0.0), -cell.length)
+        cells,
+        key=lambda cell: (
+            cell.model,
+            cell.task,
+            cell.needle,
+            cell.repeat,
+            -cell.length * (cell.depth or 0.0),
+            -cell.length,
+        ),
     )
 
 

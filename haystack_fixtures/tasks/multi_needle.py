@@ -44,4 +44,6 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     )
 
 
-TASK = Task("multi_needle", "several needles, one question over all", _labels, lambda suite: suite.depths, _ask)
+TASK = Task(
+    "multi_needle", "several needles, one question over all", _labels, lambda suite: suite.depths, _ask, family="needle"
+)

@@ -32,4 +32,4 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     )
 
 
-TASK = Task("niah", "one needle, one question", _labels, lambda suite: suite.depths, _ask)
+TASK = Task("niah", "one needle, one question", _labels, lambda suite: suite.depths, _ask, family="needle")

@@ -35,4 +35,11 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     )
 
 
-TASK = Task("parallel", "one needle at each depth, all asked for at once", _labels, lambda _suite: (None,), _ask)
+TASK = Task(
+    "parallel",
+    "one needle at each depth, all asked for at once",
+    _labels,
+    lambda _suite: (None,),
+    _ask,
+    family="needle",
+)

@@ -79,3 +79,8 @@ class Task:
 def labelled(name: str, suite: Suite) -> str:
     """A needle's label in ids: `code`, `code_zh`."""
     return name if suite.language == "en" else f"{name}_{suite.language}"
+
+
+def without_language(label: str, suite: Suite) -> str:
+    """The label as it is in English."""
+    return label if suite.language == "en" else label.removesuffix(f"_{suite.language}")
