@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from haystack_fixtures.replay import WAITING
 from results.recorder import response_facts, timing_facts
 
 _FILES = "answers-*.jsonl"
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 class Answers:
@@ -28,6 +30,8 @@ class Answers:
         self._path = folder / f"answers-{os.getpid()}.jsonl"
         self._worker = worker
         self._turn = threading.Lock()
+        self._file: FileIO | None = None
+        self._closed = False
 
     def keep(self, exchange: Exchange) -> None:
         """Write down an answer; one that is no valid answer will be asked for again and is left out."""
@@ -43,10 +47,19 @@ class Answers:
             "details": {"flags": list(exchange.flags)},
             "timing": timing_facts(exchange, self._worker),
         }
-        line = json.dumps(told, allow_nan=False, separators=(",", ":")) + "\n"
+        line = f"{_encode(told)}\n".encode("ascii")
         # A disk that is full is told by the journal, which is written next.
-        with self._turn, suppress(OSError), self._path.open("a", encoding="ascii") as file:
-            file.write(line)
+        with self._turn, suppress(OSError):
+            if not self._closed:
+                self._file = self._file or FileIO(self._path, "a")
+                self._file.write(line)
+
+    def close(self) -> None:
+        """Write no more: requests may still end when the run has."""
+        with self._turn:
+            self._closed = True
+            if self._file is not None:
+                self._file.close()
 
 
 def read_answers(folder: Path) -> dict[str, Mapping[str, Any]]:

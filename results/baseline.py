@@ -9,7 +9,6 @@ from typing import cast
 
 from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
-from results.json_report import read_json
 from results.records import SCORED, Record
 from results.statistics.joining import Identity, joined, prompts_match
 
@@ -58,6 +57,8 @@ class Baseline:
 
 def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> Baseline:
     """Read the baseline of a run that has these (model, cell). Raises `InputError` where they share no trial."""
+    from results.json_report import read_json
+
     file = path / "results.json" if path.is_dir() else path
     if not file.is_file():
         raise InputError(OPTION, path, "has no results.json; give a finished run's folder or its results.json")

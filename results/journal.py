@@ -17,6 +17,7 @@ from results.records import Record
 from results.well_formed import completed, fault_of
 
 FSYNC_EVERY_S = 1.0
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
 class Journal:
@@ -41,14 +42,14 @@ class Journal:
         self._file.seek(0, os.SEEK_END)
         self._synced = time.monotonic()
 
-    def append(self, record: Record) -> None:
-        """Write one record. Raises `InputError` when the disk is full; the lines before it stay whole."""
-        line = (json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n").encode("ascii")
+    def append(self, line: str) -> None:
+        """Write one record's `line_of`. Raises `InputError` when the disk is full; the lines before it stay whole."""
+        data = f"{line}\n".encode("ascii")
         begin = self._file.tell()
         try:
             written = 0
-            while written < len(line):
-                written += self._file.write(line[written:])
+            while written < len(data):
+                written += self._file.write(data[written:])
             if time.monotonic() - self._synced >= FSYNC_EVERY_S:
                 os.fsync(self._file.fileno())
                 self._synced = time.monotonic()
@@ -67,6 +68,11 @@ class Journal:
             os.fsync(self._file.fileno())
         finally:
             self._file.close()
+
+
+def line_of(record: Record) -> str:
+    """A record as the journal holds it: JSON in ASCII, on one line."""
+    return _encode(record)
 
 
 def read_journal(path: Path) -> list[Record]:

@@ -20,14 +20,14 @@ from results.answers import Answers, read_answers
 from results.controller import GATE, Recorder
 from results.gatekeeping import check_gates
 from results.gates import parse_gate
-from results.journal import read_journal
+from results.journal import line_of, read_journal
 from results.power_plan import check_power, parse_power, power_lines
 from results.progress import progress_of
 from results.recipe import recipe_of
 from results.recorder import make_record, shown
 from results.records import Record
-from results.rescore import check_scorer
 from results.run_folder import JOURNAL, answered, run_folder
+from results.scorer_names import check_scorer
 from results.terminal import score_glyph
 from scoring.plugin import AGAIN_KEY, SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY
 from scoring.recording import JUDGE
@@ -91,10 +91,14 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_cell_stored(config: pytest.Config, key: str) -> Mapping[str, Any] | None:
     if _STORED not in config.stash:
-        folder = _folder(config)
-        fresh = settings_of(config).fresh
-        config.stash[_STORED] = {} if fresh else read_answers(folder) | answered(read_journal(folder / JOURNAL))
+        config.stash[_STORED] = {} if settings_of(config).fresh else _stored(config)
     return config.stash[_STORED].get(key)
+
+
+def _stored(config: pytest.Config) -> dict[str, Mapping[str, Any]]:
+    folder = _folder(config)
+    earlier = read_journal(folder / JOURNAL) if is_worker(config) else _recorder(config).earlier
+    return read_answers(folder) | answered(earlier)
 
 
 def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
@@ -103,10 +107,20 @@ def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
     cast("Answers", config.stash[_ANSWERS]).keep(exchange)
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    answers = config.stash.get(_ANSWERS, None)
+    if answers is not None:
+        answers.close()
+
+
 def _folder(config: pytest.Config) -> Path:
     if is_worker(config):
         return Path(cast("Any", config).workerinput[_INPUT])
-    return cast("Recorder", config.pluginmanager.get_plugin(_RECORDER)).folder
+    return _recorder(config).folder
+
+
+def _recorder(config: pytest.Config) -> Recorder:
+    return cast("Recorder", config.pluginmanager.get_plugin(_RECORDER))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -140,7 +154,7 @@ def pytest_runtest_makereport(
     if record["score"] is not None:
         item.user_properties.append(("score", f"{record['score']:.4f}"))
     carried = cast("Any", report)
-    carried.needlework_record = json.dumps(record, allow_nan=False)
+    carried.needlework_record = line_of(record)
     carried.needlework_shown = _status(record)
     carried.needlework_facts = _new_facts(item)
     if settings_of(item.config).save_prompts and exchange.trial is not None:

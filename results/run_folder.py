@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from haystack_fixtures.cells import slug
 from haystack_fixtures.errors import InputError
@@ -34,7 +34,7 @@ def run_folder(settings: Settings) -> Path:
 def answered(records: list[Record]) -> dict[str, Mapping[str, Any]]:
     """The records that need not be asked again, by key; the last one of a key counts."""
     latest = {record["key"]: record for record in records}
-    return {key: dict(record) for key, record in latest.items() if record["outcome"] in _FINAL}
+    return {key: cast("Mapping[str, Any]", record) for key, record in latest.items() if record["outcome"] in _FINAL}
 
 
 def whole_run(earlier: list[Record], now: list[Record], recipe: str) -> list[Record]:

@@ -6,10 +6,13 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from results.gate_report import markdown_rows
 from results.verdicts import Verdict
-from results.writers import Written
+
+if TYPE_CHECKING:
+    from results.writers import Written
 
 
 def write_step_summary(written: Written | None, verdicts: Sequence[Verdict]) -> None:

@@ -18,7 +18,7 @@ from haystack_fixtures.reconstruct import rebuild
 from haystack_fixtures.settings import resolve_settings
 from results.compare import main as compare
 from results.csv_report import csv_text
-from results.journal import Journal, read_journal
+from results.journal import Journal, line_of, read_journal
 from results.json_report import json_text, read_json
 from results.load import load_panels
 from results.recipe import recipe_of
@@ -80,7 +80,7 @@ def resume_from(path: Path) -> None:
         csv_text(everything)
         json_text(everything)
         if records:
-            journal.append(records[0])
+            journal.append(line_of(records[0]))
     finally:
         journal.close()
     again = read_journal(path)

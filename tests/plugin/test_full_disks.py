@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,11 @@ def limited(project: Any, largest_file: int, *args: str) -> tuple[int, str]:
         "sys.exit(pytest.main(sys.argv[2:]))"
     )
     words = [sys.executable, "-c", program, str(largest_file), *grid, "--model=mock:perfect", "--run-name=r", *args]
-    done = subprocess.run(words, cwd=project.pytester.path, capture_output=True, text=True, check=False)
+    # Half of a compiled module would stay where everybody takes it from, and be no error.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        words, cwd=project.pytester.path, env=environment, capture_output=True, text=True, check=False
+    )
     return done.returncode, done.stdout + done.stderr
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haystack_fixtures.errors import InputError
-from results.journal import Journal, read_journal
+from results.journal import Journal, line_of, read_journal
 from results.well_formed import completed
 
 
@@ -20,7 +20,7 @@ def record(n, text=""):
 def written(path, records, fresh=False):
     journal = Journal(path, fresh=fresh)
     for each in records:
-        journal.append(each)
+        journal.append(line_of(each))
     journal.close()
 
 
@@ -87,14 +87,14 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
 def test_a_full_disk_is_one_line_and_leaves_whole_lines(tmp_path):
     path = tmp_path / "journal.jsonl"
     journal = Journal(path, fresh=False)
-    journal.append(record(1))
+    journal.append(line_of(record(1)))
     # /dev/full takes the open and refuses the write, as a full disk does.
     whole, journal._file = journal._file, FileIO("/dev/full", "r+")
     with pytest.raises(InputError, match="free space"):
-        journal.append(record(2))
+        journal.append(line_of(record(2)))
     journal._file.close()
     journal._file = whole
-    journal.append(record(3))
+    journal.append(line_of(record(3)))
     journal.close()
 
     assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["k1", "k3"]

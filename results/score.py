@@ -1,0 +1,25 @@
+"""`needlework score BENCHMARK FILES...`: score another benchmark's prediction files, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from haystack_fixtures.command_line import OneLineParser, refuse
+from haystack_fixtures.errors import InputError
+from results.leval import command as leval
+
+_BENCHMARKS = {"leval": leval}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; returns the exit code: 0, or 2 after one line about what was wrong."""
+    parser = OneLineParser(prog="needlework score", description=__doc__)
+    benchmarks = parser.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
+    for name, benchmark in _BENCHMARKS.items():
+        benchmark.add_arguments(benchmarks.add_parser(name, help=benchmark.ABOUT, description=benchmark.__doc__))
+    options = parser.parse_args(argv)
+    try:
+        _BENCHMARKS[options.benchmark].run(options)
+    except InputError as error:
+        return refuse("score", error)
+    return 0

@@ -1,0 +1,22 @@
+"""Whether a scorer's name is one, before anything is asked or judged."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from haystack_fixtures.errors import InputError
+from scoring.judge_prompts import JudgeStyle
+from scoring.judge_scorers import judged
+from scoring.recording import JUDGE
+from scoring.registry import scorer_named
+
+
+def check_scorer(name: str) -> None:
+    """Raise `InputError` where there is no such scorer."""
+    try:
+        if name.startswith(JUDGE):
+            judged(lambda _system, _user: "", cast("JudgeStyle", name.removeprefix(JUDGE)))
+        else:
+            scorer_named(name)
+    except ValueError as error:
+        raise InputError("--scorer", name, str(error).rpartition(": ")[2]) from None
