@@ -19,6 +19,7 @@ from scoring.values import find_whole
 _SHOWN = 160
 _SPELLED = 80  # letters of an answer in which a number may be written as a word
 _PIECES = 50  # sentences to look at
+_READ = 600  # letters of each of them
 _POLAR: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "yes": ("yes",),
@@ -76,7 +77,9 @@ def _named(lines: str, labels: Sequence[str]) -> set[str]:
     end = conclusion(lines)
     last = lines[end.start :] if end else ""
     for piece in (last, *(_CLAUSE if polar else _SENTENCE).split(lines, _PIECES)):
-        found = _labels_of(_PREFACE.sub("", flatten(piece)), labels, polar=polar, spelled=weight(lines) <= _SPELLED)
+        found = _labels_of(
+            _PREFACE.sub("", flatten(piece[:_READ])), labels, polar=polar, spelled=weight(lines) <= _SPELLED
+        )
         if found:
             return found
     return set()

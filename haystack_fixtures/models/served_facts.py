@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -107,11 +108,11 @@ class ServerFacts:
 
     def _learn_calibration(self, request: Request) -> tuple[dict[str, Any], bool]:
         requests = short_requests(request, self._tokenizer, random.SystemRandom())
-        responses: list[Response] = []
-        for each in requests:
-            responses.append(self._witnessed(each))
-            if responses[-1].error is not None:
-                break
+        # At once: every trial of the run waits for both.
+        with ThreadPoolExecutor(len(requests)) as threads:
+            responses = list(threads.map(self._witnessed, requests))
+        failed = next((i for i, response in enumerate(responses) if response.error is not None), len(responses))
+        responses = responses[: failed + 1]
         found = calibrate(requests, responses)
         return asdict(found), found.status != "failed"
 
