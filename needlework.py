@@ -13,6 +13,7 @@ COMMANDS = {
     "plot": ("results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("haystack_fixtures.reconstruct", "print a recorded trial's prompt, byte for byte"),
     "rescore": ("results.rescore", "judge a run's stored answers by another scorer, without a model"),
+    "score": ("results.score", "score L-Eval prediction files, without a model"),
 }
 
 

@@ -17,7 +17,7 @@ from scoring.leval.exact_core import OPTIONS, exact_match, gold_of, judged
 from scoring.leval.passages import first_reply
 from scoring.scores import Reference, Score, Scorer
 
-_BEFORE_END = re.compile(r"\s*[A-Z](?=[\s.)])")
+_BEFORE_END = re.compile(r"[A-D](?=[\s.)])")
 _RUN = re.compile(r"[A-D]+")
 _MARKUP = re.compile(r"[*_`#]+")
 
@@ -54,7 +54,7 @@ def compat_letters(answer: str, *, several: bool) -> str:
     if len(run) > 1:
         return "".join(sorted(set(run)))
     rest = answer[len(run) :].partition("Question")[0]
-    found = {char for each in _BEFORE_END.findall(rest) for char in each if char in OPTIONS} | set(run)
+    found = {*_BEFORE_END.findall(rest), *run}
     if found:
         return "".join(sorted(found))
     anywhere = _RUN.search(rest)

@@ -21,10 +21,12 @@ from scoring.scores import Reference, Score, Scorer
 _COMPAT_CUE = re.compile(r"The answer is (\S+)")
 _CUE = re.compile(r"\banswer\b(?:\s+is\b\s*[:=]?|\s*[:=])|####|\\boxed\s*\{", re.IGNORECASE)
 _NUMBER = re.compile(
-    r"(?<![\w.])(?P<sign>[-−+]\s?)?[$€£¥]?\s?(?P<inner>[-−])?"
-    r"(?P<whole>\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?P<part>\.\d+)?(?:\s?/\s?(?P<under>\d+))?"
+    r"(?<![\w.])(?P<sign>[-−+](?=[$€£¥.\d]))?(?:[$€£¥]\s?(?P<inner>[-−])?)?"
+    r"(?P<digits>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?:\s?/\s?(?P<under>\d+))?"
 )
 _SENTENCE = re.compile(r"[.!?](?=\s|$)|\n\s*\n")
+_CUES = 50  # how many of the last places that announce a number are looked at
+_BEHIND = 300  # characters behind `the answer is` in which its number stands
 _LONGEST = 60  # digits; nothing longer is a number that was worked out
 
 
@@ -42,8 +44,8 @@ def compat_number(text: str) -> str:
 def stated_number(text: str) -> Fraction | None:
     """The number that a text ends with, or `None`."""
     plain = unicodedata.normalize("NFKC", first_reply(text)).replace("\\$", "$").replace("\u2044", "/")
-    for cue in reversed(list(_CUE.finditer(plain))):
-        sentence = _SENTENCE.split(plain[cue.end() :].lstrip(), maxsplit=1)[0]
+    for cue in list(_CUE.finditer(plain))[: -_CUES - 1 : -1]:
+        sentence = _SENTENCE.split(plain[cue.end() : cue.end() + _BEHIND].lstrip(), maxsplit=1)[0]
         found = _numbers(sentence.rpartition("=")[2]) or _numbers(sentence)
         if found:
             return found[0]
@@ -52,19 +54,19 @@ def stated_number(text: str) -> Fraction | None:
 
 
 def _numbers(text: str) -> list[Fraction]:
-    read = (_read(match) for match in _NUMBER.finditer(text) if match["whole"] or match["part"])
+    read = (_read(match) for match in _NUMBER.finditer(text))
     return [number for number in read if number is not None]
 
 
 def _read(match: re.Match[str]) -> Fraction | None:
-    digits = (match["whole"] or "0").replace(",", "") + (match["part"] or "")
+    digits = match["digits"].replace(",", "")
     under = match["under"] or "1"
     if len(digits) > _LONGEST or len(under) > _LONGEST or not digits.replace(".", "").isascii() or not under.isascii():
         return None
     if not int(under):
         return None
     value = Fraction(digits) / int(under)
-    negative = (match["sign"] or "").strip() in ("-", "−") or bool(match["inner"])
+    negative = match["sign"] in ("-", "−") or bool(match["inner"])
     return -value if negative else value
 
 

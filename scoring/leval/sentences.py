@@ -47,8 +47,10 @@ def _tokenizer() -> Any:
 
 
 def _folders() -> Iterator[Path]:
-    import nltk.data
-
+    try:
+        import nltk.data
+    except ImportError:
+        return
     yield from (Path(folder) / _MODEL for folder in nltk.data.path)
     # A name without its package's code: only the namespace package above it is looked up.
     found = importlib.util.find_spec("llama_index")

@@ -1,0 +1,164 @@
+"""L-Eval's prediction files: `TASK.pred.jsonl`, a row for each question with `query`, `gt` and `MODEL_pred`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from haystack_fixtures.errors import InputError
+from scoring.leval.tasks import BY_JUDGES, TASKS, Task
+
+SUFFIX = ".pred.jsonl"
+_KEY = "_pred"
+_SHOWN_KEYS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One row: its line in the file, from 1."""
+
+    line: int
+    question: str
+    gold: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A row that cannot be scored, and why."""
+
+    line: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """A model's answers to a task. `for_judges`: rows of the same file that no rule scores."""
+
+    path: Path
+    task: Task
+    model: str
+    rows: tuple[Prediction, ...]
+    broken: tuple[Broken, ...]
+    for_judges: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Files to read with their tasks, and those in folders whose names are no task's."""
+
+    files: tuple[tuple[Path, Task], ...]
+    passed_over: tuple[Path, ...]
+
+
+def find_files(paths: Sequence[Path], task: str | None) -> Found:
+    """Return the prediction files that are given, or lie below a folder that is. Raises `InputError`.
+
+    The task is in the file's own name, never in a folder's; `task` names that of one file called otherwise.
+    """
+    if task is not None:
+        if len(paths) != 1 or paths[0].is_dir():
+            raise InputError("--task", task, "goes with one prediction file")
+        return Found(((_there(paths[0]), _named(task)),), ())
+    files: list[tuple[Path, Task]] = []
+    passed_over: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            known = _task_of(_there(path))
+            if known is None:
+                raise InputError("PREDICTIONS", path, f"is not called TASK{SUFFIX}: rename it, or give --task")
+            files.append((path, known))
+            continue
+        for each in sorted(path.rglob(f"*{SUFFIX}")):
+            known = _task_of(each)
+            files += [(each, known)] if known else []
+            passed_over += [] if known else [each]
+    if not files:
+        raise InputError("PREDICTIONS", paths[0], f"no TASK{SUFFIX} of L-Eval in it: give a folder or file that has")
+    return Found(tuple(files), tuple(passed_over))
+
+
+def read_predictions(path: Path, task: Task, model: str | None = None) -> Predictions:
+    """Read one file. Raises `InputError` where it is none of this task, or of one model."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        problem = getattr(error, "strerror", None) or error
+        raise InputError("PREDICTIONS", path, f"cannot be read ({problem})") from None
+    lines = list(_lines(text))
+    if not lines:
+        raise InputError("PREDICTIONS", path, "is empty: give a file with answers")
+    objects = [(number, row) for number, row in lines if isinstance(row, dict)]
+    judged = [row for _, row in objects if row.get("evaluation") in BY_JUDGES]
+    kinds = {str(row.get("evaluation")) for _, row in objects} - set(BY_JUDGES)
+    if kinds and task.evaluation not in kinds:
+        named = ", ".join(sorted(kinds))
+        remedy = f"its rows are for {named}, those of {task.name} for {task.evaluation}: give the right --task"
+        raise InputError("PREDICTIONS", path, remedy)
+    key = _key([row for _, row in objects], path, model)
+    rows: list[Prediction] = []
+    broken: list[Broken] = []
+    for number, row in lines:
+        if isinstance(row, dict) and row.get("evaluation") in BY_JUDGES:
+            continue
+        read = _row(number, row, key, task)
+        if isinstance(read, Broken):
+            broken.append(read)
+        else:
+            rows.append(read)
+    return Predictions(path, task, key.removesuffix(_KEY), tuple(rows), tuple(broken), len(judged))
+
+
+def _there(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError("PREDICTIONS", path, "there is no such file or folder")
+    return path
+
+
+def _task_of(path: Path) -> Task | None:
+    return TASKS.get(path.name.removesuffix(SUFFIX)) if path.name.endswith(SUFFIX) else None
+
+
+def _named(task: str) -> Task:
+    if task not in TASKS:
+        raise InputError("--task", task, f"use one of {', '.join(TASKS)}")
+    return TASKS[task]
+
+
+def _lines(text: str) -> Iterator[tuple[int, object]]:
+    """Rows with their line numbers; a line that is no JSON gives `None`. Only a line feed ends a line of JSON."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError):
+                yield number, None
+
+
+def _key(rows: Sequence[dict[str, Any]], path: Path, model: str | None) -> str:
+    keys = list(dict.fromkeys(key for row in rows for key in row if key.endswith(_KEY)))
+    models = ", ".join(key.removesuffix(_KEY) for key in keys[:_SHOWN_KEYS])
+    if not keys:
+        raise InputError("PREDICTIONS", path, f"no row has a key MODEL{_KEY}: is it a prediction file?")
+    if model is not None:
+        if f"{model}{_KEY}" not in keys:
+            raise InputError("--model", model, f"{path} has answers of {models}")
+        return f"{model}{_KEY}"
+    if len(keys) > 1:
+        raise InputError("PREDICTIONS", path, f"has answers of several models: give --model, one of {models}")
+    return keys[0]
+
+
+def _row(number: int, row: object, key: str, task: Task) -> Prediction | Broken:
+    if not isinstance(row, dict):
+        return Broken(number, "is not a JSON object")
+    if row.get("evaluation") != task.evaluation:
+        return Broken(number, f"has evaluation {row.get('evaluation')!r}, not {task.evaluation!r}")
+    missing = [name for name in ("gt", key) if not isinstance(row.get(name), str)]
+    if missing:
+        return Broken(number, f"has no text under {' and '.join(missing)}")
+    question = row.get("query")
+    return Prediction(number, question if isinstance(question, str) else "", row["gt"], row[key])

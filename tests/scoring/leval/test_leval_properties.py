@@ -1,0 +1,96 @@
+"""Every scorer of L-Eval on arbitrary answers and references."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoring.leval.letters import compat_letters, stated_letters
+from scoring.registry import SCORERS
+from scoring.scores import Reference
+
+_NAMES = sorted(name for name in SCORERS if name.startswith("leval_"))
+_PIECES = st.sampled_from(
+    ["A", "B, C", "(D)", "The answer is ", "[fact: ", "]", "True", "false", "$1,234.50", "-3/4", "[1 2", "`", "\n\n"]
+)
+_TEXT = st.one_of(
+    st.text(st.characters(exclude_categories=()), max_size=80), st.lists(_PIECES, max_size=8).map(" ".join)
+)
+
+
+def test_every_rule_has_a_compatible_twin() -> None:
+    assert len(_NAMES) == 16
+    assert all(f"{name}_compat" in _NAMES for name in _NAMES if not name.endswith("_compat"))
+
+
+@pytest.mark.parametrize("name", _NAMES)
+@given(answer=_TEXT, gold=_TEXT)
+@settings(max_examples=80, deadline=None)
+def test_scores_are_0_to_1_and_nothing_raises(name: str, answer: str, gold: str) -> None:
+    # Only a topic that has a letter or digit can be looked for.
+    reference = Reference((f"topic {gold}" if name == "leval_topic" else gold,))
+    score = SCORERS[name].judge(answer, reference)
+    assert 0 <= score.value <= 1
+    assert (score.verdict == "found") == (score.value == 1)
+
+
+@pytest.mark.parametrize("name", [name for name in _NAMES if not name.endswith("_compat")])
+@pytest.mark.parametrize("answer", ["", " \n\t", "\ud800"], ids=["empty", "blank", "surrogate"])
+def test_no_answer_is_never_right_for_a_strict_rule(name: str, answer: str) -> None:
+    for gold in ("B", "12", "[1 2]", "-. .-.", "True [fact: False]", "The role of art", "some words"):
+        assert SCORERS[name].judge(answer, Reference((gold,))) == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "gold"),
+    [
+        ("letter", "(B) the text"),
+        ("letters", "ACD"),
+        ("math", "1234"),
+        ("code", "[[1 2] [3 4]]"),
+        ("code", "-. .-.. .--."),
+        ("topic", "The role of art in society"),
+        ("sci_fi", "True [fact: False]"),
+        ("f1", "a short answer"),
+        ("rouge", "a short summary"),
+    ],
+)
+def test_the_reference_itself_is_right(rule: str, gold: str) -> None:
+    for name in (f"leval_{rule}", f"leval_{rule}_compat"):
+        assert SCORERS[name].judge(gold, Reference((gold,))).value == pytest.approx(1), name
+
+
+_HUGE = [
+    " " * 100_000 + "x",
+    "A," * 50_000,
+    "\\boxed{" * 14_000,
+    "answer is " * 10_000,
+    "[fact:" * 20_000,
+    "`" * 99_999,
+]
+
+
+@pytest.mark.parametrize("answer", _HUGE, ids=[ascii(text[:12]) for text in _HUGE])
+def test_huge_answers_end(answer: str) -> None:
+    for name in _NAMES:
+        start = time.process_time()
+        assert 0 <= SCORERS[name].judge(answer, Reference(("48213",))).value <= 1
+        assert time.process_time() - start < 3, name
+
+
+@given(st.sets(st.sampled_from("ABCD"), min_size=1), st.sampled_from([", ", " and ", "/", " & "]))
+@settings(max_examples=60, deadline=None)
+def test_letters_are_read_however_they_are_listed(letters: set[str], between: str) -> None:
+    listed = sorted(letters)
+    for answer in (between.join(listed), f"The answer is {between.join(listed)}.", "".join(listed)):
+        assert stated_letters(answer) == "".join(listed), answer
+
+
+@given(_TEXT.filter(str.strip))
+@settings(max_examples=100, deadline=None)
+def test_compat_always_takes_a_letter(answer: str) -> None:
+    for several in (False, True):
+        assert set(compat_letters(answer, several=several)) <= set("ABCD")
