@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 
 from haystack_fixtures.draws import draws
-from haystack_fixtures.tasks import state_world
+from haystack_fixtures.tasks.state_world.stories import KINDS
+from haystack_fixtures.tasks.state_world.words import POLAR, ROOMS, SENTENCES, THINGS
+from haystack_fixtures.tasks.state_world.world import SAID
 from tests.haystack_fixtures.tasks.built import context
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
 
@@ -60,9 +62,9 @@ def answer(told, kind, question, language):
                 assert holds[thing] == person
                 assert where[person] == where[other]
                 holds[thing] = other
-    words = state_world.ROOMS[language] + state_world.THINGS[language]
+    words = ROOMS[language] + THINGS[language]
     asked = [name for name in where if name in question] + [word for word in words if word in question]
-    yes, no, maybe = state_world.POLAR[language]
+    yes, no, maybe = POLAR[language]
     match kind:
         case "where_person":
             (right,) = where[asked[0]]
@@ -110,10 +112,15 @@ def test_what_is_needed_gives_the_answer_alone(seed, language):
 
 @pytest.mark.parametrize("kind", ["how_many", "yes_no", "yes_no_maybe"])
 def test_every_answer_is_as_likely(kind):
-    make = state_world._KINDS["state_closed"][kind]
+    make = KINDS["state_closed"][kind]
     stories = [make(draws(kind, number), "en") for number in range(600)]
     counts = Counter(story.answer for story in stories)
     expected = 600 / len(stories[0].labels)
     assert counts.keys() == set(stories[0].labels)
     assert all(abs(count - expected) < 5 * expected**0.5 for count in counts.values())
     assert all(story.floor == pytest.approx(1 / len(story.labels)) for story in stories)
+
+
+def test_a_fact_happens_as_often_as_it_can_be_said():
+    for sentences in SENTENCES.values():
+        assert {kind: len(forms) for kind, forms in sentences.items() if kind != "either"} == SAID
