@@ -10,6 +10,7 @@ from importlib import import_module, metadata
 # name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
 COMMANDS = {
     "compare": ("results.compare", "compare two runs trial by trial"),
+    "judge-audit": ("results.judge_audit", "compare a judge with human labels, and with itself"),
     "plot": ("results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("haystack_fixtures.reconstruct", "print a recorded trial's prompt, byte for byte"),
     "rescore": ("results.rescore", "judge a run's stored answers by another scorer, without a model"),
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def usage() -> str:
     """Return the help text."""
-    rows = "\n".join(f"  {name:<10} {about}" for name, (_, about) in COMMANDS.items())
+    rows = "\n".join(f"  {name:<11} {about}" for name, (_, about) in COMMANDS.items())
     return (
         "usage: needlework COMMAND ...\n\n"
         f"commands:\n{rows}\n\n"
