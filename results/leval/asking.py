@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, Protocol
 
 from haystack_fixtures.errors import InputError, printable
@@ -124,15 +124,19 @@ def gather(
     """
     missing = {each.key: each for each in questions if each.key not in file.known or file.known[each.key].problem}
 
+    stopped = Event()
+
     def settle(question: Question) -> None:
         replied = _asked(judge, question, read)
-        file.append(question, replied, verdict(question, replied))
+        if not (stopped.is_set() and replied.problem):  # what was cut off by closing the judge is no judgement
+            file.append(question, replied, verdict(question, replied))
 
     with ThreadPoolExecutor(judge.at_once) as threads:
         try:
             for settled in as_completed([threads.submit(settle, each) for each in missing.values()]):
                 settled.result()
         except BaseException:
+            stopped.set()
             threads.shutdown(wait=False, cancel_futures=True)
             judge.close()
             raise
