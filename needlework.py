@@ -5,16 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module, metadata
 
 # name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
 COMMANDS = {
     "compare": ("results.compare", "compare two runs trial by trial"),
+    "judge": ("results.leval.judge_command", "have a judge compare L-Eval prediction files, or mark one"),
+    "judge-audit": ("results.judge_audit", "compare a judge with human labels, and with itself"),
     "plot": ("results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("haystack_fixtures.reconstruct", "print a recorded trial's prompt, byte for byte"),
     "rescore": ("results.rescore", "judge a run's stored answers by another scorer, without a model"),
     "score": ("results.score", "score L-Eval prediction files, without a model"),
 }
+# What a command is handed that asks a model: `results` imports none. (module, function)
+ASKING = {"judge": ("haystack_fixtures.models.judging", "judge_for_command")}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,14 +36,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         hint = f"did you mean {near[0]!r}?" if near else "`needlework --help` lists the commands"
         print(f"needlework: there is no command {words[0]!r}; {hint}", file=sys.stderr)
         return 2
-    module, _ = COMMANDS[words[0]]
-    code: int = import_module(module).main(words[1:])
+    run = import_module(COMMANDS[words[0]][0]).main
+    if words[0] in ASKING:
+        module, function = ASKING[words[0]]
+        run = partial(run, open_judge=getattr(import_module(module), function))
+    code: int = run(words[1:])
     return code
 
 
 def usage() -> str:
     """Return the help text."""
-    rows = "\n".join(f"  {name:<10} {about}" for name, (_, about) in COMMANDS.items())
+    rows = "\n".join(f"  {name:<11} {about}" for name, (_, about) in COMMANDS.items())
     return (
         "usage: needlework COMMAND ...\n\n"
         f"commands:\n{rows}\n\n"

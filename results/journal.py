@@ -27,14 +27,16 @@ class Journal:
     One process at a time: the file is locked, and a second run into the same folder is refused.
     """
 
-    def __init__(self, path: Path, *, fresh: bool) -> None:
+    def __init__(self, path: Path, *, fresh: bool, option: str | None = None) -> None:
+        """`option`: what named the file, where that is not a run's folder."""
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = FileIO(path, "r+" if path.exists() else "w+")
         except OSError as error:
-            raise InputError("--results-dir", path.parent, f"cannot be written ({error.strerror})") from None
-        _lock(self._file, path.parent)
+            named = (option, path) if option else ("--results-dir", path.parent)
+            raise InputError(*named, f"cannot be written ({error.strerror})") from None
+        _lock(self._file, *((option, path) if option else ("--run-name", path.parent)))
         if fresh:
             self._file.truncate(0)
         else:
@@ -118,7 +120,7 @@ def _cut_torn_tail(file: FileIO) -> None:
     file.truncate(0)
 
 
-def _lock(file: FileIO, folder: Path) -> None:
+def _lock(file: FileIO, option: str, path: Path) -> None:
     try:
         import fcntl
     except ImportError:  # Windows: no advisory lock in the standard library worth having
@@ -127,6 +129,4 @@ def _lock(file: FileIO, folder: Path) -> None:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         file.close()
-        raise InputError(
-            "--run-name", folder, "another run is writing there; wait for it or use another name"
-        ) from None
+        raise InputError(option, path, "another run is writing there; wait for it or use another name") from None

@@ -47,6 +47,16 @@ class Predictions:
 
 
 @dataclass(frozen=True, slots=True)
+class Answers:
+    """A model's answers in one file, whatever their tasks."""
+
+    path: Path
+    model: str
+    rows: tuple[Prediction, ...]
+    broken: tuple[Broken, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """Files to read with their tasks, and those in folders whose names are no task's."""
 
@@ -83,14 +93,7 @@ def find_files(paths: Sequence[Path], task: str | None) -> Found:
 
 def read_predictions(path: Path, task: Task, model: str | None = None) -> Predictions:
     """Read one file. Raises `InputError` where it is none of this task, or of one model."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        problem = getattr(error, "strerror", None) or error
-        raise InputError("PREDICTIONS", path, f"cannot be read ({problem})") from None
-    lines = list(_lines(text))
-    if not lines:
-        raise InputError("PREDICTIONS", path, "is empty: give a file with answers")
+    lines = _read(path, "PREDICTIONS")
     objects = [(number, row) for number, row in lines if isinstance(row, dict)]
     judged = [row for _, row in objects if row.get("evaluation") in BY_JUDGES]
     kinds = {str(row.get("evaluation")) for _, row in objects} - set(BY_JUDGES)
@@ -110,6 +113,30 @@ def read_predictions(path: Path, task: Task, model: str | None = None) -> Predic
         else:
             rows.append(read)
     return Predictions(path, task, key.removesuffix(_KEY), tuple(rows), tuple(broken), len(judged))
+
+
+def read_answers(path: Path, model: str | None, names: tuple[str, str] = ("PREDICTIONS", "--model")) -> Answers:
+    """Read every row of one file, of whatever task, for a judge. Raises `InputError`.
+
+    `names`: the argument that named the file, and the option for one of several models in it.
+    """
+    lines = _read(path, names[0])
+    key = _key([row for _, row in lines if isinstance(row, dict)], path, model, names)
+    read = [_judged_row(number, row, key) for number, row in lines]
+    rows = tuple(row for row in read if isinstance(row, Prediction))
+    return Answers(path, key.removesuffix(_KEY), rows, tuple(row for row in read if isinstance(row, Broken)))
+
+
+def _read(path: Path, argument: str) -> list[tuple[int, object]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:  # no UTF-8; a name that no file can have
+        problem = getattr(error, "strerror", None) or error
+        raise InputError(argument, path, f"cannot be read ({problem})") from None
+    lines = list(_lines(text))
+    if not lines:
+        raise InputError(argument, path, "is empty: give a file with answers")
+    return lines
 
 
 def _there(path: Path) -> Path:
@@ -138,17 +165,23 @@ def _lines(text: str) -> Iterator[tuple[int, object]]:
                 yield number, None
 
 
-def _key(rows: Sequence[dict[str, Any]], path: Path, model: str | None) -> str:
+def _key(
+    rows: Sequence[dict[str, Any]],
+    path: Path,
+    model: str | None,
+    names: tuple[str, str] = ("PREDICTIONS", "--model"),
+) -> str:
+    argument, option = names
     keys = list(dict.fromkeys(key for row in rows for key in row if key.endswith(_KEY)))
     models = ", ".join(key.removesuffix(_KEY) for key in keys[:_SHOWN_KEYS])
     if not keys:
-        raise InputError("PREDICTIONS", path, f"no row has a key MODEL{_KEY}: is it a prediction file?")
+        raise InputError(argument, path, f"no row has a key MODEL{_KEY}: is it a prediction file?")
     if model is not None:
         if f"{model}{_KEY}" not in keys:
-            raise InputError("--model", model, f"{path} has answers of {models}")
+            raise InputError(option, model, f"{path} has answers of {models}")
         return f"{model}{_KEY}"
     if len(keys) > 1:
-        raise InputError("PREDICTIONS", path, f"has answers of several models: give --model, one of {models}")
+        raise InputError(argument, path, f"has answers of several models: give {option}, one of {models}")
     return keys[0]
 
 
@@ -162,3 +195,12 @@ def _row(number: int, row: object, key: str, task: Task) -> Prediction | Broken:
         return Broken(number, f"has no text under {' and '.join(missing)}")
     question = row.get("query")
     return Prediction(number, question if isinstance(question, str) else "", row["gt"], row[key])
+
+
+def _judged_row(number: int, row: object, key: str) -> Prediction | Broken:
+    if not isinstance(row, dict):
+        return Broken(number, "is not a JSON object")
+    missing = [name for name in ("query", "gt", key) if not isinstance(row.get(name), str)]
+    if missing:
+        return Broken(number, f"has no text under {' and '.join(missing)}")
+    return Prediction(number, row["query"], row["gt"], row[key])

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from results.columns import NONE, aligned, ends, percent2
 from results.leval.averages import Average
 from results.leval.task_scores import RULES, Mean, Rule, TaskScores
 from results.statistics.tasks import Share
-from results.text import display_width, one_line
+from results.text import one_line
 
 SCHEMA = "needlework-leval-scores-1"
 HEAD = ("task", "metric", "compat", "strict", "floor", "ceiling", "n of expected", "95 % interval")
-_NONE = "–"
 _BROKEN_SHOWN = 3
 
 Model = tuple[str, Sequence[TaskScores], Sequence[Average]]
@@ -29,7 +29,7 @@ def lines(models: Sequence[Model], passed_over: Sequence[Path]) -> Iterator[str]
         yield one_line(f"L-Eval, {model}")
         rows = [row for task in tasks for row in _task_rows(task)]
         rows += [_average_row(average) for average in means]
-        yield from _aligned([HEAD, *rows])
+        yield from aligned([HEAD, *rows], names=2)
         yield from _notes(tasks, means)
         yield ""
     versions = dict.fromkeys(name for _, tasks, _ in models for task in tasks for name in task.scorers.values())
@@ -57,16 +57,16 @@ def report_object(models: Sequence[Model]) -> dict[str, Any]:
 def _task_rows(scored: TaskScores) -> Iterator[tuple[str, ...]]:
     name = scored.task.name
     if not scored.means:
-        yield name, _NONE, _NONE, _NONE, _NONE, _NONE, f"{len(scored.items)} of {scored.task.expected}", _NONE
+        yield name, NONE, NONE, NONE, NONE, NONE, f"{len(scored.items)} of {scored.task.expected}", NONE
     for metric, means in scored.means.items():
         yield (
             name,
             metric,
-            *(_percent(means[rule].score.value) for rule in RULES),
-            _both(means, lambda mean: _percent(mean.floor)),
-            _both(means, lambda mean: _percent(mean.ceiling)),
+            *(percent2(means[rule].score.value) for rule in RULES),
+            _both(means, lambda mean: percent2(mean.floor)),
+            _both(means, lambda mean: percent2(mean.ceiling)),
             f"{means['compat'].n} of {means['compat'].expected}",
-            _both(means, lambda mean: _interval(mean.score)),
+            _both(means, lambda mean: ends(mean.score)),
         )
 
 
@@ -77,8 +77,8 @@ def _both(means: Mapping[Rule, Mean], text: Callable[[Mean], str]) -> str:
 def _average_row(average: Average) -> tuple[str, ...]:
     compat, strict = (average.scores[rule] for rule in RULES)
     count = f"{average.n} of {average.expected}"
-    ends = " / ".join(dict.fromkeys((_interval(compat), _interval(strict))))
-    return average.name, "mean", _percent(compat.value), _percent(strict.value), _NONE, _NONE, count, ends
+    both = " / ".join(dict.fromkeys((ends(compat), ends(strict))))
+    return average.name, "mean", percent2(compat.value), percent2(strict.value), NONE, NONE, count, both
 
 
 def _notes(tasks: Sequence[TaskScores], means: Sequence[Average]) -> Iterator[str]:
@@ -163,20 +163,3 @@ def _share_object(share: Share) -> dict[str, float | None]:
 
 def _four(value: float | None) -> float | None:
     return None if value is None else round(100 * value, 4)
-
-
-def _percent(value: float | None) -> str:
-    return _NONE if value is None else f"{100 * value:.2f}"
-
-
-def _interval(share: Share) -> str:
-    return _NONE if share.low is None or share.high is None else f"{100 * share.low:.1f}–{100 * share.high:.1f}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns of one width; the first two are names, to the left, the others numbers, to the right."""
-    widths = [max(display_width(row[column]) for row in rows) for column in range(len(HEAD))]
-    for row in rows:
-        padding = [" " * (width - display_width(cell)) for cell, width in zip(row, widths, strict=True)]
-        cells = [cell + pad if at < 2 else pad + cell for at, (cell, pad) in enumerate(zip(row, padding, strict=True))]
-        yield "  ".join(cells).rstrip()

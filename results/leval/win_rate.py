@@ -19,10 +19,14 @@ ORDERS = 2
 class WinRate:
     """`(wins + ties / 2) / judgements`, 0..1, with its interval over questions.
 
-    No value where a judgement is missing or in error: `n` of `expected` are there.
+    `score` has no value where a judgement is missing or in error: `n` of `expected` are there. `of_those_there` is the
+    rate of these alone, as it is published. `least`, `most`: what it would be if every missing one were a loss, a win.
     """
 
     score: Share
+    of_those_there: Share
+    least: float | None
+    most: float | None
     wins: int
     losses: int
     ties: int
@@ -30,17 +34,25 @@ class WinRate:
     expected: int
 
 
-def win_rate(judgements: Sequence[tuple[Hashable, Preference | None]], questions: int) -> WinRate:
-    """Rate the judgements (question, preference) of a run that was to ask both orders of so many questions.
+def win_rate(judgements: Sequence[tuple[Hashable, Preference | None]], pairs: int) -> WinRate:
+    """Rate the judgements (question, preference) of a run that was to judge so many pairs in both orders.
 
-    `None` is a judgement without a verdict. Both orders of a question are one cluster.
+    `None` is a judgement without a verdict. All judgements of a question are one cluster.
     """
     there = [(question, preference) for question, preference in judgements if preference is not None]
     points = [_POINTS[preference] for _, preference in there]
-    share = Share(None)
-    if len(there) == ORDERS * questions:
-        interval = score_interval(points, [question for question, _ in there])
-        share = Share(fsum(points) / len(points), interval.low, interval.high) if interval else share
+    interval = score_interval(points, [question for question, _ in there])
+    rate = Share(fsum(points) / len(points), interval.low, interval.high) if interval else Share(None)
+    expected = ORDERS * pairs
     found = [preference for _, preference in there]
-    wins, losses, ties = (found.count(kind) for kind in ("win", "loss", "tie"))
-    return WinRate(share, wins, losses, ties, len(there), ORDERS * questions)
+    return WinRate(
+        score=rate if len(there) == expected else Share(None),
+        of_those_there=rate,
+        least=fsum(points) / expected if expected else None,
+        most=(fsum(points) + expected - len(there)) / expected if expected else None,
+        wins=found.count("win"),
+        losses=found.count("loss"),
+        ties=found.count("tie"),
+        n=len(there),
+        expected=expected,
+    )

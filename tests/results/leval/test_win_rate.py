@@ -13,7 +13,7 @@ def _judgements(wins: int, ties: int, losses: int) -> list[tuple[int, Preference
 
 
 def test_claude_against_turbo_as_published() -> None:
-    rate = win_rate(_judgements(106, 46, 40), questions=96)
+    rate = win_rate(_judgements(106, 46, 40), pairs=96)
 
     assert rate.score.value == 0.671875
     assert (rate.wins, rate.ties, rate.losses, rate.n, rate.expected) == (106, 46, 40, 192, 192)
@@ -28,13 +28,42 @@ def test_no_rate_of_missing_judgements(missing: int) -> None:
     failed = [(question, None) for question, _ in judged[:missing]]
 
     for found in (judged[missing:], [*failed, *judged[missing:]]):
-        rate = win_rate(found, questions=96)
+        rate = win_rate(found, pairs=96)
         assert (rate.score.value, rate.n, rate.expected) == (None, 192 - missing, 192)
 
 
 def test_both_sides_of_a_comparison_add_up_to_one() -> None:
-    one = win_rate(_judgements(100, 30, 62), questions=96).score.value
-    other = win_rate(_judgements(62, 30, 100), questions=96).score.value
+    one = win_rate(_judgements(100, 30, 62), pairs=96).score.value
+    other = win_rate(_judgements(62, 30, 100), pairs=96).score.value
     assert one is not None
     assert other is not None
     assert one + other == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "ties", "errors", "rate"),
+    [
+        (75, 84, 25, 8, 0.4755434783),  # claude against turbo, 96 questions
+        (82, 70, 30, 10, 0.5329670330),  # gpt4 against llama2
+        (137, 156, 55, 14, 0.4727011494),  # claude against turbo, 181 questions
+        (136, 138, 58, 20, 0.4969879518),  # vicuna against turbo, 176 pairs of narrative_qa
+    ],
+)
+def test_counts_of_upstreams_own_code_with_a_stub_judge(
+    wins: int, losses: int, ties: int, errors: int, rate: float
+) -> None:
+    kinds: list[Preference | None] = ["win"] * wins + ["loss"] * losses + ["tie"] * ties + [None] * errors
+    pairs = len(kinds) // 2
+
+    found = win_rate([(at % pairs, kind) for at, kind in enumerate(kinds)], pairs)
+
+    assert found.of_those_there.value == pytest.approx(rate, abs=1e-10)
+    assert (found.score.value, found.n, found.expected) == (None, 2 * pairs - errors, 2 * pairs)
+    assert found.least is not None
+    assert found.most is not None
+    assert found.least < rate < found.most
+    assert found.most - found.least == pytest.approx(errors / len(kinds))
+
+
+def test_without_any_verdict_there_is_no_rate() -> None:
+    assert win_rate([(0, None), (0, None)], pairs=1).of_those_there.value is None

@@ -1,0 +1,92 @@
+"""`needlework judge-audit FILE`: how far a judge agrees with human labels, and with itself.
+
+FILE: JSON lines, or NAME.csv, with `item`, `human` and `verdict` (docs/leval.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from haystack_fixtures.command_line import OneLineParser, refuse
+from haystack_fixtures.errors import InputError
+from results.columns import NONE, aligned, ends, percent2
+from results.judge_labels import Labelled, read_labels
+from results.statistics.agreement import Agreement, agreement, share
+from results.statistics.tasks import Share
+from results.text import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """`with_human`: verdicts beside the labels of their items, all verdicts of an item together. `same`: share of the
+    items with two verdicts or more, `repeated` of them, whose verdicts are all the same. `unlabelled`: items without a
+    human label; `failed`: judgements without a verdict, which count in neither.
+    """
+
+    with_human: Agreement
+    same: Share
+    repeated: int
+    items: int
+    unlabelled: int
+    verdicts: int
+    failed: int
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print the audit; returns the exit code: 0, or 2 after one line about what was wrong."""
+    parser = OneLineParser(prog="needlework judge-audit", description=__doc__)
+    parser.add_argument("file", type=Path, metavar="FILE", help="JSON lines or NAME.csv with item, human, verdict")
+    options = parser.parse_args(argv)
+    try:
+        found = audit(read_labels(options.file))
+        if not found.with_human.n and not found.repeated:
+            remedy = "has neither an item with a human label and a verdict nor one with two verdicts"
+            raise InputError("FILE", options.file, remedy)
+    except InputError as error:
+        return refuse("judge-audit", error)
+    for line in audit_lines(found):
+        print(line)
+    return 0
+
+
+def audit(items: Mapping[str, Labelled]) -> Audit:
+    """Compare the verdicts on each item with its human label, and with each other."""
+    both = [
+        (name, each.human, verdict)
+        for name, each in items.items()
+        if each.human is not None
+        for verdict in each.verdicts
+    ]
+    several = {name: each.verdicts for name, each in items.items() if len(each.verdicts) > 1}
+    return Audit(
+        with_human=agreement([(human, verdict) for _, human, verdict in both], [name for name, _, _ in both]),
+        same=share([float(len(set(verdicts)) == 1) for verdicts in several.values()], list(several)),
+        repeated=len(several),
+        items=len(items),
+        unlabelled=sum(each.human is None for each in items.values()),
+        verdicts=sum(len(each.verdicts) for each in items.values()),
+        failed=sum(each.failed for each in items.values()),
+    )
+
+
+def audit_lines(found: Audit) -> Iterator[str]:
+    """Lines for the terminal."""
+    yield f"{found.items} items, {found.verdicts} verdicts; {found.failed} judgements without a verdict"
+    if found.unlabelled:
+        yield f"without a human label: {found.unlabelled} items"
+    human, kappa = found.with_human, found.with_human.kappa
+    if human.n:
+        told = f"{human.n} verdicts on {human.items} items"
+        yield f"agreement with the human labels: {percent2(human.agreement.value)} % ({ends(human.agreement)}), {told}"
+        span = NONE if kappa.low is None or kappa.high is None else f"{kappa.low:.3f} to {kappa.high:.3f}"
+        yield f"Cohen's kappa: {NONE if kappa.value is None else f'{kappa.value:.3f}'} ({span})"
+    if found.repeated:
+        yield f"agrees with itself: {percent2(found.same.value)} % of {found.repeated} items ({ends(found.same)})"
+    else:
+        yield "agreement with itself is not known: no item has two verdicts"
+    if human.n:
+        names = [one_line(label) for label in human.labels]
+        rows = [(name, *map(str, counts)) for name, counts in zip(names, human.table, strict=True)]
+        yield from aligned([("human \\ judge", *names), *rows], names=1)

@@ -1,0 +1,172 @@
+"""Questions to a judge, asked from several threads; every reply is written down the moment it comes.
+
+How the judge is reached is the caller's business: nothing here knows a model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any, Protocol
+
+from haystack_fixtures.errors import InputError, printable
+from results.journal import Journal
+from scoring.judge_replies import JudgeReplyError
+
+_BEGINNING = b'{"key":"'
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+
+
+class Judge(Protocol):
+    """What is asked. `identity`: everything that can change its replies. `at_once`: threads that may ask it."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]: ...
+
+    @property
+    def at_once(self) -> int: ...
+
+    def ask(self, system: str, user: str) -> str:
+        """The reply. Raises `InputError` when no further question will have one either."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class OpenJudge(Protocol):
+    """Opens a judge. Raises `InputError`."""
+
+    def __call__(
+        self, spec: str, *, base_url: str | None, api_key_env: str, concurrency: int, reply_budget: int
+    ) -> Judge: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question to a judge. `key`: hash of the judge and of every word it is sent. `about`: what the row in the file
+    tells beside the replies.
+    """
+
+    key: str
+    system: str
+    user: str
+    about: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """The replies to one question: one, or two where the first could not be read. `problem`: why there is no verdict;
+    empty where the last reply has one.
+    """
+
+    replies: tuple[str, ...]
+    problem: str = ""
+
+
+def key_of(judge: Judge, system: str, user: str, order: int = 0) -> str:
+    """Return what names a question to a judge. `order`: of two equal answers, each is asked about by itself."""
+    return sha256(_encode([dict(judge.identity), system, user, order]).encode("ascii")).hexdigest()
+
+
+class ReplyFile:
+    """The file of replies: JSON lines, appended. One process at a time. A half line of a killed process is cut off."""
+
+    def __init__(self, path: Path, option: str) -> None:
+        """Open it, or begin it. Raises `InputError`, also for a file of something else."""
+        try:
+            with path.open("rb") as file:
+                beginning = file.read(len(_BEGINNING))
+        except FileNotFoundError:
+            beginning = b""
+        except (OSError, ValueError) as error:  # a folder; a name that no file can have
+            raise InputError(option, path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
+        if not _BEGINNING.startswith(beginning):
+            raise InputError(option, path, "is no file of a judge's replies: give another name")
+        self._journal = Journal(path, fresh=False, option=option)
+        self._lock = Lock()
+        self.known = dict(_rows(path.read_bytes()))
+
+    def append(self, question: Question, replied: Replied, verdict: Mapping[str, Any]) -> None:
+        """Write one row. May be called from many threads."""
+        row = {
+            "key": question.key,
+            **question.about,
+            **verdict,
+            "replies": replied.replies,
+            "problem": replied.problem or None,
+        }
+        with self._lock:
+            self.known[question.key] = replied
+            self._journal.append(_encode(row))
+
+    def close(self) -> None:
+        """Sync and let go."""
+        self._journal.close()
+
+
+def gather(
+    questions: Iterable[Question],
+    judge: Judge,
+    read: Callable[[str], object],
+    verdict: Callable[[Question, Replied], Mapping[str, Any]],
+    file: ReplyFile,
+) -> int:
+    """Ask what the file has no verdict of, equal questions once; return how many were asked.
+
+    `read` raises `JudgeReplyError` for a reply that holds no verdict; it is then asked for once more. `verdict`: what
+    the row in the file says of the replies. Raises `InputError` where the judge or the file is of no use any more;
+    what came until then is in the file.
+    """
+    missing = {each.key: each for each in questions if each.key not in file.known or file.known[each.key].problem}
+
+    stopped = Event()
+
+    def settle(question: Question) -> None:
+        replied = _asked(judge, question, read)
+        if not (stopped.is_set() and replied.problem):  # what was cut off by closing the judge is no judgement
+            file.append(question, replied, verdict(question, replied))
+
+    with ThreadPoolExecutor(judge.at_once) as threads:
+        try:
+            for settled in as_completed([threads.submit(settle, each) for each in missing.values()]):
+                settled.result()
+        except BaseException:
+            stopped.set()
+            threads.shutdown(wait=False, cancel_futures=True)
+            judge.close()
+            raise
+    return len(missing)
+
+
+def _asked(judge: Judge, question: Question, read: Callable[[str], object]) -> Replied:
+    replies: list[str] = []
+    problem = ""
+    for _ in range(2):
+        try:
+            replies.append(judge.ask(question.system, question.user))
+            read(replies[-1])
+            return Replied(tuple(replies))
+        except InputError:
+            raise
+        except JudgeReplyError as error:
+            problem = f"no verdict in the reply: {printable(error)}"
+        except Exception as error:  # noqa: BLE001 - whatever a client raises, the answers are not to blame
+            return Replied(tuple(replies), printable(error) or type(error).__name__)
+    return Replied(tuple(replies), problem)
+
+
+def _rows(data: bytes) -> Iterable[tuple[str, Replied]]:
+    """The rows of a file, the last of each key; a spoilt line is as good as none: its question is asked again."""
+    for line in data.split(b"\n"):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        key, replies = (row.get("key"), row.get("replies")) if isinstance(row, dict) else (None, None)
+        if isinstance(key, str) and isinstance(replies, list) and all(isinstance(reply, str) for reply in replies):
+            yield key, Replied(tuple(replies), str(row.get("problem") or "") or ("" if replies else "no reply"))

@@ -1,0 +1,84 @@
+"""A judge's marks for one model's answers, each held against its reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from results.intervals import score_interval
+from results.leval.asking import Judge, Question, Replied, key_of
+from results.leval.predictions import Prediction
+from results.statistics.tasks import Share
+from scoring.judge_prompts import judge_messages
+from scoring.judge_replies import JudgeReplyError, parse_llmtest_reply
+
+_FULL = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """One answer. `mark`: 1 to 10, 0 for a blank answer, of which nobody is asked; `None` with its `problem`."""
+
+    row: Prediction
+    mark: int | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MeanMark:
+    """The mean of mark / 10, 0..1, with its interval over questions; none where one of the `expected` is missing.
+
+    `least`, `most`: what it would be if every missing mark were 0, were 10.
+    """
+
+    score: Share
+    least: float
+    most: float
+    n: int
+    expected: int
+
+
+def mark_question(row: Prediction, judge: Judge) -> Question | None:
+    """Return the question about one answer; none about a blank one."""
+    if not row.answer.strip():
+        return None
+    system, user = judge_messages("llmtest", row.question, row.gold, row.answer)
+    key = key_of(judge, system, user)
+    return Question(key, system, user, {"judge": judge.identity.get("spec"), "item": key[:16], "line": row.line})
+
+
+def mark_fields(_question: Question, replied: Replied) -> dict[str, int | None]:
+    """Return what the file of replies tells of a reply."""
+    return {"verdict": _mark(replied)}
+
+
+def marked(rows: Sequence[Prediction], judge: Judge, known: Mapping[str, Replied]) -> tuple[Marked, ...]:
+    """Read the replies to the questions about these answers."""
+    found = []
+    for row in rows:
+        question = mark_question(row, judge)
+        replied = known.get(question.key) if question else None
+        mark = 0 if question is None else _mark(replied)
+        found.append(Marked(row, mark, "" if mark is not None else (replied.problem if replied else "") or "no mark"))
+    return tuple(found)
+
+
+def mean_mark(found: Sequence[Marked], broken: int) -> MeanMark:
+    """Return the mean over all rows; `broken` ones are missing."""
+    there = [((each.row.question, each.row.gold), each.mark / _FULL) for each in found if each.mark is not None]
+    total, expected = fsum(score for _, score in there), len(found) + broken
+    interval = score_interval([score for _, score in there], [question for question, _ in there])
+    whole = interval is not None and len(there) == expected
+    share = Share(total / expected, interval.low, interval.high) if interval and whole else Share(None)
+    most = (total + expected - len(there)) / expected if expected else 1.0
+    return MeanMark(share, total / expected if expected else 0.0, most, len(there), expected)
+
+
+def _mark(replied: Replied | None) -> int | None:
+    if replied is None or replied.problem:
+        return None
+    try:
+        return parse_llmtest_reply(replied.replies[-1])
+    except JudgeReplyError:
+        return None

@@ -1,0 +1,357 @@
+"""`needlework judge` on a server of this machine: verdicts, errors, resuming, rows that do not fit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import pytest
+
+import needlework
+from tests.loopback import Asked, Loopback, Said, loopback
+
+Write = Callable[..., Path]
+Say = Callable[[Asked], Said]
+
+
+def _rows(model: str, answers: list[str], **fields: Any) -> list[dict[str, Any]]:
+    return [
+        {"query": f"Question {at}?", "gt": f"gold {at}", f"{model}_pred": answer, "evaluation": "LLM"} | fields
+        for at, answer in enumerate(answers)
+    ]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write rows to NAME.pred.jsonl; a row that is text stays as it is."""
+
+    def build(name: str, rows: list[Any]) -> Path:
+        path = tmp_path / f"{name}.pred.jsonl"
+        path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8")
+        return path
+
+    return build
+
+
+@pytest.fixture
+def both(write: Write) -> tuple[Path, Path]:
+    """Twelve questions; our answer is right to the first nine, the rival's to the last six."""
+    ours = ["right" if at < 9 else "wrong" for at in range(12)]
+    rival = ["right" if at >= 6 else "wrong" for at in range(12)]
+    return write("ours", _rows("ours", ours)), write("rival", _rows("rival", rival))
+
+
+def _judge(server: Loopback, *words: object) -> int:
+    return needlework.main(["judge", *map(str, words), "--judge", "openai:stub", "--judge-base-url", server.url])
+
+
+def _parts(asked: Asked) -> tuple[str, str]:
+    first, second = (asked.prompt.split(f"[Answer {name}]\n")[1].split("\n[End")[0] for name in "AB")
+    return first, second
+
+
+def _fair(asked: Asked) -> Said:
+    """Prefers the right answer, wherever it stands."""
+    first, second = _parts(asked)
+    return Said("Reasons. [[C]]" if first == second else "Reasons. [[A]]" if first == "right" else "Reasons. [[B]]")
+
+
+def _replies(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
+
+
+def test_a_fair_judge_counts_every_pair_twice(
+    both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with loopback(_fair) as server:
+        assert _judge(server, *both, "--out", tmp_path / "out.json") == 0
+
+    out = capsys.readouterr().out
+    assert "ours against rival, 12 pairs, each in both orders" in out
+    [compat, strict] = [line.split() for line in out.splitlines() if line.startswith(("compat", "strict"))]
+    # Six wins, three losses, three ties, each in both orders.
+    assert compat[1:] == strict[1:]
+    assert strict[:9] == ["strict", "12", "6", "6", "0", "24", "of", "24", "62.50"]
+    assert "same verdict in both orders: 100.00 % of 12 pairs" in out
+    assert "the answer shown first preferred: 50.00 % of 18 verdicts" in out
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert found["rates"]["strict"]["score"]["value"] == 0.625
+    assert found["items"][7]["strict"] == ["tie", "tie"]
+    assert len(_replies(tmp_path / "ours.judge.jsonl")) == len(server.requests) == 24
+
+
+def test_a_judge_that_likes_the_first_answer_is_seen(
+    both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with loopback(lambda _: Said("[[A]]")) as server:
+        assert _judge(server, *both) == 0
+
+    out = capsys.readouterr().out
+    assert "50.00  " in next(line for line in out.splitlines() if line.startswith("strict"))
+    assert "same verdict in both orders: 0.00 % of 12 pairs" in out
+    assert "the answer shown first preferred: 100.00 % of 24 verdicts" in out
+
+
+def test_the_judge_never_sees_names_or_a_document(write: Write) -> None:
+    ours = write("ours", _rows("secret-model", ["one"], prompt="Document is as follows. The whole document."))
+    with loopback(lambda _: Said("[[A]]")) as server:
+        assert _judge(server, ours, write("rival", _rows("other-model", ["two"]))) == 0
+
+    for asked in server.requests:
+        assert not {"secret-model", "other-model", "whole document"} & set(asked.prompt.split())
+        assert "The whole document" not in asked.prompt
+        assert asked.body["temperature"] == 0
+        assert (asked.body.get("max_tokens") or asked.body.get("max_completion_tokens")) == 2048
+
+
+def test_an_unreadable_reply_is_asked_for_once_more(both: tuple[Path, Path], tmp_path: Path) -> None:
+    seen: set[str] = set()
+    lock = Lock()
+
+    def stumbling(asked: Asked) -> Said:
+        with lock:
+            again = asked.prompt in seen
+            seen.add(asked.prompt)
+        first, second = _parts(asked)
+        return _fair(asked) if again or first == second else Said("I choose among [[A]], [[B]] and [[C]].")
+
+    with loopback(stumbling) as server:
+        assert _judge(server, *both, "--out", tmp_path / "out.json") == 0
+
+    assert len(server.requests) == 42  # 18 of the 24 twice
+    rates = json.loads((tmp_path / "out.json").read_text())["rates"]
+    assert (rates["strict"]["wins"], rates["strict"]["losses"]) == (12, 6)
+    # L-Eval's code reads A wherever it is named, in the only reply that it asks for.
+    assert (rates["compat"]["wins"], rates["compat"]["losses"], rates["compat"]["ties"]) == (9, 9, 6)
+
+
+def test_a_reply_without_a_verdict_is_an_error_and_never_a_win(
+    both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def mute(asked: Asked) -> Said:
+        return Said("Hard to say.") if "Question 3?" in asked.prompt else _fair(asked)
+
+    with loopback(mute) as server:
+        assert _judge(server, *both) == 1
+
+    out = capsys.readouterr().out
+    [compat, strict] = [line.split() for line in out.splitlines() if line.startswith(("compat", "strict"))]
+    assert compat[:9] == ["compat", "10", "6", "6", "2", "22", "of", "24", "59.09"]
+    assert strict[4:] == ["2", "22", "of", "24", "–", "–"]
+    assert "no strict rate: 22 of 24 judgements are there; whatever the others say, it is from 54.17 to 62.50" in out
+    assert "judgements without a verdict, 2: line 4: no verdict in the reply" in out
+    rows = _replies(tmp_path / "ours.judge.jsonl")
+    assert {row["verdict"] for row in rows if row["line"] == 4} == {None}
+    assert {len(row["replies"]) for row in rows if row["line"] == 4} == {2}
+
+
+def test_what_is_known_is_not_asked_again(both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    def mute(asked: Asked) -> Said:
+        return Said("Hard to say.") if "Question 3?" in asked.prompt else _fair(asked)
+
+    with loopback(mute) as server:
+        assert _judge(server, *both) == 1
+        server.requests.clear()
+        server.say = _fair
+        assert _judge(server, *both) == 0
+        assert len(server.requests) == 2  # both orders of the question without a verdict
+        server.requests.clear()
+        assert _judge(server, *both) == 0
+        assert not server.requests
+        capsys.readouterr()
+        both[0].write_text(both[0].read_text().replace('"right"', '"quite right"', 1))
+        _judge(server, *both)
+        assert len(server.requests) == 2  # another answer is another question
+
+    assert "questions asked now: 2;" in capsys.readouterr().out
+
+
+def test_a_killed_run_goes_on_behind_its_last_whole_line(both: tuple[Path, Path], tmp_path: Path) -> None:
+    path = tmp_path / "ours.judge.jsonl"
+    with loopback(_fair) as server:
+        assert _judge(server, *both) == 0
+        whole = path.read_bytes()
+        path.write_bytes(whole[: whole.index(b"\n", len(whole) // 2) + 40])
+        server.requests.clear()
+        assert _judge(server, *both) == 0
+        assert 0 < len(server.requests) < 24
+
+    assert len(_replies(path)) == 24
+
+
+def test_eight_questions_are_in_flight_at_once(both: tuple[Path, Path]) -> None:
+    with loopback(_fair, latency_s=(0.05, 0.05)) as server:
+        assert _judge(server, *both) == 0
+        assert 1 < server.most_in_flight <= 8
+        server.most_in_flight = 0
+        assert _judge(server, *both, "--concurrency", 1, "--replies", both[0].with_name("other.jsonl")) == 0
+        assert server.most_in_flight == 1
+
+
+def test_a_judge_that_refuses_us_ends_the_run_in_one_line(
+    both: tuple[Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecretkey123")
+
+    def refuse(asked: Asked) -> Said:
+        key = asked.headers["authorization"]
+        return Said(raw=json.dumps({"error": {"message": f"bad key {key}"}}).encode(), status=401)
+
+    with loopback(refuse) as server:
+        assert _judge(server, *both) == 2
+
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert "needlework judge: --judge: 'openai:stub'" in told.err
+    everything = told.err + "".join(path.read_text() for path in tmp_path.iterdir())
+    assert "verysecret" not in everything
+
+
+def test_a_judge_that_repeats_its_key_leaves_it_in_no_file(
+    both: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("JUDGE_KEY", "sk-verysecretkey123")
+    with loopback(lambda asked: Said(f"{asked.headers['authorization']} [[A]]")) as server:
+        url = server.url.replace("http://", "http://user:hidden-password@")
+        words = ["judge", *map(str, both), "--judge=openai:stub", f"--judge-base-url={url}", "--api-key-env=JUDGE_KEY"]
+        assert needlework.main([*words, "--out", str(tmp_path / "out.json")]) == 0
+
+    everything = "".join(path.read_text() for path in tmp_path.iterdir()) + "".join(capsys.readouterr())
+    assert "verysecret" not in everything
+    assert "hidden-password" not in everything
+
+
+def test_a_mock_judge_that_cannot_be_reached_gives_errors_only(
+    both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert needlework.main(["judge", *map(str, both), "--judge", "mock:error=timeout"]) == 1
+    out = capsys.readouterr().out
+    assert "line 1: the judge did not answer: timeout" in out
+    assert next(line for line in out.splitlines() if line.startswith("compat")).split()[4] == "24"
+
+
+def test_rows_without_a_partner_are_named(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    ours = write("ours", [*_rows("ours", ["right"] * 4), "{", {"query": "No answer?", "gt": "x"}])
+    rival = _rows("rival", ["wrong"] * 5)
+    rival[2]["query"] = "Another wording?"
+    with loopback(_fair) as server:
+        assert _judge(server, ours, write("rival", rival)) == 1
+
+    out = capsys.readouterr().out
+    assert "3 pairs" in out
+    assert "ours.pred.jsonl: lines 3\n" in out
+    assert "rival.pred.jsonl: lines 3, 5\n" in out
+    assert "2: line 5: is not a JSON object; line 6: has no text under ours_pred" in out
+    [compat, strict] = [line.split() for line in out.splitlines() if line.startswith(("compat", "strict"))]
+    assert compat[5:9] == ["6", "of", "6", "100.00"]
+    assert strict[5:9] == ["6", "of", "12", "–"]
+
+
+def test_questions_asked_twice_are_paired_in_order_and_named(
+    write: Write, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    ours = _rows("ours", ["right", "wrong", "right"])
+    rival = _rows("rival", ["wrong", "right", "wrong"])
+    for row in (ours[1], rival[1]):
+        row |= {"query": ours[0]["query"], "gt": ours[0]["gt"]}
+    with loopback(_fair) as server:
+        assert _judge(server, write("ours", ours), write("rival", rival), "--out", tmp_path / "out.json") == 0
+
+    assert (
+        "asked more than once, 1 questions: 2 pairs, in the order of the rows: lines 1, 2\n" in capsys.readouterr().out
+    )
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert [item["strict"] for item in found["items"]] == [["win"] * 2, ["loss"] * 2, ["win"] * 2]
+    assert found["repeated"] == [[[1, 1], [2, 2]]]
+
+
+def test_two_models_of_one_file(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row | {"second_pred": "wrong"} for row in _rows("first", ["right"] * 3)]
+    with loopback(_fair) as server:
+        assert _judge(server, write("both", rows), "--model", "second", "--rival-model", "first") == 0
+
+    out = capsys.readouterr().out
+    assert "second against first" in out
+    assert next(line for line in out.splitlines() if line.startswith("strict")).split()[8] == "0.00"
+
+
+def test_marks_against_the_reference(write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = _rows("ours", ["a", "b", "c", "  "])
+
+    def grade(asked: Asked) -> Said:
+        answer = asked.prompt.split("[Answer]\n")[1].strip()
+        return Said({"a": "[[10]]", "b": "[[5]]", "c": "[[11]]"}[answer])
+
+    with loopback(grade) as server:
+        path = write("ours", rows)
+        assert _judge(server, path, "--absolute") == 1
+        out = capsys.readouterr().out
+        assert "no mean: whatever the missing marks are, it is from 37.50 to 62.50" in out
+        assert "blank answers, 1: 0, and the judge is not asked" in out
+        assert "judgements without a verdict, 1: line 3: no verdict in the reply" in out
+        server.say = lambda _: Said("[[1]]")
+        server.requests.clear()
+        assert _judge(server, path, "--absolute", "--out", tmp_path / "out.json") == 0
+        assert len(server.requests) == 1
+
+    assert "40.00" in capsys.readouterr().out
+    assert [item["mark"] for item in json.loads((tmp_path / "out.json").read_text())["items"]] == [10, 5, 1, 0]
+
+
+def test_its_file_can_be_audited_with_labels_below_it(
+    both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with loopback(_fair) as server:
+        assert _judge(server, *both) == 0
+    path = tmp_path / "ours.judge.jsonl"
+    item = next(row["item"] for row in _replies(path) if row["line"] == 1)
+    labels = tmp_path / "audit.jsonl"
+    labels.write_text(path.read_text() + json.dumps({"item": item, "human": "win"}))
+    capsys.readouterr()
+
+    assert needlework.main(["judge-audit", str(labels)]) == 0
+    out = capsys.readouterr().out
+    assert "agreement with the human labels: 100.00 %" in out
+    assert "agrees with itself: 100.00 % of 12 items" in out
+
+
+def test_input_that_cannot_be_judged(
+    both: tuple[Path, Path],
+    write: Write,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    ours, rival = both
+    before = rival.read_bytes()
+    stranger = write("stranger", [row | {"gt": "else"} for row in _rows("s", ["a"])])
+    several = write("several", [row | {"b_pred": "x"} for row in _rows("a", ["a"])])
+    mock = "--judge=mock:perfect"
+    for words, told in (
+        ((ours, mock), "RIVAL: '': give the rival's file"),
+        ((ours, rival, mock, "--absolute"), "--absolute"),
+        ((ours, rival, mock, "--concurrency=0"), "--concurrency: '0'"),
+        ((ours, rival, "--judge=gtp"), "--judge: 'gtp': use one of"),
+        ((ours, rival, "--judge=openai:x", "--judge-base-url=nowhere"), "--judge-base-url: 'nowhere'"),
+        ((ours, rival, "--judge=openai:x", "--judge-base-url=https://example.com/v1"), "--api-key-env"),
+        ((ours, tmp_path / "none", mock), "RIVAL: "),
+        ((tmp_path / "none", rival, mock), "PREDICTIONS: "),
+        ((ours, stranger, mock), "has no question of"),
+        ((ours, several, mock), "give --rival-model, one of a, b"),
+        ((ours, rival, mock, "--rival-model=c"), "--rival-model: 'c'"),
+        ((ours, rival, mock, "--replies", rival), "is no file of a judge's replies"),
+        ((ours, rival, mock, "--replies", tmp_path), "--replies"),
+    ):
+        assert needlework.main(["judge", *map(str, words)]) == 2, told
+        said = capsys.readouterr()
+        assert told in said.err
+        assert (said.out, said.err.count("\n")) == ("", 1)
+    assert rival.read_bytes() == before
