@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import accumulate
@@ -57,6 +58,7 @@ class _Utf8:
         self._data = memoryview(b"".join(blocks))
         self._places = [0, *accumulate(map(len, blocks))]  # bytes before each block of one period
         self._hashes: dict[str, list[_Hash]] = {}  # by what stands before the text: of it and all before each block
+        self._lock = threading.Lock()  # prompts of one source are built in several threads
 
     def between(self, start: int, end: int) -> Iterator[memoryview]:
         """The bytes of some characters."""
@@ -68,21 +70,25 @@ class _Utf8:
 
     def hash_before(self, char: int, head: str = "") -> _Hash:
         """A hash of `head` and the text up to a character, to go on with."""
+        passed, place = divmod(char, self._period)
+        with self._lock:
+            digest = self._hash_of_blocks(head, passed * (len(self._places) - 1) + place // _BLOCK)
+        digest.update(self._tail(place))
+        return digest
+
+    def _hash_of_blocks(self, head: str, number: int) -> _Hash:
+        """A hash of `head` and so many blocks of the text that comes again and again."""
         if head not in self._hashes:
             if len(self._hashes) >= _HEADS:
                 self._hashes.clear()
             self._hashes[head] = [sha256(head.encode("utf-8", "surrogatepass"))]
         hashes, count = self._hashes[head], len(self._places) - 1
-        passed, place = divmod(char, self._period)
-        number = passed * count + place // _BLOCK
         while len(hashes) <= number:
             block = (len(hashes) - 1) % count
             following = hashes[-1].copy()
             following.update(self._data[self._places[block] : self._places[block + 1]])
             hashes.append(following)
-        digest = hashes[number].copy()
-        digest.update(self._tail(place))
-        return digest
+        return hashes[number].copy()
 
     def _place(self, char: int) -> int:
         return len(self._data) if char == self._period else self._places[char // _BLOCK] + len(self._tail(char))

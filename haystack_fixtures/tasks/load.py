@@ -132,7 +132,8 @@ def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | No
     wanted = [name for name in labels if not suite.variants or name in suite.variants]
     if not wanted:
         names = ", ".join(suite.variants)
-        raise InputError(f"variants of {suite.task}", names, f"at these lengths there are {', '.join(labels)}")
+        remedy = f"at these --lengths it has {', '.join(labels)}; use longer ones, or other tasks (--task)"
+        raise InputError(f"variants of {suite.task}", names, remedy)
     for label in (labels[name] for name in wanted):
         lengths = task.lengths(suite, label)
         yield label, lengths, task.depths(suite)

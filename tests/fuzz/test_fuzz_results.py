@@ -40,7 +40,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(
         [
             sys.executable, "-m", "pytest", "benchmarks", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest",
-            "--preset=standard", "--lengths=500,700", "--depths=0,60", "--repeats=1", "--corpus=pydoc",
+            "--task=niah,multi_needle", "--controls=none", "--language=en", "--lengths=500,700", "--depths=0,60",
+            "--corpus=pydoc",
             "--model=mock:rate=0.6", f"--results-dir={runs}", "--run-name=r",
         ],
         cwd=ROOT, capture_output=True, check=False,

@@ -212,7 +212,7 @@ def test_distractors_of_several_needles_are_placed(project):
         '[[needle]]\nneedle="Eve keeps newts."\nquestion="?"\nanswer="newts"\n'
         '[joint]\nquestion="What is kept?"\nanswer="owls and newts"\n'
     )
-    project.run("--preset=standard", "--task=multi_needle", "--needle-set=owls.toml", "--repeats=1")
+    project.run("--task=multi_needle", "--controls=none", "--needle-set=owls.toml")
 
     for record in project.records():
         assert record["outcome"] == "found"

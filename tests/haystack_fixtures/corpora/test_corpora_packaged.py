@@ -104,7 +104,7 @@ def test_a_file_list_needs_a_folder() -> None:
 def test_an_unknown_corpus_lists_the_names(spec: str) -> None:
     with pytest.raises(InputError) as caught:
         load(spec)
-    assert "choose default, essays, sanguo, pydoc, generated, cdme:FOLDER, hf:DATASET[:split], or a path" in str(
+    assert "choose default, essays, sanguo, pydoc, generated, noise, cdme:FOLDER, hf:DATASET[:split], or a path" in str(
         caught.value
     )
     assert "\n" not in str(caught.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -20,8 +21,9 @@ from scoring.recording import Scored, score_exchange
 
 @cache
 def settings_of(task: str, **options: str) -> Settings:
-    """The settings of `--task TASK` with further options as written."""
-    return resolve_settings({"task": task, "model": ["mock:perfect"]} | options, {}, Path(tempfile.gettempdir()))
+    """The settings of `--task TASK` with further options as written, all variants of the task in them."""
+    found = resolve_settings({"task": task, "model": ["mock:perfect"]} | options, {}, Path(tempfile.gettempdir()))
+    return replace(found, suites=tuple(replace(suite, variants=()) for suite in found.suites))
 
 
 @cache
