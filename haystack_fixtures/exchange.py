@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from haystack_fixtures.cells import Cell
 from haystack_fixtures.haystacks.unique import occurs
@@ -18,9 +18,6 @@ from haystack_fixtures.trials import Trial
 # than that away. Not a share of the length: 0.05 % of 128k tokens could be a needle.
 TOLERANCE = 2
 AROUND = 160  # characters on either side of a needle that a record keeps, to be looked at
-
-
-Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +149,7 @@ def with_canaries(exchange: Exchange, canaries: Canaries, response: Response) ->
 def with_follow_up(exchange: Exchange, trial: Trial, response: Response) -> Exchange:
     """The exchange with the answer to its second question, which `trial` asked: both together are what is scored.
 
-    Times and tokens of the answer are those of both; a fault of either is one of the exchange.
+    Times and token counts stay those of the first, which has the document; a fault of either is one of the exchange.
     """
     first, asked = exchange.response, exchange.trial.asked if exchange.trial else None
     if asked is None or asked.follow_up is None:
@@ -166,10 +163,6 @@ def with_follow_up(exchange: Exchange, trial: Trial, response: Response) -> Exch
         text=text,
         reasoning="\n\n".join(part for part in (first.reasoning, response.reasoning) if part),
         finish_reason=response.finish_reason if first.finish_reason == "stop" else first.finish_reason,
-        completion_tokens=_sum(first.completion_tokens, response.completion_tokens),
-        reasoning_tokens=_sum(first.reasoning_tokens, response.reasoning_tokens),
-        latency_s=_sum(first.latency_s, response.latency_s),
-        attempts=first.attempts + response.attempts - 1,
     )
     return replace(
         exchange,
@@ -178,10 +171,6 @@ def with_follow_up(exchange: Exchange, trial: Trial, response: Response) -> Exch
         invalid_why=exchange.invalid_why or check.why,
         flags=tuple(dict.fromkeys((*exchange.flags, *check.flags))),
     )
-
-
-def _sum(first: Number | None, second: Number | None) -> Number | None:
-    return None if first is None or second is None else first + second
 
 
 def prompt_facts(trial: Trial) -> dict[str, Any]:

@@ -91,15 +91,15 @@ def build_document(
 def _exact_span(
     count: Callable[[tuple[int, int]], int], document: Document, encoded: Encoded, *, budget: int, reserved: int
 ) -> tuple[int, int]:
-    """The characters of the document that stay: of the prompts counted, the first that fits; at most 2 tokens short."""
+    """The characters of the document that stay: of the prompts counted, the first that fits, mostly exactly."""
     tokens = len(encoded.ids)
     span = (0, len(document.text))
     kept, over = tokens, count(span) - budget
     while over > 0:
-        kept -= over
-        if kept < 1:
-            least = count((0, 0)) + 1 + reserved
-            raise InputError("--lengths", budget + reserved, f"template and question need more: use at least {least}")
+        if kept == 1:
+            remedy = f"template and question need more: use at least {budget + over + reserved}"
+            raise InputError("--lengths", budget + reserved, remedy)
+        kept = max(1, kept - over)
         span = _span(document, encoded, kept)
         over = count(span) - budget
     return span
