@@ -53,8 +53,9 @@ def test_questions_of_a_task_are_one_panel(run, project):
     assert project.file("report.html")
 
 
-def test_the_second_answer_of_sci_fi_is_stored_with_the_first(run, project):
-    run("-k", "sci_fi")
+@pytest.mark.parametrize("model", ["mock:perfect", "mock:sleep=0.01"], ids=["in batches", "ahead"])
+def test_the_second_answer_of_sci_fi_is_stored_with_the_first(run, project, model):
+    run("-k", "sci_fi", model=model)
     (record,) = project.records()
     assert record["response"]["text"] == "The answer is True. [fact: The answer is False.]"
     assert record["score"] == 1
@@ -76,6 +77,13 @@ def test_what_is_cut_is_told_and_what_may_not_be_cut_is_skipped(run, project):
         assert 0 < record["prompt"]["truncated"] < 1
     run("--lengths=800", "-k", "tpo", "--no-truncate", name="whole")
     assert {record["outcome"] for record in project.records("whole")} == {"skipped"}
+
+
+def test_a_plan_tells_a_task_at_once(run):
+    result = run("--plan")
+    result.stdout.fnmatch_lines(
+        ["leval_tpo, 3 questions, mock:perfect: 3 cells", "  corpus L-Eval tpo (en, GPL-3.0*", "in all: 4 cells*"]
+    )
 
 
 def test_answers_are_asked_once_when_a_run_goes_on(run, project):
