@@ -197,7 +197,8 @@ class Engine:
 
     def _done(self, cell: Cell) -> Mapping[str, Any] | None:
         done = self._stored(self._key(cell))
-        unprobed = done is not None and cell in self._probed and not done["details"].get("stability")
+        twice = done is not None and "follow_up" in (done["reference"] or {})  # never probed
+        unprobed = done is not None and cell in self._probed and not twice and not done["details"].get("stability")
         return None if unprobed else done
 
     def _key(self, cell: Cell) -> str:

@@ -93,6 +93,14 @@ def test_answers_are_asked_once_when_a_run_goes_on(run, project):
     assert len(project.journal()) == before
 
 
+def test_what_is_asked_twice_is_not_probed_for_stability(run, project):
+    for _ in range(2):
+        run("-k", "sci_fi", "--stability=9")
+        (record,) = project.journal()
+        assert record["response"]["text"].endswith("[fact: The answer is False.]")
+        assert not record["details"].get("stability")
+
+
 def test_without_data_one_line_names_the_option(project, run):
     result = run("--leval-data=nowhere")
     line = [line for line in result.stderr.lines if line.startswith("ERROR")]
