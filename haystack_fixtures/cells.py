@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _NUMBER = r"\d+(?:\.\d+)?"
 _ID = re.compile(
     rf"(?P<task>[a-z0-9_]+)-len(?P<length>\d+)-depth(?P<depth>{_NUMBER}|all)"
     r"-(?P<needle>[^-\[\]]+)-r(?P<repeat>\d+)(?:-(?P<model>[^\[\]]+))?"
 )
+_ON_DOCUMENT = re.compile(r"\A(doc\d+)_q\d+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,12 @@ class Cell:
 
     @property
     def haystack_id(self) -> str:
-        """The id without its depth: cells that share it share a haystack, and so a worker."""
-        return self.id.replace(f"-depth{depth_label(self.depth)}-", "-", 1)
+        """The id without its depth, and of questions on a document (`doc3_q7`) without the question.
+
+        Cells that share it share a haystack, and so a worker.
+        """
+        needle = _ON_DOCUMENT.sub(r"\1", self.needle)
+        return replace(self, needle=needle).id.replace(f"-depth{depth_label(self.depth)}-", "-", 1)
 
 
 def depth_label(depth: float | None) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from haystack_fixtures.batches import Batches
 from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.exchange import Exchange, check_answer, prompt_facts, with_canaries
+from haystack_fixtures.exchange import Exchange, check_answer, prompt_facts, with_canaries, with_follow_up
 from haystack_fixtures.look_ahead import LookAhead
 from haystack_fixtures.model_pool import ModelPool
 from haystack_fixtures.models.load import parse_spec, runs_here
@@ -22,7 +22,7 @@ from haystack_fixtures.replay import replayed
 from haystack_fixtures.settings import Settings
 from haystack_fixtures.stability import ask_again, probed_cells
 from haystack_fixtures.tasks.load import Series, grid
-from haystack_fixtures.trials import Trial, TrialBuilder
+from haystack_fixtures.trials import Trial, TrialBuilder, reserved
 
 _COMPANY = 3  # other prompts in the batch of a stability probe
 StoredAnswer = Callable[[str], "Mapping[str, Any] | None"]
@@ -182,20 +182,23 @@ class Engine:
         return self._probe(exchange) if cell in self._probed else exchange
 
     def _probe(self, exchange: Exchange) -> Exchange:
-        if exchange.trial is None or exchange.response.error is not None or exchange.skipped:
+        trial = exchange.trial
+        # The answer that is scored is one to two questions: asking the first again says little about it.
+        if trial is None or trial.asked.follow_up or exchange.response.error is not None or exchange.skipped:
             return exchange
         cell = exchange.cell
         others = sorted((each for each in self._probed if each.model == cell.model and each != cell), key=_length)
         model = self.model(cell)
         company = [_request(self.trial(each)) for each in others[:_COMPANY]] if isinstance(model, BatchModel) else []
-        return replace(exchange, again=ask_again(model, _request(exchange.trial), company))
+        return replace(exchange, again=ask_again(model, _request(trial), company))
 
     def _unanswered(self, cell: Cell) -> bool:
         return self._done(cell) is None
 
     def _done(self, cell: Cell) -> Mapping[str, Any] | None:
         done = self._stored(self._key(cell))
-        unprobed = done is not None and cell in self._probed and not done["details"].get("stability")
+        twice = done is not None and "follow_up" in (done["reference"] or {})  # never probed
+        unprobed = done is not None and cell in self._probed and not twice and not done["details"].get("stability")
         return None if unprobed else done
 
     def _key(self, cell: Cell) -> str:
@@ -227,6 +230,9 @@ class Engine:
         if model is None or drafted.trial is None:
             return drafted
         answered = _answered(drafted, model.respond(_request(drafted.trial)))
+        second = self._second_trial(answered)
+        if second is not None:
+            return with_follow_up(answered, second, model.respond(_request(second)))
         ends = self._canary_trial(answered)
         return answered if ends is None else with_canaries(answered, ends[0], model.respond(_request(ends[1])))
 
@@ -244,10 +250,21 @@ class Engine:
             responses = [model.respond(request) for request in requests]
         for (i, _, _), response in zip(asked, responses, strict=True):
             found[i] = _answered(found[i], response)
+            second = self._second_trial(found[i])
+            if second is not None:
+                found[i] = with_follow_up(found[i], second, model.respond(_request(second)))
             ends = self._canary_trial(found[i])
             if ends is not None:
                 found[i] = with_canaries(found[i], ends[0], model.respond(_request(ends[1])))
         return found
+
+    def _second_trial(self, exchange: Exchange) -> Trial | None:
+        """What asks this exchange's second question, where it has one."""
+        trial = exchange.trial
+        if trial is None or trial.asked.follow_up is None or exchange.skipped or exchange.response.error is not None:
+            return None
+        with self._building:
+            return self.builder(exchange.cell).follow_up(trial)
 
     def _canary_trial(self, exchange: Exchange) -> tuple[Canaries, Trial] | None:
         """What asks for the marks at both ends of this exchange's context, where there are any."""
@@ -297,8 +314,12 @@ class Engine:
             ask_judge=self._ask_judge(),
         )
         window = model.window
-        if window is not None and cell.length > window:
-            return replace(draft, skipped=f"length {cell.length} is over the model's window of {window} tokens"), None
+        if trial.skipped:
+            return replace(draft, skipped=trial.skipped), None
+        # Documents that are cut as upstream cuts them leave no room for what stands around them.
+        length = max(cell.length, trial.prompt.tokens + reserved(series.suite))
+        if window is not None and length > window:
+            return replace(draft, skipped=f"length {length} is over the model's window of {window} tokens"), None
         return draft, model
 
     def _failed(self, cell: Cell, series: Series, key: str, error: ModelError) -> Exchange:

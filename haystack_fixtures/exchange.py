@@ -146,6 +146,33 @@ def with_canaries(exchange: Exchange, canaries: Canaries, response: Response) ->
     return replace(exchange, invalid=(*exchange.invalid, *missing), invalid_why=exchange.invalid_why or why)
 
 
+def with_follow_up(exchange: Exchange, trial: Trial, response: Response) -> Exchange:
+    """The exchange with the answer to its second question, which `trial` asked: both together are what is scored.
+
+    Times and token counts stay those of the first, which has the document; a fault of either is one of the exchange.
+    """
+    first, asked = exchange.response, exchange.trial.asked if exchange.trial else None
+    if asked is None or asked.follow_up is None:
+        raise ValueError("the trial has no follow-up")
+    if response.error is not None:
+        return replace(exchange, response=replace(first, text="", error=response.error))
+    check = check_answer(trial.prompt.tokens, [trial.asked.answer], response)
+    text = asked.follow_up.joined.format(first=first.text.strip(), second=response.text.strip())
+    both = replace(
+        first,
+        text=text,
+        reasoning="\n\n".join(part for part in (first.reasoning, response.reasoning) if part),
+        finish_reason=response.finish_reason if first.finish_reason == "stop" else first.finish_reason,
+    )
+    return replace(
+        exchange,
+        response=both,
+        invalid=tuple(dict.fromkeys((*exchange.invalid, *check.invalid))),
+        invalid_why=exchange.invalid_why or check.why,
+        flags=tuple(dict.fromkeys((*exchange.flags, *check.flags))),
+    )
+
+
 def prompt_facts(trial: Trial) -> dict[str, Any]:
     """What a record says about a prompt: counts, spans, depths, hashes; of its text only what stands at the needles."""
     prompt = trial.prompt
@@ -159,6 +186,7 @@ def prompt_facts(trial: Trial) -> dict[str, Any]:
         "filler_sha256": prompt.filler_sha256,
         "corpus_passes": round(prompt.corpus_passes, 4),
         "flags": list(prompt.flags),
+        **({"truncated": round(prompt.truncated, 4)} if "truncated" in prompt.flags else {}),
         "needles": [
             {
                 "name": needle.name,

@@ -14,7 +14,9 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
     """Lines that tell cells, lengths, depths, tokens and requests, for each series of cells that is selected."""
     chosen: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
-        chosen.setdefault((cell.task, cell.needle, cell.model), []).append(cell)
+        # Questions on documents are many, and alike in everything that is told.
+        label = cell.needle if task_named(cell.task).corpus is None else ""
+        chosen.setdefault((cell.task, label, cell.model), []).append(cell)
     total_in = total_out = 0
     yield f"plan: preset {engine.settings.preset}, seed {engine.settings.seed}"
     for group in chosen.values():
@@ -29,7 +31,9 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         total_in, total_out = total_in + prompt_tokens, total_out + answer_tokens
         shown = [depth_label(depth) for depth in depths]
         yield ""
-        yield f"{first.task}, needle {first.needle}, {series.model}: {len(group)} cells"
+        needles = list(dict.fromkeys(cell.needle for cell in group))
+        asked = f"needle {needles[0]}" if len(needles) == 1 else f"{len(needles)} questions"
+        yield f"{first.task}, {asked}, {series.model}: {len(group)} cells"
         yield f"  {len(lengths)} lengths (tokens):  {' '.join(map(str, lengths))}"
         placed = "no depth axis: the task says where what it asks for stands"
         yield "  " + (placed if depths == [None] else f"{len(shown)} depths (percent): {' '.join(shown)}")

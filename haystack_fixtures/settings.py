@@ -27,7 +27,8 @@ class Suite:
     `length_buffer`: tokens of each length that stay unused beside prompt and answer. `diff`, `keyword`: override the
     needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer. `scorer`: `None`: the task's.
     `answer_prefix`: the prompt ends with the beginning of the answer, where the task has one. `questions`: the user's
-    file of questions, for tasks that ask them.
+    file of questions, for tasks that ask them. `leval_...`, `no_truncate`: L-Eval's folder, which of its rows to ask,
+    how documents are cut, whether open questions tell the length of the reference.
     """
 
     task: str
@@ -55,6 +56,11 @@ class Suite:
     variants: tuple[str, ...] = ()
     answer_prefix: bool = False
     questions: str | None = None
+    leval_data: str | None = None
+    leval_subset: str = "scored"
+    leval_truncation: Literal["exact", "compat"] = "exact"
+    leval_length_hint: bool = True
+    no_truncate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,9 @@ class Settings:
     gate: tuple[str, ...]
     baseline: str | None
     top_up: int
+
+
+_LEVAL = {"leval_subset": "scored", "leval_truncation": "exact", "leval_length_hint": True, "no_truncate": False}
 
 
 def resolve_settings(command_line: Written, ini: Written, root: Path) -> Settings:
@@ -242,4 +251,6 @@ def recipe_fields(suite: Suite) -> dict[str, object]:
     alone = replace(suite, lengths=(), depths=(), repeats=0)
     # What came later counts where it is used: keys of older runs stay what they were.
     unsaid = {"controls", "variants"} | {name for name in ("answer_prefix", "questions") if not getattr(suite, name)}
+    # Trials know L-Eval's data by its hash, wherever it lies.
+    unsaid |= {"leval_data"} | {name for name, usual in _LEVAL.items() if getattr(suite, name) == usual}
     return {field.name: getattr(alone, field.name) for field in fields(alone) if field.name not in unsaid}

@@ -10,6 +10,7 @@ from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.corpora.load import load_corpus
 from haystack_fixtures.haystacks.source import EncodedDocuments, HaystackSource, order_source
 from haystack_fixtures.settings import Settings, Suite
+from haystack_fixtures.tasks.load import task_named
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 # Characters of generated text per token, more than any tokenizer here packs into one on average.
@@ -34,7 +35,10 @@ class Sources:
         self._lock = threading.RLock()
 
     def corpus(self, suite: Suite) -> Corpus:
-        """The suite's corpus, long enough for the longest length of the run."""
+        """The suite's corpus, long enough for the longest length of the run; or the texts that its task has itself."""
+        own = task_named(suite.task).corpus
+        if own is not None:
+            return own(suite)
         key = (suite.corpus, suite.language, suite.text_field, suite.file_list)
         with self._lock:
             if key not in self._corpora:

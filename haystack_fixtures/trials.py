@@ -11,10 +11,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from haystack_fixtures.cells import Cell
 from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.build import build_prompt, verify_prompt
+from haystack_fixtures.haystacks.document import Document, build_document
 from haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from haystack_fixtures.haystacks.placement import gap
 from haystack_fixtures.haystacks.splice import WindowMemo
@@ -30,6 +33,7 @@ from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from haystack_fixtures.trial_keys import RECIPE_VERSION, recipe_frame, trial_key
 
 _LISTS_KEPT = 4
+_DOCUMENTS_KEPT = 512
 _PROSE = 20_000  # characters of the corpus that may follow a list
 # Stands in for the context while the template is rendered; private-use characters, so no text holds it by chance.
 _HOLE = "\ue000context\ue001"
@@ -37,12 +41,13 @@ _HOLE = "\ue000context\ue001"
 
 @dataclass(frozen=True)
 class Trial:
-    """A cell made concrete: what is asked, and the prompt that asks it."""
+    """A cell made concrete: what is asked, and the prompt that asks it. `skipped`: why it is not to be asked."""
 
     cell: Cell
     suite: Suite
     asked: Asked
     prompt: Prompt
+    skipped: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,8 @@ class TrialBuilder:
         self._asked = lru_cache(1024)(self._ask)
         self._framed = lru_cache(128)(self._frame)
         self._recipe_framed = lru_cache(128)(self._recipe_frame)
+        # All questions of a document have the same one.
+        self._encoded = lru_cache(_DOCUMENTS_KEPT)(tokenizer.encode)
         self._lists: OrderedDict[tuple[str, str, int], ListSources] = OrderedDict()
 
     @property
@@ -138,12 +145,40 @@ class TrialBuilder:
             raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
         return _Frame(before, after, bos, messages)
 
+    def follow_up(self, trial: Trial) -> Trial:
+        """The trial that asks what is asked after this one, by itself."""
+        then = trial.asked.follow_up
+        if then is None:
+            raise ValueError(f"{trial.cell.id} has no follow-up")
+        messages = (Message("user", then.question),)
+        if trial.suite.template == "chat" and self._tokenizer.has_chat_template:
+            text, ids = self._tokenizer.render_chat(messages), []
+        else:
+            text, ids = raw_text(messages, self.shape(trial.suite).raw_end), [*self._tokenizer.bos]
+        ids += self._tokenizer.encode(text).ids.tolist()
+        prompt = Prompt(
+            messages=messages,
+            text=text,
+            ids=np.asarray(ids, np.int32),
+            context=(0, 0),
+            context_tokens=0,
+            placed=(),
+            slack=0,
+            corpus_passes=0.0,
+            text_sha256=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+            filler_sha256="",
+        )
+        asked = replace(trial.asked, question=then.question, answer=then.answer, document=None, follow_up=None)
+        return replace(trial, asked=asked, prompt=prompt)
+
     def _build(self, suite: Suite, cell: Cell, asked: Asked, question: str) -> Trial:
         # Servers cache by blocks from the start of the prompt: a different first line shares no block.
         marked = self._settings.cache_policy == "isolated"
         mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
         prefix = asked.answer_prefix if suite.answer_prefix else ""
         frame = self._framed(suite, question, mark, asked.introduction, prefix)
+        if asked.document is not None:
+            return self._with_document(suite, cell, asked, asked.document, frame)
         source = self._sources.source(suite, cell.repeat)
         statements = [(needle.name, needle.text) for needle in asked.needles]
         distractors = asked.all_distractors
@@ -186,6 +221,27 @@ class TrialBuilder:
         if self._settings.verify_prompts:
             verify_prompt(self._tokenizer, prompt)
         return Trial(cell, suite, asked, prompt)
+
+    def _with_document(self, suite: Suite, cell: Cell, asked: Asked, document: Document, frame: _Frame) -> Trial:
+        if self._settings.canary:
+            raise InputError("--canary", "true", f"{suite.task} asks about documents as they are: leave it out")
+        budget = cell.length - reserved(suite)
+        prompt = build_document(
+            document,
+            self._encoded(document.text),
+            before=frame.before,
+            after=frame.after,
+            token_budget=budget,
+            messages=lambda context: tuple(_put(message, context) for message in frame.messages),
+            bos=frame.bos,
+            reserved=reserved(suite),
+            memo=self._windows,
+        )
+        if self._settings.verify_prompts:
+            verify_prompt(self._tokenizer, prompt)
+        over = document.truncation == "none" and prompt.tokens > budget
+        skipped = f"--no-truncate: its document needs a length of {prompt.tokens + reserved(suite)}" if over else ""
+        return Trial(cell, suite, asked, prompt, skipped)
 
     def _list_sources(self, cell: Cell, listing: Listing) -> ListSources:
         """The encoded lists of a cell's trial: they are the same at every length and depth."""

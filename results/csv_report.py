@@ -12,6 +12,7 @@ from typing import Any
 
 from haystack_fixtures.errors import InputError
 from results.atomic import write_atomic
+from results.questions import panel_and_sample
 from results.records import Record
 from results.summary import Trial, depth_order, outcome_named
 from results.text import clean
@@ -63,13 +64,14 @@ def _trial(row: Mapping[str, str], path: Path, number: int) -> Trial:
     if outcome is None:
         raise InputError("results file", path, f"row {number} has the unknown outcome {row['outcome']!r}")
     try:
+        needle, sample = panel_and_sample(row["task"], row["needle"], int(row["repeat"]))
         return Trial(
             model=row["model"],
             task=row["task"],
-            needle=row["needle"],
+            needle=needle,
             length=int(row["length"]),
             depth=None if row["depth"] == "all" else float(row["depth"]),
-            sample=int(row["repeat"]),
+            sample=sample,
             outcome=outcome,
             score=float(row["score"]) if row["score"] else None,
         )

@@ -9,6 +9,7 @@ from typing import get_args
 
 from results.controls import without_controls
 from results.intervals import Interval, score_interval
+from results.questions import panel_and_sample
 from results.records import SCORED, UNSCORED, OutcomeName, Record
 
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
@@ -17,7 +18,10 @@ OWN = "needlework"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a summary needs to know of one record. `sample` names the needle and haystack that other depths share."""
+    """What a summary needs to know of one record. `sample` names the needle and haystack that other depths share.
+
+    Questions on documents have `questions` for needle, and their document for sample.
+    """
 
     model: str
     task: str
@@ -108,13 +112,14 @@ def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
 
 def trial_of(record: Record) -> Trial:
     """Reduce a record. A score beside an outcome that has none is ignored."""
+    needle, sample = panel_and_sample(record["task"], record["needle"], record["repeat"])
     return Trial(
         model=record["model"],
         task=record["task"],
-        needle=record["needle"],
+        needle=needle,
         length=record["length"],
         depth=record["depth"],
-        sample=record["repeat"],
+        sample=sample,
         outcome=record["outcome"],
         score=record["score"] if record["outcome"] in SCORED else None,
     )

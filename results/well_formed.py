@@ -118,6 +118,7 @@ _TESTS: dict[str, Callable[[object], bool]] = {
         filler_sha256=_text,
         flags=_texts,
         corpus_passes=_number,
+        truncated=_number,
         template=_text,
         needles=_list_of(_needle),
     ),

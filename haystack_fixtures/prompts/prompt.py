@@ -44,7 +44,7 @@ class Prompt:
     canonical tokens, a BOS included once. `context` is the character span of the document in `text`.
     `slack`: tokens by which the prompt is shorter than its budget. `corpus_passes`: how much of the corpus was used,
     1.0 = all of it once, 2.5 = text repeats. `text_sha256`, `filler_sha256`: of the text, and of the context without
-    needles.
+    needles. `truncated`: share of a document's tokens that was left out, 0..1.
     """
 
     messages: tuple[Message, ...]
@@ -58,6 +58,7 @@ class Prompt:
     text_sha256: str
     filler_sha256: str
     flags: tuple[str, ...] = ()
+    truncated: float = 0.0
 
     @property
     def tokens(self) -> int:

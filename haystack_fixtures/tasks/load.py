@@ -28,6 +28,7 @@ from haystack_fixtures.tasks import (
     superseded,
 )
 from haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
+from haystack_fixtures.tasks.leval.family import TASKS as LEVAL
 from haystack_fixtures.tasks.ruler.family import TASKS as RULER
 from haystack_fixtures.tasks.task import Asked, Task, without_language
 
@@ -43,6 +44,7 @@ _ALL = (
     code_chain.TASK,
     icl.TASK,
     *RULER,
+    *LEVAL,
     multikey.TASK,
     multivalue.MULTIVALUE,
     multivalue.MULTIQUERY,
@@ -99,6 +101,8 @@ def ask(suite: Suite, cell: Cell, seed: int) -> Asked:
 
 def grid(settings: Settings) -> tuple[Series, ...]:
     """All cells of a run, in their standing order: by suite, needle, model, length, repeat, depth."""
+    for check in dict.fromkeys(check for suite in settings.suites if (check := task_named(suite.task).check)):
+        check([suite for suite in settings.suites if task_named(suite.task).check is check])
     specs = tuple(dict.fromkeys(settings.model))
     slugs = [slug(spec) if len(specs) > 1 else "" for spec in specs]
     series: dict[tuple[str, str, str], Series] = {}
@@ -130,7 +134,7 @@ def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | No
     task = task_named(suite.task)
     labels = {without_language(label, suite): label for label in task.labels(suite)}
     wanted = [name for name in labels if not suite.variants or name in suite.variants]
-    if not wanted:
+    if labels and not wanted:
         names = ", ".join(suite.variants)
         remedy = f"at these --lengths it has {', '.join(labels)}; use longer ones, or other tasks (--task)"
         raise InputError(f"variants of {suite.task}", names, remedy)

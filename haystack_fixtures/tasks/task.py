@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from haystack_fixtures.cells import Cell
+from haystack_fixtures.corpora.corpus import Corpus
+from haystack_fixtures.haystacks.document import Document
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """A question that is asked after the first was answered, by itself: without document and first answer.
+
+    `answer`: the right one. `joined`: the answer that is scored, with places for `{first}` and `{second}`.
+    """
+
+    question: str
+    answer: str
+    joined: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +35,11 @@ class Asked:
     right answer as a person would give it. `reference` has the fields of `scoring.scores.Reference`, and may have
     `chance` and `floor`: the scores (0..1) to expect from guessing among the answers that the question allows, and from
     the best answer that is the same for every question. `listing`: the context is this list, not the suite's corpus;
-    its `resolve` has the last word on answer and reference. `introduction`: stands before the context, its line ends
-    included. `answer_prefix`: how the answer begins, for suites that start it for the model. `material`: hash of what
-    the trial is drawn from beside corpus and needles. `avoid`: texts that may not stand in the haystack, beside the
-    needles' keys and answers. `verbatim`: the answer budget has to hold the answer as it is.
+    its `resolve` has the last word on answer and reference. `document`: the context is this text; no needles then.
+    `follow_up`: a second question, whose answer the scored one has too. `introduction`: stands before the context, its
+    line ends included. `answer_prefix`: how the answer begins, for suites that start it for the model. `material`: hash
+    of what the trial is drawn from beside corpus and needles. `avoid`: texts that may not stand in the haystack, beside
+    the needles' keys and answers. `verbatim`: the answer budget has to hold the answer as it is.
     """
 
     needles: tuple[Needle, ...]
@@ -36,6 +51,8 @@ class Asked:
     needed: tuple[int, ...] | None = None
     distractors: tuple[str, ...] = ()
     listing: Listing | None = None
+    document: Document | None = None
+    follow_up: FollowUp | None = None
     introduction: str = ""
     answer_prefix: str = ""
     material: str = ""
@@ -61,7 +78,9 @@ class Task:
     `ask(suite, cell, seed)`: the trial; depends on nothing else, and not on the cell's depth or length but for
     `depths`. `scorer`: judges where the suite names none. `version`: raise it when the same seed gives another trial.
     `absent`: whether a trial without what it asks for makes sense. `lengths(suite, label)`: those of the suite's
-    lengths that a label is asked at; all of them, unless its text has a length of its own.
+    lengths that a label is asked at; all of them, unless its text has a length of its own. `corpus(suite)`: the texts
+    that take the place of the suite's corpus. `check(suites)`: raises `InputError` where suites of its family, all that
+    a run has, cannot be asked.
     """
 
     name: str
@@ -74,6 +93,8 @@ class Task:
     version: int = 0
     absent: bool = True
     lengths: Callable[[Suite, str], tuple[int, ...]] = lambda suite, _label: suite.lengths
+    corpus: Callable[[Suite], Corpus] | None = None
+    check: Callable[[Sequence[Suite]], None] | None = None
 
 
 def labelled(name: str, suite: Suite) -> str:

@@ -14,7 +14,7 @@ from results.palette import MARKS, Mark, mark_of
 from results.records import UNSCORED, Record
 from results.statistics.panel_rows import StatisticRow, panel_rows
 from results.statistics.summary_rows import PanelStatistics
-from results.summary import Panel, Tally
+from results.summary import Panel, Tally, trial_of
 from results.text import length_labels, percent, percent1
 
 NO_SCORE = "–"
@@ -79,7 +79,7 @@ def entries(records: Sequence[Record], panels: Sequence[Panel]) -> list[Entry]:
     rows = [{depth: i for i, depth in enumerate(panel.depths)} for panel in panels]
     found = []
     for record in records:
-        panel = numbers[record["model"], record["task"], record["needle"]]
+        panel = numbers[record["model"], record["task"], trial_of(record).needle]
         row, column = rows[panel][record["depth"]], columns[panel][record["length"]]
         order = (panel, row, column, record["repeat"], str(record.get("key", "")))
         found.append((order, Entry((record,), panel, column, row, telling=(0, int(record["outcome"] == "found")))))

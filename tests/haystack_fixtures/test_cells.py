@@ -49,3 +49,8 @@ def test_depths_are_written_without_trailing_zeros():
 def test_a_slug_is_safe_in_file_names():
     assert slug("hf:org/Some Model") == "hf_org_Some_Model"
     assert slug("///") == "unnamed"
+
+
+def test_questions_of_a_document_share_a_haystack():
+    ids = [Cell("leval_tpo", 1000, None, needle).haystack_id for needle in ("doc3_q0", "doc3_q17", "doc31_q0")]
+    assert ids[0] == ids[1] != ids[2]

@@ -1,0 +1,147 @@
+"""Contexts that are one text as it is; what is longer than the prompt may be is cut at its start or its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal
+
+import regex
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.sentences import splits_grapheme
+from haystack_fixtures.haystacks.splice import Range, Spliced, WindowMemo, splice
+from haystack_fixtures.prompts.prompt import Message, Prompt
+from haystack_fixtures.tokenizers.tokenizer import Encoded
+
+Keep = Literal["start", "end"]
+Truncation = Literal["exact", "compat", "none"]
+_WORDS_A_STEP = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text that is the whole context.
+
+    `keep`: the part that stays where it is cut. `truncation`: `exact`: as many tokens stay as the prompt has room for;
+    `compat`: L-Eval's steps of words (`compat_span`), which leave no room for template and question; `none`: all of it.
+    """
+
+    text: str
+    keep: Keep = "start"
+    truncation: Truncation = "exact"
+
+
+def build_document(
+    document: Document,
+    encoded: Encoded,
+    *,
+    before: str,
+    after: str,
+    token_budget: int,
+    messages: Callable[[str], tuple[Message, ...]],
+    bos: tuple[int, ...],
+    reserved: int,
+    memo: WindowMemo,
+) -> Prompt:
+    """Build the prompt `bos + before + document + after`; `encoded` is the whole document.
+
+    Its `slack` is below 0 where it is over the budget: with truncation `compat` by what stands around the document,
+    with `none` by whatever the document is too long. A cut document has the flag `truncated`.
+
+    Raises `InputError` when the budget cannot hold template and question, naming what would do.
+    """
+
+    def spliced(span: tuple[int, int]) -> Spliced:
+        return splice([before, Range(encoded, *span), after], memo)
+
+    whole = (0, len(document.text))
+    if document.truncation == "exact":
+        span = _exact_span(
+            lambda span: spliced(span).count + len(bos), document, encoded, budget=token_budget, reserved=reserved
+        )
+    elif document.truncation == "compat":
+        span = compat_span(document, encoded, most=token_budget, memo=memo)
+    else:
+        span = whole
+    kept, tokens = document.text[slice(*span)], spliced(span)
+    text = before + kept + after
+    begin, end = len(before), len(before) + len(kept)
+    ids = tokens.ids(bos)
+    context_tokens = tokens.tokens_before(end) - tokens.tokens_before(begin)
+    # Where nothing is cut, no token that spans an edge may look like a loss.
+    share = 0.0 if span == whole else max(0.0, 1 - context_tokens / len(encoded.ids))
+    return Prompt(
+        messages=messages(kept),
+        text=text,
+        ids=ids,
+        context=(begin, end),
+        context_tokens=context_tokens,
+        placed=(),
+        slack=token_budget - len(ids),
+        corpus_passes=0.0,
+        text_sha256=_sha256(text),
+        filler_sha256=_sha256(kept),
+        flags=() if span == whole else ("truncated",),
+        truncated=share,
+    )
+
+
+def _exact_span(
+    count: Callable[[tuple[int, int]], int], document: Document, encoded: Encoded, *, budget: int, reserved: int
+) -> tuple[int, int]:
+    """The characters of the document that stay: of the prompts counted, the first that fits, mostly exactly."""
+    tokens = len(encoded.ids)
+    span = (0, len(document.text))
+    kept, over = tokens, count(span) - budget
+    while over > 0:
+        if kept == 1:
+            remedy = f"template and question need more: use at least {budget + over + reserved}"
+            raise InputError("--lengths", budget + reserved, remedy)
+        kept = max(1, kept - over)
+        span = _span(document, encoded, kept)
+        over = count(span) - budget
+    return span
+
+
+def _span(document: Document, encoded: Encoded, kept: int) -> tuple[int, int]:
+    """The characters of so many tokens at the end that stays, never part of a character as people see it."""
+    text, tokens = document.text, len(encoded.ids)
+    if document.keep == "start":
+        end = int(encoded.starts[kept]) if kept < tokens else len(text)
+        while splits_grapheme(text, end):
+            end -= 1
+        return 0, end
+    start = int(encoded.starts[tokens - kept])
+    while splits_grapheme(text, start):
+        start += 1
+    return start, len(text)
+
+
+def compat_span(document: Document, encoded: Encoded, *, most: int, memo: WindowMemo) -> tuple[int, int]:
+    """The characters that L-Eval's rule (cd34b05) leaves: words, as spaces part them, until the text has `most` tokens.
+
+    The first cut leaves `most` words, each further one 250 less; where the end stays, the same from the end. A text
+    without spaces goes to nothing.
+    """
+    spaces = [found.start() for found in regex.finditer(" ", document.text)]
+    span, kept, limit = (0, len(document.text)), len(spaces) + 1, most
+    while kept and splice([Range(encoded, *span)], memo).count > most:
+        # Python's own slices: a limit below 0 takes words away.
+        kept = len(range(kept)[:limit] if document.keep == "start" else range(kept)[-limit:])
+        limit -= _WORDS_A_STEP
+        gone = len(spaces) + 1 - kept
+        if not gone:
+            continue
+        if not kept:
+            span = (0, 0)
+        elif document.keep == "start":
+            span = (0, spaces[kept - 1])
+        else:
+            span = (spaces[gone - 1] + 1, len(document.text))
+    return span
+
+
+def _sha256(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

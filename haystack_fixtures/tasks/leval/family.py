@@ -1,0 +1,156 @@
+"""L-Eval: questions on whole documents (OpenLMLab, cd34b05), each question a series of its own.
+
+The document stands first and the question last, so that what the questions of a document share is computed once.
+Questions, documents and references are the user's copy of the data; what stands around them is ours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from haystack_fixtures.cells import Cell
+from haystack_fixtures.corpora.corpus import Corpus
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.document import Document
+from haystack_fixtures.settings import Suite
+from haystack_fixtures.tasks.leval.files import OPTION, DataFile, Item, find_file, read_file
+from haystack_fixtures.tasks.leval.sources import SOURCES, Source
+from haystack_fixtures.tasks.task import Asked, FollowUp, Task
+
+FAMILY = "leval"
+_IN_THE_STORY = "based on the world described in the document"
+_IN_THE_WORLD = "based on what is known of the real world"
+_JUDGED = "Judge this by what is known of the real world."
+_TRUE_OR_FALSE = "Reply with True or False, nothing else."
+_FACT = " [fact: "
+
+
+def _file(source: Source, suite: Suite) -> DataFile:
+    if suite.leval_data is None:
+        raise InputError(OPTION, "", f"{source.task} needs L-Eval's data: name your copy with {OPTION} DIR")
+    return read_file(suite.leval_data, source)
+
+
+def _labels(source: Source, suite: Suite) -> tuple[str, ...]:
+    return tuple(item.label for item in _file(source, suite).of(suite.leval_subset))
+
+
+def _corpus(source: Source, suite: Suite) -> Corpus:
+    file = _file(source, suite)
+    return Corpus(
+        name=f"L-Eval {source.name}",
+        language="en",
+        licence="GPL-3.0; documents have terms of their own",
+        source="https://github.com/OpenLMLab/LEval",
+        documents=file.documents,
+        sha256=file.sha256,
+    )
+
+
+def _check(suites: Sequence[Suite]) -> None:
+    """Tell at once, and in one line, what keeps the suites of a run from being asked."""
+    by_name = {source.task: source for source in SOURCES}
+    asked = {suite.task: by_name[suite.task] for suite in suites}
+    for suite in suites:
+        if suite.controls:
+            remedy = "where a document of L-Eval has its answers is not known: leave it out"
+            raise InputError("--controls", ",".join(suite.controls), remedy)
+    folder = suites[0].leval_data
+    if folder is None:
+        raise InputError(OPTION, "", f"{_some(list(asked))} of L-Eval: name your copy of its data with {OPTION} DIR")
+    absent = [source for source in asked.values() if find_file(folder, source) is None]
+    if absent:
+        there = [task for task, source in asked.items() if source not in absent]
+        what = ", ".join(f"{source.file} ({source.task})" for source in absent)
+        leave_out = f", or leave out what is absent: --task {','.join(there)}" if there else ""
+        raise InputError(OPTION, folder, f"has no {what}; add it{leave_out}")
+    if not any(_labels(asked[suite.task], suite) for suite in suites):
+        remedy = f"{_some(list(asked))} have no such rows: use --leval-subset scored, or preset leval-open"
+        raise InputError("--leval-subset", suites[0].leval_subset, remedy)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) < 4 else f"{', '.join(names[:2])} and {len(names) - 2} other tasks"
+
+
+def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Asked:
+    file = _file(source, suite)
+    item = file.items[cell.needle]
+    question, reference = item.question.strip(), _reference(source, suite, file, item)
+    if source.group == "open" and suite.leval_length_hint:
+        # L-Eval's rule: the reference's words as blanks part them. It tells the model how long the reference is.
+        words = len(item.answer.split())
+        question += f"\nWrite about {words} word{'' if words == 1 else 's'}."
+        reference["length_hint"] = words
+    answer, then = item.answer, None
+    if source.name == "sci_fi":
+        answer, then = _twice(item)
+        reference["follow_up"] = then.question
+    truncation = "none" if suite.no_truncate else suite.leval_truncation
+    return Asked(
+        needles=(),
+        depths=(),
+        question=question,
+        answer=answer,
+        reference=reference,
+        document=Document(file.documents[item.document], source.keep, truncation),
+        follow_up=then,
+        material=f"{source.keep} {truncation}" + (f"\n{then.question}" if then else ""),
+    )
+
+
+def _reference(source: Source, suite: Suite, file: DataFile, item: Item) -> dict[str, Any]:
+    items = file.of(suite.leval_subset)
+    reference: dict[str, Any] = {
+        "answers": (item.answer,),
+        "question": item.question,
+        "language": "en",
+        "evaluation": item.evaluation,
+        "chance": source.chance,
+    }
+    if source.group == "closed":
+        reference["floor"] = _floor(source.name, tuple(each.answer for each in items))
+    if source.name == "topic_retrieval_longchat":
+        others = (each.answer for each in items if each.document == item.document)
+        reference["distractors"] = tuple(dict.fromkeys(other for other in others if other != item.answer))
+    return reference
+
+
+def _floor(name: str, answers: Sequence[str]) -> float:
+    """The score of the best answer that is the same for every question: of the reference that comes most often."""
+    if name == "sci_fi":  # each part is half of the score
+        parts = zip(*(answer.split(_FACT) for answer in answers), strict=True)
+        return sum(_floor("", part) for part in parts) / 2
+    # QuALITY's have the text of their option behind the letter.
+    same = Counter(answer.split()[0] if name == "quality" else answer.strip() for answer in answers)
+    return max(same.values()) / len(answers)
+
+
+def _twice(item: Item) -> tuple[str, FollowUp]:
+    """What is true in the story; and the question that is asked after it, without the story: what is true outside."""
+    loyalty, _, fact = item.answer.partition(_FACT)
+    question = item.question.strip()
+    question = question.replace(_IN_THE_STORY, _IN_THE_WORLD) if _IN_THE_STORY in question else f"{question} {_JUDGED}"
+    joined = f"{{first}}{_FACT}{{second}}]"
+    return loyalty, FollowUp(f"{question}\n{_TRUE_OR_FALSE}", fact.removesuffix("]"), joined)
+
+
+TASKS = tuple(
+    Task(
+        source.task,
+        source.about,
+        partial(_labels, source),
+        lambda _suite: (None,),
+        partial(_ask, source),
+        family=FAMILY,
+        scorer=source.scorer,
+        version=1,
+        absent=False,
+        corpus=partial(_corpus, source),
+        check=_check,
+    )
+    for source in SOURCES
+)

@@ -1,0 +1,149 @@
+"""Documents as contexts: whole where they fit, else cut to the token, or by L-Eval's steps of words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.build import verify_prompt
+from haystack_fixtures.haystacks.document import Document, build_document, compat_span
+from haystack_fixtures.haystacks.splice import WindowMemo
+from haystack_fixtures.prompts.prompt import Message
+
+HEAD, TAIL = "Read this.\n\n", "\n\nQuestion: who wrote it?\nAnswer:"
+PARTS = [
+    "Nobody wrote it down.",
+    " ",
+    "\n",
+    "The café é",
+    "  ",
+    "村里没有人记得。",
+    "👩‍🚀",
+    "x = [1, 2]",
+    "\t",
+    " ferry",
+]
+texts = st.lists(st.sampled_from(PARTS), min_size=1, max_size=400).map("".join)
+
+
+def built(tokenizer, document, budget):
+    return build_document(
+        document,
+        tokenizer.encode(document.text),
+        before=HEAD,
+        after=TAIL,
+        token_budget=budget,
+        messages=lambda context: (Message("user", f"{HEAD}{context}{TAIL}"),),
+        bos=tokenizer.bos,
+        reserved=0,
+        memo=WindowMemo(tokenizer),
+    )
+
+
+def kept(prompt):
+    return prompt.text[slice(*prompt.context)]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(text=texts, budget=st.integers(60, 900), keep=st.sampled_from(["start", "end"]))
+def test_any_document_is_cut_to_the_budget_at_the_end_that_may_go(tokenizer, text, budget, keep):
+    prompt = built(tokenizer, Document(text, keep), budget)
+    verify_prompt(tokenizer, prompt)
+    assert prompt.tokens + prompt.slack == budget
+    assert prompt.tokens == len(tokenizer.encode(HEAD + kept(prompt) + TAIL).ids) + len(tokenizer.bos)
+    assert prompt.messages[0].content == prompt.text == HEAD + kept(prompt) + TAIL
+    assert text.startswith(kept(prompt)) if keep == "start" else text.endswith(kept(prompt))
+    if kept(prompt) == text:
+        assert not prompt.flags
+        assert prompt.truncated == 0
+    else:
+        assert prompt.flags == ("truncated",)
+        assert 0 < prompt.truncated < 1
+        assert 0 <= prompt.slack < 16  # less than one character as people see it
+        assert len(tokenizer.encode(HEAD + text + TAIL).ids) + len(tokenizer.bos) > budget
+
+
+def test_plain_text_leaves_no_token_free(tokenizer):
+    text = "The ferry did not run on Thursday, and a letter came by hand. " * 80
+    slacks = [
+        built(tokenizer, Document(text, keep), budget).slack for budget in (99, 250, 601) for keep in ("start", "end")
+    ]
+    assert max(slacks) <= 1
+
+
+def test_what_is_left_out_is_told_as_a_share(tokenizers):
+    tokenizer = tokenizers["o200k"]
+    text = "one two three four five six seven eight nine ten " * 40
+    prompt = built(tokenizer, Document(text), 220)
+    assert prompt.truncated == pytest.approx(1 - len(tokenizer.encode(kept(prompt)).ids) / 401, abs=0.01)
+
+
+def test_questions_of_a_document_share_their_beginning(tokenizer):
+    text = "Nobody in the village remembered who had planted the old pear tree. " * 40
+    document, encoded, memo = Document(text), tokenizer.encode(text), WindowMemo(tokenizer)
+    ids, contexts = [], []
+    for question in ("Who?", "When did the tree come down, and who was there?"):
+        prompt = build_document(
+            document,
+            encoded,
+            before=HEAD,
+            after=f"\n\n{question}",
+            token_budget=300,
+            messages=lambda context: (Message("user", context),),
+            bos=tokenizer.bos,
+            reserved=0,
+            memo=memo,
+        )
+        ids.append(prompt.ids.tolist())
+        contexts.append(prompt.context_tokens)
+    same = next(number for number, (one, other) in enumerate(zip(*ids, strict=False)) if one != other)
+    assert same >= min(contexts) > 150
+
+
+def test_all_of_it_goes_over_the_budget_where_nothing_may_be_cut(tokenizer):
+    text = "The weather was written down. " * 100
+    prompt = built(tokenizer, Document(text, truncation="none"), 200)
+    assert kept(prompt) == text
+    assert prompt.slack < 0
+    assert not prompt.flags
+
+
+def test_too_little_room_names_the_least_length_and_that_works(tokenizer):
+    document = Document("The ferry runs. " * 50)
+    with pytest.raises(InputError, match="use at least") as caught:
+        built(tokenizer, document, 8)
+    least = int(re.search(r"at least (\d+)", str(caught.value))[1])
+    assert kept(built(tokenizer, document, least))
+
+
+def upstream(text, most, keep, count):
+    """L-Eval's rule in its own terms, on lists of words and whole texts."""
+    gone = 0
+    while count(text) > most:
+        words = text.split(" ")
+        text = " ".join(words[: most - gone] if keep == "start" else words[gone - most :])
+        gone += 250
+    return text
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    words=st.lists(st.sampled_from(["ferry", "", "antidisestablishmentarianism", "a\nb", "村里"]), max_size=900),
+    most=st.sampled_from([40, 251, 499, 500, 700]),
+    keep=st.sampled_from(["start", "end"]),
+)
+def test_compat_is_the_published_rule(tokenizers, words, most, keep):
+    tokenizer, text = tokenizers["cl100k"], "x " + " ".join(words)
+    document = Document(text, keep, "compat")
+    span = compat_span(document, tokenizer.encode(text), most=most, memo=WindowMemo(tokenizer))
+    assert text[slice(*span)] == upstream(text, most, keep, lambda part: len(tokenizer.encode(part).ids))
+
+
+def test_compat_leaves_nothing_of_a_document_without_spaces(tokenizers):
+    prompt = built(tokenizers["cl100k"], Document("ferry_" * 900, truncation="compat"), 500)
+    assert kept(prompt) == ""
+    assert prompt.truncated == 1

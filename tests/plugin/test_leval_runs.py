@@ -1,0 +1,107 @@
+"""Runs of L-Eval's tasks, on two documents of ours in its layout."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+TREE, FERRY = "The pear tree stood behind the mill. " * 40, "The ferry ran on Thursdays only. " * 40
+STATEMENT = "The mill is haunted, True or False? Answer this question based on the world described in the document."
+
+
+@pytest.fixture
+def run(project):
+    folder = project.pytester.mkdir("data")
+    asked = {
+        "tpo": [
+            (TREE, ["Which?\nA. oak\nB. pear", "Where?\nA. mill\nB. church"], ["B", "A"]),
+            (FERRY, ["When?"], ["C"]),
+        ],
+        "sci_fi": [(TREE, [STATEMENT], ["True [fact: False]"])],
+    }
+    for name, rows in asked.items():
+        lines = [
+            json.dumps({"input": text, "instructions": questions, "outputs": answers, "evaluation": "exam"})
+            for text, questions, answers in rows
+        ]
+        (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    project.pytester.makepyfile(
+        test_leval="""
+        import pytest
+
+        @pytest.mark.cells("leval")
+        def test_leval(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+        """
+    )
+    given = ("--preset=leval-closed", "--task=leval_tpo,leval_sci_fi", "--leval-data=data", "--lengths=1200")
+    return lambda *args, **options: project.run(*given, *args, **options)
+
+
+def test_questions_of_a_task_are_one_panel(run, project):
+    result = run()
+    result.stdout.fnmatch_lines(["mock:perfect · leval_sci_fi · questions", "mock:perfect · leval_tpo · questions"])
+    assert [(r["id"], r["outcome"]) for r in project.records()] == [
+        ("leval_sci_fi-len1200-depthall-doc0_q0-r0", "found"),
+        ("leval_tpo-len1200-depthall-doc0_q0-r0", "found"),
+        ("leval_tpo-len1200-depthall-doc0_q1-r0", "found"),
+        ("leval_tpo-len1200-depthall-doc1_q0-r0", "found"),
+    ]
+    panels = [name for name in (each.name for each in (project.runs / "r").iterdir()) if name.endswith(".png")]
+    assert sum(name.startswith("heatmap-leval_tpo") for name in panels) == 1
+    assert project.file("report.html")
+
+
+@pytest.mark.parametrize("model", ["mock:perfect", "mock:sleep=0.01"], ids=["in batches", "ahead"])
+def test_the_second_answer_of_sci_fi_is_stored_with_the_first(run, project, model):
+    run("-k", "sci_fi", model=model)
+    (record,) = project.records()
+    assert record["response"]["text"] == "The answer is True. [fact: The answer is False.]"
+    assert record["score"] == 1
+    run("-k", "sci_fi", name="wrong", model="mock:error=timeout")
+    (failed,) = project.records("wrong")
+    assert failed["outcome"] == "error"
+
+
+def test_a_document_is_selected_by_its_number(run, project):
+    run("-k", "tpo and doc1")
+    assert [record["needle"] for record in project.records()] == ["doc1_q0"]
+
+
+def test_what_is_cut_is_told_and_what_may_not_be_cut_is_skipped(run, project):
+    run("--lengths=800", "-k", "tpo")
+    assert {record["outcome"] for record in project.records()} == {"found"}
+    for record in project.records():
+        assert record["prompt"]["flags"] == ["truncated"]
+        assert 0 < record["prompt"]["truncated"] < 1
+    run("--lengths=800", "-k", "tpo", "--no-truncate", name="whole")
+    assert {record["outcome"] for record in project.records("whole")} == {"skipped"}
+
+
+def test_a_plan_tells_a_task_at_once(run):
+    result = run("--plan")
+    result.stdout.fnmatch_lines(
+        ["leval_tpo, 3 questions, mock:perfect: 3 cells", "  corpus L-Eval tpo (en, GPL-3.0*", "in all: 4 cells*"]
+    )
+
+
+def test_answers_are_asked_once_when_a_run_goes_on(run, project):
+    run()
+    before = len(project.journal())
+    run()
+    assert len(project.journal()) == before
+
+
+def test_what_is_asked_twice_is_not_probed_for_stability(run, project):
+    for _ in range(2):
+        run("-k", "sci_fi", "--stability=9")
+        (record,) = project.journal()
+        assert record["response"]["text"].endswith("[fact: The answer is False.]")
+        assert not record["details"].get("stability")
+
+
+def test_without_data_one_line_names_the_option(project, run):
+    result = run("--leval-data=nowhere")
+    line = [line for line in result.stderr.lines if line.startswith("ERROR")]
+    assert line == ["ERROR: --leval-data: 'nowhere': has no tpo.jsonl (leval_tpo), sci_fi.jsonl (leval_sci_fi); add it"]
