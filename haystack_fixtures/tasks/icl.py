@@ -31,12 +31,17 @@ _QUESTION = {
 }
 
 
-def _shot(rng: Random, place: int, number: int, own: Sequence[str], shared: Sequence[str]) -> str:
-    """The input of a class's shot in a round."""
+def _shot(
+    rng: Random, place: int, number: int, own: Sequence[str], shared: Sequence[str], asked: Sequence[str] = ()
+) -> str:
+    """The input of a class's shot in a round; never the words that are asked about."""
     if place < len(_ROUNDS):
         pair = (number + place) % _CLASSES
         return " ".join(shuffled(rng, [own[word] for word in _ROUNDS[place]] + list(shared[2 * pair : 2 * pair + 2])))
-    return " ".join(shuffled(rng, sample(rng, own, 2) + sample(rng, shared, 2)))
+    while True:
+        words = sample(rng, own, 2) + sample(rng, shared, 2)
+        if set(words) != set(asked):
+            return " ".join(shuffled(rng, words))
 
 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
@@ -55,7 +60,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         while len(lines) < n:
             place = len(lines) // _CLASSES
             lines += [
-                f"{_shot(shots, place, number, classes[number], shared)} -> {numbers[number]}\n"
+                f"{_shot(shots, place, number, classes[number], shared, text.split())} -> {numbers[number]}\n"
                 for number in shuffled(shots, range(_CLASSES))
             ]
         return lines[:n]

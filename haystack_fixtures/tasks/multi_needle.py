@@ -31,8 +31,13 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     diff = suite.diff if suite.diff is not None else joint.diff
     count = len(drawn.needles)
     keyword = suite.keyword or joint.keyword
-    # A keyword is the end of a chain of facts: then it is the answer. Without one every needle's value is wanted.
-    wanted = {"answers": (keyword,)} if keyword else {"answers": (), "parts": tuple(n.answer for n in drawn.needles)}
+    values = tuple(needle.answer for needle in drawn.needles)
+    # A keyword is the end of a chain of facts: then it is the answer. Without one every needle's value is wanted, where
+    # the joint answer has them; else that is the answer.
+    if keyword or not all(value in joint.answer for value in values):
+        wanted: dict[str, tuple[str, ...]] = {"answers": (keyword or joint.answer,)}
+    else:
+        wanted = {"answers": (), "parts": values}
     return Asked(
         needles=drawn.needles,
         depths=tuple(even_depths(cell.depth, count) if diff is None else spaced_depths(cell.depth, diff, count)),
