@@ -81,7 +81,7 @@ def _row(axes: Axes, at: int, row: TaskScore) -> None:
 
     if row.focused.mean is not None:
         label = once("on a text of nothing else")
-        axes.plot(100 * row.focused.mean, at, "D", ms=6, mfc="white", mec=SOFT, mew=1.2, label=label, clip_on=False)
+        axes.plot(100 * row.focused.mean, at, "D", ms=9, mfc="none", mec=SOFT, mew=1.2, label=label, clip_on=False)
     if row.chance:
         axes.plot(100 * row.chance, at, "|", ms=11, mec="#c2410c", mew=2, label=once("chance"))
     if overall.mean is not None and interval is not None:
