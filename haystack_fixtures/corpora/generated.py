@@ -7,10 +7,10 @@ version: only `random.Random(int).random()` is drawn from.
 from __future__ import annotations
 
 import hashlib
-import random
 
 from haystack_fixtures.corpora.story import write_story
 from haystack_fixtures.corpora.tables import load_kit, tables_sha256
+from haystack_fixtures.draws import draws
 from haystack_fixtures.errors import InputError
 
 VERSION = 1  # raise it when code changes the text; the tables' hash notices changed tables by itself
@@ -26,8 +26,7 @@ def generate_documents(language: str, seed: int, min_chars: int) -> tuple[str, .
     if language not in LANGUAGES:
         raise InputError("generated corpus, language", language, f"choose one of {', '.join(LANGUAGES)}")
     kit = load_kit(language)
-    start = hashlib.sha256(f"needlework generated {VERSION} {language} {seed}".encode()).digest()
-    rng = random.Random(int.from_bytes(start, "big"))
+    rng = draws(f"needlework generated {VERSION} {language} {seed}")
     seen: set[bytes] = set()
     documents: list[str] = []
     chars = 0

@@ -7,7 +7,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from haystack_fixtures.corpora.corpus import Corpus
+from haystack_fixtures.draws import draws, pick, shuffled
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.document_cache import EncodedDocument, encode_documents
 from haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
@@ -137,9 +137,8 @@ def order_source(documents: EncodedDocuments, *, seed: int, repeat: int, min_tok
     everything has come once, then the same order begins again. The text for fewer tokens is a prefix of that for more.
     Raises `InputError` for a corpus without text.
     """
-    draw = random.Random(int.from_bytes(sha256(f"haystack {seed} {repeat}".encode()).digest(), "big"))
-    order = list(range(len(documents.texts)))
-    _shuffle(order, draw)
+    draw = draws(f"haystack {seed} {repeat}")
+    order = shuffled(draw, range(len(documents.texts)))
     spans = [(number, 0, len(documents.texts[number])) for number in order]
     spans = _begun_inside(spans, documents[order[0]], draw)
     pieces, ends = _collect(spans, documents, min_tokens + _MARGIN)
@@ -156,13 +155,6 @@ def order_source(documents: EncodedDocuments, *, seed: int, repeat: int, min_tok
     )
 
 
-def _shuffle(order: list[int], draw: random.Random) -> None:
-    """Fisher-Yates on `random()` alone: the one method whose results Python promises to keep."""
-    for last in range(len(order) - 1, 0, -1):
-        other = int(draw.random() * (last + 1))
-        order[last], order[other] = order[other], order[last]
-
-
 def _begun_inside(
     spans: list[tuple[int, int, int]], first: EncodedDocument, draw: random.Random
 ) -> list[tuple[int, int, int]]:
@@ -171,7 +163,7 @@ def _begun_inside(
     inner = [int(end) for end in first.ends[:-1]]
     paragraphs = [end for end in inner if text[end] in "\r\n"]
     choices = [0, *(paragraphs if len(paragraphs) >= _PARAGRAPHS else inner)]
-    end = choices[int(draw.random() * len(choices))]
+    end = pick(draw, choices)
     if end == 0:
         return spans
     start = end + len(text[end:]) - len(text[end:].lstrip())

@@ -7,8 +7,8 @@ so that a score cannot come from memory and two trials never share a needle.
 from __future__ import annotations
 
 import random
-from hashlib import sha256
 
+from haystack_fixtures.draws import below, draws, pick
 from haystack_fixtures.needles.needle import JointQuestion, Needle
 
 VERSION = 1
@@ -176,14 +176,13 @@ _KIND = {
 
 def draw_codes(language: str, *, seed: int, repeat: int, count: int = 1) -> tuple[Needle, ...]:
     """Draw `count` needles whose keys and values all differ. Depends on nothing but the arguments."""
-    digest = sha256(f"codes {VERSION} {language} {seed} {repeat}".encode()).digest()
-    rng = random.Random(int.from_bytes(digest, "big"))
+    rng = draws(f"codes {VERSION} {language} {seed} {repeat}")
     needles: list[Needle] = []
     keys: set[str] = set()
     values: set[str] = set()
     while len(needles) < count:
-        key, noun = _key(language, rng), _pick(rng, _NOUNS[language])
-        value = str(1_000_000 + int(rng.random() * 9_000_000))
+        key, noun = _key(language, rng), pick(rng, _NOUNS[language])
+        value = str(1_000_000 + below(rng, 9_000_000))
         if key in keys or value in values:
             continue
         keys.add(key)
@@ -206,11 +205,6 @@ def joint_codes(language: str, needles: tuple[Needle, ...]) -> JointQuestion:
 
 
 def _key(language: str, rng: random.Random) -> str:
-    first, second = _pick(rng, _FIRST[language]), _pick(rng, _SECOND[language])
-    place, kind = _pick(rng, _PLACE[language]), _pick(rng, _KIND[language])
+    first, second = pick(rng, _FIRST[language]), pick(rng, _SECOND[language])
+    place, kind = pick(rng, _PLACE[language]), pick(rng, _KIND[language])
     return f"{place}{first}{second}{kind}" if language == "zh" else f"the {first} {second} {kind} of {place}"
-
-
-def _pick(rng: random.Random, items: tuple[str, ...]) -> str:
-    # Not rng.choice: its algorithm may change between Python versions, random() does not.
-    return items[int(rng.random() * len(items))]
