@@ -15,7 +15,7 @@ from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.fitting import fitting, long_enough
 from haystack_fixtures.tasks.keys import stratified
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 # Names of consonants alone are words of no language that is asked here; no two begin with the same two letters.
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
@@ -139,7 +139,7 @@ def _task(name: str, about: str, kind: str, scorer: str) -> Task:
         name,
         about,
         lambda suite: _labels(suite, kind),
-        lambda _suite: (None,),
+        no_depths,
         _ask,
         family="chain",
         scorer=scorer,

@@ -14,7 +14,7 @@ from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.nonsense import nonsense
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _DEPTHS = (2, 4, 6, 8, 10)  # functions of a chain
 _LARGEST = 20
@@ -77,7 +77,7 @@ TASK = Task(
     "code_chain",
     "what a chain of function calls returns",
     lambda suite: tuple(labelled(f"d{count}", suite) for count in _DEPTHS),
-    lambda _suite: (None,),
+    no_depths,
     _ask,
     scorer="number",
     version=1,

@@ -8,7 +8,7 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.tables import words
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _SIZES = (25, 50, 100, 250, 500, 1000)  # words
 _TEMPLATE = 40  # tokens around the words, at least
@@ -77,7 +77,7 @@ TASK = Task(
     "copy",
     "a text of 25 to 1,000 words, word for word",
     _labels,
-    lambda _suite: (None,),
+    no_depths,
     _ask,
     scorer="copy",
     version=1,

@@ -17,7 +17,7 @@ from haystack_fixtures.draws import below, draws, pick, sample, shuffled
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.nonsense import nonsense
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _CLASSES = 6
 _OWN = 4  # words of a class
@@ -89,7 +89,7 @@ TASK = Task(
     "icl",
     "the class of an input, learnt from the examples in the prompt",
     lambda suite: (labelled(f"c{_CLASSES}", suite),),
-    lambda _suite: (None,),
+    no_depths,
     _ask,
     scorer="number",
     version=1,

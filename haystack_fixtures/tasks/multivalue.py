@@ -9,7 +9,7 @@ from haystack_fixtures.draws import draws, shuffled
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.keys import draw_keys, draw_kind, draw_values, statement, stratified
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _COUNT = 4
 _ONE_OF = {"en": "One {kind} code for {key} is {value}.", "zh": "{key}的{kind}代码之一是{value}。"}
@@ -66,7 +66,7 @@ def _task(name: str, about: str, label: str) -> Task:
         name,
         about,
         lambda suite: (labelled(label, suite),),
-        lambda _suite: (None,),
+        no_depths,
         partial(_ask, name),
         scorer="set_f1",
         version=1,

@@ -16,7 +16,7 @@ from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.kinship import Chain, draw_chain
 from haystack_fixtures.tasks.needlebench_reasoning import boxed
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 NAME, VERSION = "needlebench_atc", 1
 COUNTS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -124,7 +124,7 @@ TASK = Task(
     NAME,
     "2 to 512 statements of kinship without a haystack, every one of them needed",
     _labels,
-    lambda _suite: (None,),
+    no_depths,
     _ask,
     family="needlebench",
     scorer="needlebench_atc",

@@ -6,7 +6,7 @@ from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.needles.load import draw_set
 from haystack_fixtures.settings import Suite
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 
 def _labels(suite: Suite) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ TASK = Task(
     "parallel",
     "one needle at each depth, all asked for at once",
     _labels,
-    lambda _suite: (None,),
+    no_depths,
     _ask,
     family="needle",
 )

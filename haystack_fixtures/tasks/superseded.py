@@ -11,7 +11,7 @@ from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.fitting import fitting, long_enough
 from haystack_fixtures.tasks.keys import draw_keys, draw_kind, draw_values, stratified
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _UPDATES = {
     "m2_latest": 2,
@@ -115,7 +115,7 @@ TASK = Task(
     "superseded",
     "one of several dated updates of a fact",
     _labels,
-    lambda _suite: (None,),
+    no_depths,
     _ask,
     scorer="confusion",
     version=1,

@@ -97,6 +97,11 @@ class Task:
     check: Callable[[Sequence[Suite]], None] | None = None
 
 
+def no_depths(_suite: Suite) -> tuple[None]:
+    """Of a task without a depth axis: nothing is placed, or places are drawn."""
+    return (None,)
+
+
 def labelled(name: str, suite: Suite) -> str:
     """A needle's label in ids: `code`, `code_zh`."""
     return name if suite.language == "en" else f"{name}_{suite.language}"

@@ -15,7 +15,7 @@ from haystack_fixtures.draws import draws, sample, shuffled
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.tables import words
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _COMMON = 10
 _OTHERS = 100
@@ -74,7 +74,7 @@ TASK = Task(
     "common_words",
     "the ten words that come most often",
     lambda suite: (labelled("top10", suite),),
-    lambda _suite: (None,),
+    no_depths,
     _ask,
     family="aggregate",
     scorer="word_list",

@@ -7,7 +7,7 @@ from haystack_fixtures.draws import below, draws, sample
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.tables import words
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _MOST = 20
 _DECOYS = 3
@@ -49,7 +49,7 @@ TASK = Task(
     "count",
     "how many sentences say one thing",
     lambda suite: (labelled("to20", suite),),
-    lambda _suite: (None,),
+    no_depths,
     _ask,
     family="aggregate",
     scorer="number",

@@ -15,7 +15,7 @@ from haystack_fixtures.draws import draws, pick
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.tables import words
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _FEWEST = 6
 _NUMBERED = {"en": "Paragraph {number}: {text}\n", "zh": "段落{number}：{text}\n"}
@@ -83,7 +83,7 @@ TASK = Task(
     "distinct",
     "how many different paragraphs there are",
     lambda suite: (labelled("paragraphs", suite),),
-    lambda _suite: (None,),
+    no_depths,
     _ask,
     family="aggregate",
     scorer="number",

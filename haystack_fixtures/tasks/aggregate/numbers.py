@@ -11,7 +11,7 @@ from haystack_fixtures.draws import below, draws, pick
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.tables import words
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _LABELS = ("largest", "smallest", "median")
 _FEWEST = 3
@@ -84,7 +84,7 @@ TASK = Task(
     "numbers",
     "the largest, smallest or median of many stated numbers",
     lambda suite: tuple(labelled(label, suite) for label in _LABELS),
-    lambda _suite: (None,),
+    no_depths,
     _ask,
     family="aggregate",
     scorer="number",

@@ -18,7 +18,7 @@ from haystack_fixtures.haystacks.document import Document
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.leval.files import OPTION, DataFile, Item, find_file, read_file
 from haystack_fixtures.tasks.leval.sources import SOURCES, Source
-from haystack_fixtures.tasks.task import Asked, FollowUp, Task
+from haystack_fixtures.tasks.task import Asked, FollowUp, Task, no_depths
 
 FAMILY = "leval"
 _IN_THE_STORY = "based on the world described in the document"
@@ -143,7 +143,7 @@ TASKS = tuple(
         source.task,
         source.about,
         partial(_labels, source),
-        lambda _suite: (None,),
+        no_depths,
         partial(_ask, source),
         family=FAMILY,
         scorer=source.scorer,

@@ -11,8 +11,8 @@ from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws, pick, shuffled
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
-from haystack_fixtures.tasks.ruler.common import FAMILY, VERSION, no_depths, seeds
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 ALPHA = 2
 _ZETA = pi * pi / 6  # zeta(ALPHA)

@@ -14,9 +14,9 @@ from haystack_fixtures.draws import digits, draws, sample, uuid4
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
-from haystack_fixtures.tasks.ruler.common import DEPTHS, FAMILY, VERSION, no_depths, seeds
+from haystack_fixtures.tasks.ruler.protocol import DEPTHS, FAMILY, VERSION, seeds
 from haystack_fixtures.tasks.ruler.vocabulary import compounds, vocabulary
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 Made = Literal["words", "numbers", "uuids"]
 _KNOWN = 3  # statements of a haystack of nothing else whose values a scorer is told; others look like them

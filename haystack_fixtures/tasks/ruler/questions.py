@@ -18,10 +18,10 @@ from haystack_fixtures.draws import below, draws, shuffled
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
-from haystack_fixtures.tasks.ruler.common import FAMILY, VERSION, no_depths, seeds
 from haystack_fixtures.tasks.ruler.documents import one_step, stories, two_steps
+from haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
 from haystack_fixtures.tasks.ruler.question_files import OPTION, QuestionFile, read_questions
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _DOCUMENT = {"en": "Document {number}:\n{text}\n\n", "zh": "文档 {number}：\n{text}\n\n"}
 _INTRODUCTION = {

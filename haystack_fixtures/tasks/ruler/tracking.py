@@ -12,8 +12,8 @@ from haystack_fixtures.draws import below, draws, pick, sample
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
-from haystack_fixtures.tasks.ruler.common import DEPTHS, FAMILY, VERSION, no_depths, seeds
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.ruler.protocol import DEPTHS, FAMILY, VERSION, seeds
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 HOPS = 4
 _LETTERS, _EXAMPLE_LETTERS = 5, 3

@@ -11,9 +11,9 @@ from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws, shuffled
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
-from haystack_fixtures.tasks.ruler.common import FAMILY, VERSION, no_depths, seeds
+from haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
 from haystack_fixtures.tasks.ruler.vocabulary import vocabulary, word_stream
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 COMMON = 10
 

@@ -13,7 +13,7 @@ from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.keys import stratified
 from haystack_fixtures.tasks.state_world.stories import KINDS
 from haystack_fixtures.tasks.state_world.words import QUESTIONS, told
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
@@ -49,7 +49,7 @@ def _task(name: str, about: str, *, absent: bool) -> Task:
         name,
         about,
         lambda suite: tuple(labelled(kind, suite) for kind in KINDS[name]),
-        lambda _suite: (None,),
+        no_depths,
         _ask,
         family="state_world",
         scorer="labels",

@@ -17,11 +17,11 @@ from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.presets.load import built_in_presets
 from haystack_fixtures.settings import resolve_settings
 from haystack_fixtures.tasks.load import TASKS, grid
-from haystack_fixtures.tasks.ruler.common import DEPTHS
 from haystack_fixtures.tasks.ruler.documents import stories
 from haystack_fixtures.tasks.ruler.family import TASKS as RULER
 from haystack_fixtures.tasks.ruler.frequency import counts
 from haystack_fixtures.tasks.ruler.niah import KINDS
+from haystack_fixtures.tasks.ruler.protocol import DEPTHS
 from haystack_fixtures.tasks.ruler.vocabulary import vocabulary
 from results.statistics import ruler as summary
 from tests.haystack_fixtures.tasks.built import builder, context, judged, mock_says, mock_value, settings_of

@@ -1,4 +1,4 @@
-"""What RULER's tasks share (C.-P. Hsieh et al., "RULER", COLM 2024; parameters of the repository's synthetic.yaml)."""
+"""RULER's protocol: what all of its tasks keep to (C.-P. Hsieh et al., COLM 2024; parameters of its synthetic.yaml)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ FAMILY = "ruler"
 VERSION = 1
 # Percent of the context: where RULER lets needles stand, drawn for each sample without replacement.
 DEPTHS = tuple(float(round(100 * number / 39)) for number in range(40))
-
-
-def no_depths(_suite: Suite) -> tuple[None]:
-    """The task has no depth axis: its depths are drawn."""
-    return (None,)
 
 
 def seeds(task: str, suite: Suite, cell: Cell, seed: int) -> tuple[object, ...]:
