@@ -1,0 +1,40 @@
+"""Content words: what an answer shares with its reference beside the words that every text has."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.content_words import content_word_recall, content_words
+
+
+@pytest.mark.parametrize(
+    ("reference", "text", "recall"),
+    [
+        ("Oruro", "An unusual dish called 'Oruro'.", 1),
+        ("walking the dog", "He walked his dogs.", 1),
+        ("1,250 kg", "It weighs 1250 kg.", 1),
+        ("red wine and cheese", "some cheese", 1 / 3),
+        ("the Amazon river", "the river", 1 / 2),
+        ("studies", "a study", 1),
+        ("Paris", "London", 0),
+        ("", "anything", 0),
+        ("to be", "to be or not to be", 1),
+        ("北京大学", "他在北京大学读书。", 1),
+        ("北京大学", "他在北京。", 1 / 3),
+        ("三国演义的作者", "罗贯中是三国演义作者", 1),
+    ],
+)
+def test_recall(reference, text, recall):
+    assert content_word_recall(reference, text) == pytest.approx(recall)
+
+
+def test_words_that_every_text_has_do_not_count():
+    assert content_words("The answer is in the document: what the cat did.") == {"cat"}
+
+
+@given(st.text(), st.text())
+def test_recall_is_a_share_and_a_text_recalls_itself(one, other):
+    assert 0 <= content_word_recall(one, other) <= 1
+    assert content_word_recall(one, one) == (1 if content_words(one) else 0)
