@@ -17,9 +17,13 @@ COMMANDS = {
     "prompt": ("haystack_fixtures.reconstruct", "print a recorded trial's prompt, byte for byte"),
     "rescore": ("results.rescore", "judge a run's stored answers by another scorer, without a model"),
     "score": ("results.score", "score L-Eval prediction files, without a model"),
+    "serve": ("results.web.command", "pages for people: rate, annotate, review, browse, on this machine alone"),
 }
-# What a command is handed that asks a model: `results` imports none. (module, function)
-ASKING = {"judge": ("haystack_fixtures.models.judging", "judge_for_command")}
+# What a command is handed that asks a model or builds prompts: `results` does neither. (argument, module, function)
+HANDED = {
+    "judge": ("open_judge", "haystack_fixtures.models.judging", "judge_for_command"),
+    "serve": ("rebuild", "haystack_fixtures.reconstruct", "rebuilt_prompt"),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,9 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"needlework: there is no command {words[0]!r}; {hint}", file=sys.stderr)
         return 2
     run = import_module(COMMANDS[words[0]][0]).main
-    if words[0] in ASKING:
-        module, function = ASKING[words[0]]
-        run = partial(run, open_judge=getattr(import_module(module), function))
+    if words[0] in HANDED:
+        argument, module, function = HANDED[words[0]]
+        run = partial(run, **{argument: getattr(import_module(module), function)})
     code: int = run(words[1:])
     return code
 
