@@ -13,6 +13,7 @@ COMMANDS = {
     "compare": ("results.compare", "compare two runs trial by trial"),
     "judge": ("results.leval.judge_command", "have a judge compare L-Eval prediction files, or mark one"),
     "judge-audit": ("results.judge_audit", "compare a judge with human labels, and with itself"),
+    "leval-export": ("results.leval.export_command", "the folder that L-Eval's leaderboard asks for, from runs"),
     "plot": ("results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("haystack_fixtures.reconstruct", "print a recorded trial's prompt, byte for byte"),
     "rescore": ("results.rescore", "judge a run's stored answers by another scorer, without a model"),
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def usage() -> str:
     """Return the help text."""
-    rows = "\n".join(f"  {name:<11} {about}" for name, (_, about) in COMMANDS.items())
+    rows = "\n".join(f"  {name:<12} {about}" for name, (_, about) in COMMANDS.items())
     return (
         "usage: needlework COMMAND ...\n\n"
         f"commands:\n{rows}\n\n"
