@@ -59,7 +59,7 @@ def _run(options: argparse.Namespace) -> None:
         raise InputError("--name", options.name, "the runs are of several models; give it for one at a time")
     manifests = [_object(run / "manifest.json", "RUN") for run in options.runs]
     out = options.out or options.runs[0] / "leval"
-    judged = {judge: _object(path, option) for judge, option in _JUDGES.items() if (path := _given(options, judge))}
+    judged = {judge: _object(given, option) for judge, option in _JUDGES.items() if (given := _given(options, judge))}
     for entry in found:
         folder = out / entry.name
         for path, rows in entry.rows.items():
@@ -76,10 +76,10 @@ def _run(options: argparse.Namespace) -> None:
         _write(folder / "metadata.json", json.dumps(metadata(entry, window), indent=1))
         for line in lines(parts, ()):
             print(line)
-        for path, expected in FOR_JUDGES.items():
-            rows = sum(len(rows) for name, rows in entry.rows.items() if name.startswith(f"{path}/"))
-            if rows and rows != expected:
-                print(f"{path}: {rows} of {expected} rows; run the whole --leval-subset")
+        for kind, expected in FOR_JUDGES.items():
+            count = sum(len(rows) for path, rows in entry.rows.items() if path.startswith(f"{kind}/"))
+            if count and count != expected:
+                print(f"{kind}: {count} of {expected} rows; run the whole --leval-subset")
         if entry.missing:
             named = ", ".join(entry.missing[:_SHOWN])
             more = f" and {len(entry.missing) - _SHOWN} more" if len(entry.missing) > _SHOWN else ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
-from results.leval.task_scores import TaskScores, main_metric
+from results.leval.task_scores import Rule, TaskScores, main_metric
 from results.records import SCORED, Record
 from results.statistics.tasks import Share
 from scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE
@@ -24,7 +24,7 @@ _TASKS = {name.lower(): name for name in TASKS}
 # README: "averaging over 4 datasets"; the figure of the same repository has six.
 _FOUR = ("tpo", "quality", "coursera", "gsm100")
 _EXAM = (*CLOSED, "topic_retrieval_longchat")
-_COMPAT = "compat"
+_COMPAT: Rule = "compat"
 # Rows that a judge's folder has when it is whole.
 FOR_JUDGES = {"llm_gpt4_eval": 96, "human_eval": 85, "llm_turbo_eval": 181}
 
