@@ -14,8 +14,8 @@ class Batches(Generic[Key, Value]):
     """Answers worked out some at a time, in the order that was announced.
 
     `work` answers a batch, in its order; `size(key)` says how many keys a batch that begins with this one may have,
-    `wanted(key)` whether a key still needs an answer. Nothing is worked out before it or a key of its batch is taken, so that memory holds one
-    batch at a time.
+    `wanted(key)` whether a key still needs an answer. Nothing is worked out before it or a key of its batch is taken,
+    so that memory holds one batch at a time.
     """
 
     def __init__(
