@@ -1,7 +1,8 @@
 "use strict";
 // What all pages share.
 
-// Sends a change; gives what the server answers, and throws an Error with one line where it was not kept.
+// Sends a change; gives what the server answers. Where it was not kept, throws an Error with one line; its `told` is
+// what the server answered.
 async function send(path, body) {
   const token = document.querySelector('meta[name="token"]').content;
   let answer;
@@ -15,7 +16,7 @@ async function send(path, body) {
     throw new Error("not kept: the server does not answer; start needlework serve again");
   }
   const told = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(told.error || `not kept (${answer.status})`);
+  if (!answer.ok) throw Object.assign(new Error(told.error || `not kept (${answer.status})`), { told });
   return told;
 }
 
