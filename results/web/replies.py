@@ -24,9 +24,9 @@ def told(content: object, status: int = 200) -> Response:
     return Response(text, status, media_type="application/json")
 
 
-def changing(path: str, change: Change) -> Route:
+def changing(path: str, change: Change, *, as_sent: bool = False) -> Route:
     """A route that takes a change: a POST of a JSON object. `change` runs in a thread; half a surrogate pair in the
-    object is U+FFFD, as SQLite takes no other text."""
+    object is U+FFFD, as SQLite takes no other text, but where it wants all `as_sent`."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -35,7 +35,7 @@ def changing(path: str, change: Change) -> Route:
             raise InputError("change", "", "is no JSON, or more than a page may send") from None
         if not isinstance(body, dict):
             raise InputError("change", "", "is no JSON object")
-        return await run_in_threadpool(change, request, _storable(body))
+        return await run_in_threadpool(change, request, body if as_sent else _storable(body))
 
     return Route(path, endpoint, methods=["POST"])
 

@@ -2,15 +2,17 @@
 // What all pages share.
 
 // Sends a change; gives what the server answers. Where it was not kept, throws an Error with one line; its `told` is
-// what the server answered.
-async function send(path, body) {
+// what the server answered. `last`: the page is being left; a browser carries some kilobytes beyond its end.
+async function send(path, body, last = false) {
   const token = document.querySelector('meta[name="token"]').content;
+  const text = JSON.stringify(body);
   let answer;
   try {
     answer = await fetch(path, {
       method: "POST",
       headers: { "content-type": "application/json", "x-needlework-token": token },
-      body: JSON.stringify(body),
+      body: text,
+      keepalive: last && text.length < 20_000,
     });
   } catch {
     throw new Error("not kept: the server does not answer; start needlework serve again");
