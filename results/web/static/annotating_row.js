@@ -2,6 +2,7 @@
 // One row: its document, its pairs, and keeping what is entered.
 
 const PAUSE = 700; // milliseconds without a key until what was typed is kept
+const AGAIN = 4000; // milliseconds until what could not be kept is tried again
 const by = (id) => document.getElementById(id);
 const desk = by("desk");
 const place = Number(desk.dataset.place);
@@ -58,6 +59,7 @@ async function keepNow(what, last) {
     told = await send(`/annotating/${desk.dataset.file}/keep`, body, last);
   } catch (error) {
     by("kept").textContent = "not kept";
+    timer = setTimeout(() => keep("draft"), AGAIN);
     notice(error.message, true);
     return false;
   }
@@ -142,8 +144,9 @@ async function load() {
   if (row.counts[0] !== row.counts[1] && state === "untouched") tell("uneven", `The file has ${row.counts[0]} instructions and ${row.counts[1]} outputs; what is missing is blank here.`);
   if (row.parallel.length) tell("parallel", `${row.parallel.join(", ")}: as many entries as there are pairs. They are kept as they are, in their order: adding, deleting or moving pairs does not touch them.`, [], false);
   for (const work of row.earlier) {
-    tell("earlier", `The row that stood here changed on disk after ${work.person || "somebody"} worked on it (${new Date(work.at).toLocaleString()}, ${work.pairs.length} pairs). That work is kept.`, [
-      ["Take it over into this row", () => { taken = work.row; untell("earlier"); use(work.pairs, "restored"); }],
+    const name = `earlier-${work.row}`;
+    tell(name, `The row that stood here changed on disk after ${work.person || "somebody"} worked on it (${new Date(work.at).toLocaleString()}, ${work.pairs.length} pairs). That work is kept.`, [
+      ["Take it over into this row", () => { taken = work.row; untell(name); use(work.pairs, "restored"); }],
     ]);
   }
   by("others").hidden = !row.others.length;
@@ -166,7 +169,7 @@ function search() {
 }
 function showFound() {
   const count = long.matches.length;
-  by("found").textContent = !by("words").value.trim() ? "" : count ? `${long.current + 1} of ${count.toLocaleString("en")}` : "none";
+  by("found").textContent = !by("words").value.trim() ? "" : count ? `${(long.current + 1).toLocaleString("en")} of ${count.toLocaleString("en")}` : "none";
 }
 function go(step) {
   long.go(step);
@@ -188,6 +191,7 @@ by("before").addEventListener("click", () => go(-1));
 by("after").addEventListener("click", () => go(1));
 
 function quote() {
+  if (!row || row.problem) return;
   const text = long.selected();
   if (text) pairs.quote(text);
   else notice("Select a part of the document first, or search for one.");

@@ -67,6 +67,17 @@ def test_the_start_page_leads_to_the_rows(client):
     assert client.get("/annotating/1/").status_code == client.get("/annotating/0/4/").status_code == 404
 
 
+def test_texts_and_names_are_shown_as_they_are(tmp_path):
+    path = tmp_path / "<b>&'.jsonl"
+    path.write_text(json.dumps({"input": "<script>alert(1)</script>"}), encoding="utf-8")
+    client = client_of(path)
+    for page in ("/", "/annotating/0/", "/annotating/0/0/"):
+        text = client.get(page).text
+        assert "&lt;b&gt;&amp;&#39;.jsonl" in text
+        assert "<script>" not in text
+        assert "<b>&" not in text
+
+
 def test_several_files_have_a_list(source):
     other = source.with_name("more.jsonl")
     other.write_text('{"input": "x"}\n', encoding="utf-8")
