@@ -1,6 +1,8 @@
 """Pairs are written into a line, and nothing else in it changes."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,8 @@ from results.web.annotating.cleaned import clean
 from results.web.annotating.line import Pair, read_line, with_pairs
 from results.web.annotating.rows import keyed
 
+ROOT = Path(__file__).parents[3]
+REAL = Path(os.environ.get("NEEDLEWORK_LEVAL_DATA", ROOT.parent / "shared" / "data" / "leval"))
 texts = st.text(st.characters(exclude_categories=()), max_size=12)  # half characters too
 pairs = st.lists(st.builds(Pair, texts, texts), max_size=4)
 values = st.recursive(
@@ -143,6 +147,19 @@ def test_the_export_counts_what_it_did():
     assert exported.content.split(b"\n")[0] == (
         b'{"input": "d", "instructions": ["a", ""], "outputs": ["", "c"], "evaluation": "LLM"}'
     )
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason=f"L-Eval's data is not at {REAL} (NEEDLEWORK_LEVAL_DATA)")
+def test_an_edit_in_l_evals_files_adds_what_was_typed_and_nothing_else():
+    for path in sorted(REAL.rglob("*.jsonl")):
+        lines = path.read_bytes().splitlines(keepends=True)
+        assert clean(lines, {}).content == path.read_bytes()
+        for raw in lines[:3]:
+            first, *others = read_line(raw).pairs
+            edited = with_pairs(raw, [first._replace(output=f"{first.output} x"), *others])
+            assert len(edited) == len(raw) + 2
+            was, now = json.loads(raw), json.loads(edited)
+            assert {**now, "outputs": 0} == {**was, "outputs": 0}
 
 
 def test_equal_rows_have_keys_of_their_own():
