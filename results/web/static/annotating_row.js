@@ -77,10 +77,11 @@ async function keepNow(what, last) {
 
 // Somebody else, or another tab, changed the row since it was read here.
 function overtaken(work) {
-  const who = work.person || "somebody without a name";
+  const who = work.person || "Somebody without a name";
   by("kept").textContent = "kept in the history alone";
+  notice("Not the newest: somebody changed this row meanwhile.", true);
   tell("overtaken", `${who} changed this row meanwhile (${new Date(work.at).toLocaleString()}), here or in another tab. What you entered is in its history, and still stands below.`, [
-    ["Show theirs", () => { fill(work); untell("overtaken"); }],
+    ["Show theirs", () => { fill(work); untell("overtaken"); notice(""); }],
     ["Keep mine as the newest", () => { revision = work.revision; untell("overtaken"); keep("saved"); }],
   ]);
   return false;
