@@ -1,8 +1,8 @@
 """How far raters agree who gave marks on a scale, 1 the lowest.
 
 Krippendorff's alpha for ordered marks (K. Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011)): for any
-number of raters, who need not have rated the same. Two raters: Cohen's kappa with squared weights (J. Cohen, "Weighted Kappa",
-Psychological Bulletin 70 (1968) 213-220). Both are 1 where raters always agree and 0 where they do as by chance.
+number of raters, who need not have rated the same. For two: Cohen's kappa with squared weights (J. Cohen, "Weighted
+Kappa", Psychological Bulletin 70 (1968) 213-220). Both are 1 where raters always agree, 0 where they do as by chance.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ let states = [];
 let at = 0; // the answer that keys are for
 let documentShown = null;
 let turn = Promise.resolve(); // changes go one after the other: each says what it replaces
+let heading = 0; // the question that is shown, or being loaded
+let waiting = null; // while one is loaded: what was pressed meanwhile, which is meant for it
 
 function make(name, properties, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -23,12 +25,27 @@ function make(name, properties, ...children) {
 // Showing a question
 
 async function load(place) {
-  const answer = await fetch(`${own}/items/${place}`).catch(() => null);
-  if (!answer?.ok) {
+  heading = place;
+  waiting ??= [];
+  const answer = await fetch(`${own}/items/${place}`)
+    .then((reply) => (reply.ok ? reply.json() : null))
+    .catch(() => null);
+  if (place !== heading) return false; // another one is wanted by now
+  const pressed = waiting;
+  waiting = null;
+  if (!answer) {
+    heading = shown?.place ?? 0;
     notice("the server does not answer; start needlework serve again", true);
     return false;
   }
-  shown = await answer.json();
+  show(answer);
+  pressed.forEach(press);
+  return true;
+}
+
+function show(answer) {
+  const { place } = answer;
+  shown = answer;
   states = shown.states;
   history.replaceState(null, "", `#${place + 1}`);
   byId("number").textContent = `Question ${place + 1} of ${states.length}`;
@@ -44,11 +61,9 @@ async function load(place) {
   byId("previous").disabled = place === 0;
   byId("next").disabled = place === states.length - 1;
   byId("reason").value = shown.item.skipped ? shown.item.comment : "";
-  await showDocument();
-  const first = shown.answers.findIndex((each) => each.rating === null);
-  choose(Math.max(0, first), false);
+  showDocument();
+  choose(Math.max(0, shown.answers.findIndex((each) => each.rating === null)), false);
   scrollTo(0, 0);
-  return true;
 }
 
 function card(answer, index) {
@@ -105,12 +120,21 @@ function showFar() {
 
 async function showDocument() {
   byId("document").hidden = shown.document === null;
-  if (shown.document === null || shown.document === documentShown) return;
-  const answer = await fetch(`/rating/documents/${shown.document}`).catch(() => null);
-  if (!answer?.ok) return notice("the document could not be loaded", true);
-  longText.show((await answer.json()).text);
+  const wanted = shown.document;
+  if (wanted === null || wanted === documentShown) return;
+  documentShown = wanted;
+  longText.show("");
+  const answer = await fetch(`/rating/documents/${wanted}`)
+    .then((reply) => reply.json())
+    .catch(() => null);
+  if (wanted !== documentShown) return;
+  if (!answer) {
+    documentShown = null;
+    notice("the document could not be loaded", true);
+    return;
+  }
+  longText.show(answer.text);
   byId("pages").scrollTop = 0;
-  documentShown = shown.document;
   if (byId("find").value) find();
 }
 
@@ -120,13 +144,16 @@ function choose(index, focus = true) {
   if (focus) shown.answers[index]?.card.focus();
 }
 
-// Changes. `take`: what the server's answer means for the page; it is called for a conflict too.
+// Changes. `body`: what is sent when its turn comes, null where there is nothing to keep any more; `take`: what the
+// server's answer means for the page, called for a conflict too.
 
 function change(path, body, take) {
   const item = shown;
   const result = turn.then(async () => {
+    const sent = body();
+    if (!sent) return true;
     try {
-      const told = await send(`${own}/${path}`, { place: item.place, ...body() });
+      const told = await send(`${own}/${path}`, { place: item.place, ...sent });
       take(told);
       if (told.state) states[item.place] = told.state;
       return true;
@@ -142,17 +169,20 @@ function change(path, body, take) {
   return result;
 }
 
-async function say(index, rating) {
+// Keeps a rating with the comment as it stands; without `rating` the comment alone.
+function say(index, rating) {
   const item = shown;
   const answer = item.answers[index];
   clearTimeout(answer.pause);
-  const sent = answer.field.value;
-  const kept = await change(
+  return change(
     "rate",
-    () => ({ answer: index, rating: rating === undefined ? answer.rating : rating, comment: sent, seen: answer.seen }),
+    () => {
+      const comment = answer.field.value;
+      if (rating === undefined && comment === answer.comment) return null;
+      return { answer: index, rating: rating === undefined ? answer.rating : rating, comment, seen: answer.seen };
+    },
     ({ mark, item: whole }) => {
-      const typed = answer.field.value;
-      if (typed === sent && mark.comment !== sent && answer.comment === sent) answer.field.value = mark.comment;
+      if (answer.field.value === answer.comment) answer.field.value = mark.comment; // typed nothing since
       Object.assign(answer, { rating: mark.rating, comment: mark.comment, seen: mark.seen });
       item.item = whole;
       if (item === shown) {
@@ -161,7 +191,6 @@ async function say(index, rating) {
       }
     },
   );
-  return kept;
 }
 
 async function rate(index, rating) {
@@ -190,8 +219,15 @@ async function keepAll() {
 }
 
 async function go(place) {
-  if (place < 0 || place >= states.length || !(await keepAll())) return;
-  await load(place);
+  if (!(place >= 0 && place < states.length)) return;
+  heading = place;
+  waiting ??= [];
+  if (await keepAll()) {
+    if (place === heading) await load(place);
+  } else if (place === heading) {
+    heading = shown.place;
+    waiting = null;
+  }
 }
 
 function goOpen() {
@@ -218,7 +254,7 @@ async function undo() {
   try {
     const { place, undone } = await send(`${own}/undo`, {});
     if (!undone) return notice("there is nothing to undo");
-    await load(place ?? shown.place);
+    await load(place ?? heading);
     notice(place === null ? "taken back: of an answer that is not in these files" : `taken back, question ${place + 1}`);
   } catch (error) {
     notice(error.message, true);
@@ -244,10 +280,12 @@ async function finish() {
 
 // Document
 
+let searchedFor = "";
+
 function find() {
-  const count = longText.find(byId("find").value);
-  byId("found").textContent = byId("find").value.trim() ? `${count.toLocaleString("en-US")} found` : "";
-  return count;
+  searchedFor = byId("find").value;
+  const count = longText.find(searchedFor);
+  byId("found").textContent = searchedFor.trim() ? `${count.toLocaleString("en-US")} found` : "";
 }
 
 function step(by) {
@@ -264,17 +302,15 @@ byId("find").addEventListener("keydown", (event) => {
   if (event.key !== "Enter") return;
   clearTimeout(searched);
   if (byId("find").value !== searchedFor) find();
-  searchedFor = byId("find").value;
   step(event.shiftKey ? -1 : 1);
 });
-let searchedFor = "";
 byId("back").addEventListener("click", () => step(-1));
 byId("forth").addEventListener("click", () => step(1));
 
 // Keys and buttons
 
-byId("previous").addEventListener("click", () => go(shown.place - 1));
-byId("next").addEventListener("click", () => go(shown.place + 1));
+byId("previous").addEventListener("click", () => go(heading - 1));
+byId("next").addEventListener("click", () => go(heading + 1));
 byId("open").addEventListener("click", goOpen);
 byId("undo").addEventListener("click", undo);
 byId("finish").addEventListener("click", finish);
@@ -284,8 +320,8 @@ byId("skipping").addEventListener("submit", (event) => {
 });
 
 const KEYS = {
-  n: () => go(shown.place + 1),
-  p: () => go(shown.place - 1),
+  n: () => go(heading + 1),
+  p: () => go(heading - 1),
   o: goOpen,
   u: undo,
   s: () => byId("reason").focus(),
@@ -298,8 +334,13 @@ const KEYS = {
   0: () => rate(at, null),
 };
 
+function press(act) {
+  if (waiting) waiting.push(act);
+  else act();
+}
+
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || !shown) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || !(shown || waiting)) return;
   if (event.target.matches("input, textarea, select")) {
     if (event.key === "Escape") choose(at);
     return;
@@ -309,7 +350,7 @@ document.addEventListener("keydown", (event) => {
   const act = level >= 1 && level <= levels ? () => rate(at, level) : KEYS[event.key];
   if (!act || inText) return;
   event.preventDefault();
-  act();
+  press(act);
 });
 
 addEventListener("beforeunload", (event) => {

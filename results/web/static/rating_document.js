@@ -3,6 +3,7 @@
 
 const BLOCK = 4000; // characters
 const MOST_MARKED = 5000;
+const FRAMES = 12; // in which a place that was gone to is held in the middle
 
 class LongText {
   constructor(place) {
@@ -59,12 +60,18 @@ class LongText {
     const first = this.at < 0 && by < 0 ? 0 : this.at;
     this.at = (first + by + this.found.length) % this.found.length;
     this.mark();
-    const block = this.place.children[this.blockAt(this.found[this.at][0])];
-    block.scrollIntoView({ block: "center" }); // lays the block out, so that the place in it is known
-    const range = this.range(this.found[this.at]).getBoundingClientRect();
-    const frame = this.place.getBoundingClientRect();
-    this.place.scrollTop += range.top - frame.top - frame.height / 2;
+    this.settle(this.found[this.at], FRAMES);
     return this.at + 1;
+  }
+
+  // Brings a place to the middle. Blocks get their true heights as they come into view, so it is looked at again.
+  settle(ends, frames) {
+    if (ends !== this.found[this.at]) return; // somewhere else by now
+    const range = this.range(ends).getBoundingClientRect();
+    const frame = this.place.getBoundingClientRect();
+    const off = range.top - frame.top - frame.height / 2;
+    if (Math.abs(off) > 4) this.place.scrollTop += off;
+    if (frames) requestAnimationFrame(() => this.settle(ends, frames - 1));
   }
 
   mark() {
