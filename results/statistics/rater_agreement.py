@@ -61,7 +61,8 @@ def _kappas(tables: Floats) -> Floats:
 
 
 def _shares(tables: Floats) -> Floats:
-    return tables / tables.sum(axis=(1, 2), keepdims=True)
+    shares: Floats = tables / tables.sum(axis=(1, 2), keepdims=True)
+    return shares
 
 
 def _one_minus(observed: Floats, expected: Floats) -> Floats:

@@ -54,8 +54,9 @@ def _how_far(desk: Desk) -> str:
 
 
 def _start(desk: Desk, request: Request) -> Response:
-    fields = {"items": desk.items, "rows": desk.rows(), "longest": _LONGEST_NAME}
-    return desk.context.show(request, "rating", title="Rate answers", **fields)
+    return desk.context.show(
+        request, "rating", title="Rate answers", items=desk.items, rows=desk.rows(), longest=_LONGEST_NAME
+    )
 
 
 def _begin(desk: Desk, _request: Request, body: Mapping[str, Any]) -> Response:

@@ -66,8 +66,9 @@ class AnnotatorRow:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """`alpha`: of all answers with two ratings or more, `doubly` of them. `late`: ratings made after names were shown;
-    they count in the tables only where `with_late`.
+    """`models`: the highest mean first. `alpha`: of all answers with two ratings or more, `doubly` of them.
+
+    `late`: ratings made after names were shown, which count in the tables only where `with_late`.
     """
 
     models: tuple[ModelRow, ...]
@@ -139,7 +140,7 @@ def results_of(ratings: Iterable[Rating], *, with_late: bool) -> Results:
     names = list(dict.fromkeys(each.annotator for each in kept))
     pairs = (_pair(first, second, several) for first, second in combinations(names, 2))
     return Results(
-        models=tuple(_model(model, kept) for model in sorted({each.model for each in kept})),
+        models=tuple(sorted((_model(model, kept) for model in sorted({each.model for each in kept})), key=_best_first)),
         pairs=tuple(pair for pair in pairs if pair.n),
         alpha=ordinal_alpha([[each.rating for each in found] for found in several], _groups(several), LEVELS),
         doubly=len(several),
@@ -158,6 +159,10 @@ def _model(model: str, ratings: Sequence[Rating]) -> ModelRow:
         len(own),
         len({each.answer for each in own}),
     )
+
+
+def _best_first(row: ModelRow) -> float:
+    return -(row.mean.value or 0.0)
 
 
 def _pair(first: str, second: str, several: Sequence[Sequence[Rating]]) -> PairRow:

@@ -39,8 +39,15 @@ def work_routes(desk: Desk) -> list[Route]:
 
 def _page(desk: Desk, request: Request) -> Response:
     annotator = desk.annotator(request)
-    fields = {"annotator": annotator, "count": len(desk.items.items), "levels": LEVELS, "longest": _LONGEST_COMMENT}
-    return desk.context.show(request, "rating_work", title=f"Rate answers: {annotator.name}", **fields)
+    return desk.context.show(
+        request,
+        "rating_work",
+        title=f"Rate answers: {annotator.name}",
+        annotator=annotator,
+        count=len(desk.items.items),
+        levels=LEVELS,
+        longest=_LONGEST_COMMENT,
+    )
 
 
 def _item(desk: Desk, request: Request) -> Response:
@@ -58,7 +65,8 @@ def _item(desk: Desk, request: Request) -> Response:
             "document": item.document,
             "item": _shown(said.get((item.id, WHOLE_ITEM), Mark())),
             "answers": [
-                {"label": label(at), "text": answer.text, **_shown(said.get((item.id, answer.id), Mark()))}
+                # Without the blanks around it: how an answer begins tells one model from another.
+                {"label": label(at), "text": answer.text.strip(), **_shown(said.get((item.id, answer.id), Mark()))}
                 for at, answer in enumerate(desk.answers(annotator, item))
             ],
         }

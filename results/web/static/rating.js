@@ -68,7 +68,7 @@ function show(answer) {
 
 function card(answer, index) {
   const text = make("div", { className: "text answer", textContent: answer.text });
-  if (!answer.text.trim()) text.replaceChildren(make("em", { className: "soft", textContent: "an empty answer" }));
+  if (!answer.text) text.replaceChildren(make("em", { className: "soft", textContent: "an empty answer" }));
   answer.buttons = Array.from({ length: levels }, (_, level) => {
     const button = make("button", { textContent: level + 1, ariaLabel: `${level + 1} for answer ${answer.label}` });
     button.addEventListener("click", () => rate(index, level + 1));
