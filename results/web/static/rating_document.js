@@ -2,6 +2,7 @@
 // A long text in blocks that the browser lays out when they come into view, and a search that marks without changing it.
 
 const BLOCK = 4000; // characters
+const PART = 32; // blocks, which are passed over together while they are far away
 const MOST_MARKED = 5000;
 const FRAMES = 12; // in which a place that was gone to is held in the middle
 
@@ -16,17 +17,24 @@ class LongText {
     this.starts = [];
     this.found = [];
     this.at = -1;
-    const blocks = [];
+    this.blocks = [];
     for (let start = 0; start < text.length; ) {
       const end = LongText.cut(text, start);
       const block = document.createElement("div");
       block.className = "text block";
       block.textContent = text.slice(start, end);
       this.starts.push(start);
-      blocks.push(block);
+      this.blocks.push(block);
       start = end;
     }
-    this.place.replaceChildren(...blocks);
+    const parts = [];
+    for (let first = 0; first < this.blocks.length; first += PART) {
+      const part = document.createElement("div");
+      part.className = "part";
+      part.append(...this.blocks.slice(first, first + PART));
+      parts.push(part);
+    }
+    this.place.replaceChildren(...parts);
     CSS.highlights?.clear();
   }
 
@@ -86,8 +94,8 @@ class LongText {
     const range = document.createRange();
     const from = this.blockAt(start);
     const to = this.blockAt(end - 1);
-    range.setStart(this.place.children[from].firstChild, start - this.starts[from]);
-    range.setEnd(this.place.children[to].firstChild, end - this.starts[to]);
+    range.setStart(this.blocks[from].firstChild, start - this.starts[from]);
+    range.setEnd(this.blocks[to].firstChild, end - this.starts[to]);
     return range;
   }
 
