@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from secrets import token_hex
 
@@ -112,7 +112,8 @@ def standing(connection: sqlite3.Connection, annotator: int, item: str, answer: 
 def say(connection: sqlite3.Connection, annotator: int, mark: Mark) -> Mark:
     """Keep what an annotator says; `mark.number` is that of what it replaces. Returns it with its own.
 
-    A rating takes back that its item was skipped. Raises `StaleError`.
+    A rating takes back that its item was skipped; one that stays, with another comment, keeps its time. Raises
+    `StaleError`.
     """
     stands = standing(connection, annotator, mark.item, mark.answer)
     if stands.number != mark.number:
@@ -121,7 +122,8 @@ def say(connection: sqlite3.Connection, annotator: int, mark: Mark) -> Mark:
         whole = standing(connection, annotator, mark.item, WHOLE_ITEM)
         if whole.skipped:
             _insert(connection, annotator, Mark(item=mark.item))
-    return _insert(connection, annotator, mark)
+    same = mark.rating is not None and mark.rating == stands.rating
+    return _insert(connection, annotator, replace(mark, at=stands.at if same else ""))
 
 
 def undo(connection: sqlite3.Connection, annotator: int) -> Mark | None:
@@ -147,12 +149,13 @@ def _mark(row: sqlite3.Row) -> Mark:
 
 
 def _insert(connection: sqlite3.Connection, annotator: int, mark: Mark) -> Mark:
-    at = _now()
+    """Times of its own are kept."""
+    at = mark.at or _now()
     number = connection.execute(
         "INSERT INTO rating_marks (annotator, item, answer, rating, comment, skipped, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (annotator, mark.item, mark.answer, mark.rating, mark.comment, mark.skipped, at),
     ).lastrowid
-    return Mark(number or 0, mark.item, mark.answer, mark.rating, mark.comment, mark.skipped, at)
+    return replace(mark, number=number or 0, at=at)
 
 
 def _now() -> str:

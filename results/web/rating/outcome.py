@@ -23,8 +23,8 @@ def outcome_routes(desk: Desk) -> list[Route]:
 
 def _results(desk: Desk, request: Request) -> Response:
     rows = desk.rows()
-    begun = [row for row in rows if row.ratings]
-    shown = bool(begun) and all(row.annotator.shown for row in begun)
+    # Whoever begins later has not seen names: they are shown again once someone asks again.
+    shown = any(row.ratings for row in rows) and all(row.annotator.shown for row in rows)
     return desk.context.show(
         request,
         "rating_results",
@@ -32,7 +32,7 @@ def _results(desk: Desk, request: Request) -> Response:
         items=desk.items,
         rows=rows,
         found=_found(desk, with_late=request.query_params.get("late") == "1") if shown else None,
-        waiting=[row for row in begun if not row.annotator.done],
+        waiting=[row for row in rows if not row.annotator.done and not row.annotator.shown],
         folder=desk.folder(),
         levels=range(1, LEVELS + 1),
     )

@@ -152,7 +152,7 @@ def test_results_wait_until_all_who_began_are_done_or_someone_asks(site: Site) -
 
     assert 'Not done yet: <b class="plain">Bob</b> (0 of 3)' in site.page("/results")
     site.post(f"/of/{bob}/done", {"done": True})
-    assert "All who have begun are done" in site.page("/results")
+    assert "All are done" in site.page("/results")
     site.post("/show", {})
     assert "What each model got" in site.page("/results")
 
@@ -165,6 +165,26 @@ def test_ratings_after_names_were_shown_are_left_out_and_counted(site: Site) -> 
 
     assert "1 ratings were made after names were shown, and are left out" in site.page("/results")
     assert "and are counted above" in site.page("/results?late=1")
+
+
+def test_a_comment_is_no_new_rating(site: Site) -> None:
+    ann = site.begin("Ann")
+    site.rate(ann, 0, 0, 3)
+    site.post("/show", {})
+    site.rate(ann, 0, 0, 3, comment="because")
+    assert "after names were shown" not in site.page("/results")
+
+
+def test_who_begins_after_the_results_rates_blind_too(site: Site) -> None:
+    site.rate(site.begin("Ann"), 0, 0, 3)
+    site.post("/show", {})
+    assert "What each model got" in site.page("/results")
+    bob = site.begin("Bob")
+    assert "What each model got" not in site.page("/results")
+    site.rate(bob, 0, 0, 3)
+    site.post("/show", {})
+    assert "What each model got" in site.page("/results")
+    assert "after names were shown" not in site.page("/results")
 
 
 def test_agreement_is_shown_with_its_n(site: Site) -> None:
