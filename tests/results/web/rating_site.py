@@ -44,10 +44,10 @@ class Site:
             raise AssertionError
 
         app = build_app(find_sources(paths, None), state, rebuild=rebuild, hosts=(HOST,), token="t")
-        self.client = TestClient(app, base_url=f"http://{HOST}", headers={"accept": "text/html"})
+        self.client = TestClient(app, base_url=f"http://{HOST}")
 
     def page(self, path: str) -> str:
-        answer = self.client.get(f"/rating{path}")
+        answer = self.client.get(f"/rating{path}", headers={"accept": "text/html"})
         assert answer.status_code == 200, answer.text
         return answer.text
 
