@@ -34,6 +34,7 @@ from results.recipe import recipe_of
 from results.recorder import lost_record
 from results.records import Record
 from results.run_folder import JOURNAL, whole_run
+from results.shared_tokens import shared_lines
 from results.step_summary import write_step_summary
 from results.unscored import unscored_lines
 from results.verdicts import Verdict
@@ -266,6 +267,8 @@ class Recorder:
                     terminalreporter.write_line(line)
             for line in unscored_lines(self._records):
                 terminalreporter.write_line(line, red=line.startswith("invalid"), yellow=line.startswith("skipped"))
+            for line in shared_lines(self._records):
+                terminalreporter.write_line(line)
             terminalreporter.write_sep("-", f"results: {_relative(self.folder)}")
             for path in self._written.paths:
                 terminalreporter.write_line(_relative(path))
