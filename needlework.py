@@ -15,11 +15,13 @@ COMMANDS = {
     "judge-audit": ("results.judge_audit", "compare a judge with human labels, and with itself"),
     "plot": ("results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("haystack_fixtures.reconstruct", "print a recorded trial's prompt, byte for byte"),
+    "questions": ("results.document_questions.command", "make questions about your documents, and check them"),
     "rescore": ("results.rescore", "judge a run's stored answers by another scorer, without a model"),
     "score": ("results.score", "score L-Eval prediction files, without a model"),
 }
 # What a command is handed that asks a model: `results` imports none. (module, function)
-ASKING = {"judge": ("haystack_fixtures.models.judging", "judge_for_command")}
+_JUDGE = ("haystack_fixtures.models.judging", "judge_for_command")
+ASKING = {"judge": _JUDGE, "questions": _JUDGE}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
