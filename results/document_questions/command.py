@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from results.asking import OpenJudge
-from results.document_questions import make_command
+from results.document_questions import check_command, make_command
 
-_STEPS = {"make": make_command}
+_STEPS = {"make": make_command, "check": check_command}
 
 
 def main(argv: Sequence[str], open_judge: OpenJudge) -> int:

@@ -14,10 +14,10 @@ from pathlib import Path
 from haystack_fixtures.documents.folder import DocumentSet, read_documents
 from haystack_fixtures.documents.questions import Rows, question_file, read_rows
 from haystack_fixtures.errors import InputError, printable
-from haystack_fixtures.option_values import variable
 from results.asking import Judge, OpenJudge, Question, Replied, ReplyFile, gather
 from results.atomic import write_atomic
 from results.document_questions.make import Chosen, Made, Wanted, choose, correction, made, wanted
+from results.document_questions.model_options import add_model_arguments, open_model, replies_beside
 from results.document_questions.pairs import read_pairs
 from results.document_questions.templates import load_template, names
 
@@ -39,48 +39,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--limit", type=int, metavar="N", help="only so many documents, drawn with --seed [all]")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="which documents --limit takes [0]")
-    parser.add_argument(
-        "--replies", type=Path, metavar="FILE", help="the model's replies, gone on with [OUT.replies.jsonl]"
-    )
     add_model_arguments(parser)
-
-
-def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add how the model of `--model` is reached."""
-    parser.add_argument(
-        "--model-arg", action="append", default=[], metavar="KEY=VALUE", help="as in pytest, repeatable"
-    )
-    parser.add_argument("--base-url", metavar="URL", help="address of the model's server, ending in /v1")
-    parser.add_argument(
-        "--api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]"
-    )
-    parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="requests in flight at once [8]")
 
 
 def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     """Make the questions and say what became of every document. Raises `InputError`."""
-    for name in ("per_document", "limit", "concurrency"):
+    for name in ("per_document", "limit"):
         value = getattr(options, name)
         if value is not None and value < 1:
             raise InputError(f"--{name.replace('_', '-')}", value, "give a whole number from 1")
-    variable("--api-key-env", options.api_key_env)
     template = load_template(options.template)
     found = read_documents(options.documents, "DIR")
     out = options.out or Path(f"{Path(options.documents).expanduser().resolve().name}.questions.json")
     before = _before(out)
     chosen = choose(found, options.limit, options.seed)
-    model = open_judge(
-        options.model,
-        base_url=options.base_url,
-        api_key_env=options.api_key_env,
-        concurrency=options.concurrency,
-        reply_budget=_REPLY_TOKENS + _PAIR_TOKENS * (options.per_document - 1),
-        model_args=options.model_arg,
-        option="--model",
-    )
+    model = open_model(options, open_judge, _REPLY_TOKENS + _PAIR_TOKENS * (options.per_document - 1))
     try:
         asked = [wanted(each, template, options.per_document, model) for each in chosen.documents]
-        replies = options.replies or out.with_name(f"{out.name.removesuffix('.json')}.replies.jsonl")
+        replies = replies_beside(options, out)
         result, count = _gathered(asked, model, replies, options.per_document)
     finally:
         model.close()

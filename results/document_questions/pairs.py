@@ -55,7 +55,7 @@ def read_pairs(reply: str, count: int) -> tuple[Pair, ...]:
     Text around the JSON is passed over. Further pairs are left out. Raises `ValueError`.
     """
     problems = []
-    for value in _json_values(reply):
+    for value in json_values(reply):
         try:
             return _pairs(value, count)
         except ValueError as error:
@@ -106,7 +106,7 @@ def _pair(number: int, item: Any) -> Pair:
     return pair
 
 
-def _json_values(reply: str) -> Iterator[Any]:
+def json_values(reply: str) -> Iterator[Any]:
     """Objects and lists that begin somewhere in the reply, the outermost first."""
     decoder, end = json.JSONDecoder(), 0
     for tried, mark in enumerate(regex.finditer(r"[\[{]", reply)):
