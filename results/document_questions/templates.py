@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.user_files import parse_toml, read_text
+
+if TYPE_CHECKING:
+    import jinja2
 
 OPTION = "--template"
 _FOLDER = Path(__file__).parent / "templates"
@@ -24,18 +28,21 @@ class Template:
 
     def render(self, document: str, count: int) -> tuple[str, str]:
         """System and user message. Raises `InputError` where the user's own template cannot be rendered."""
-        from jinja2 import StrictUndefined
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-        environment = ImmutableSandboxedEnvironment(trim_blocks=True, undefined=StrictUndefined)
         try:
             system, user = (
-                environment.from_string(source).render(document=document, count=count).strip()
-                for source in (self.system, self.user)
+                _compiled(source).render(document=document, count=count).strip() for source in (self.system, self.user)
             )
         except Exception as error:  # noqa: BLE001 - a template computes: it may divide by zero, index too far, recurse
             raise InputError(OPTION, self.name, f"cannot be rendered ({error}); {_NEED}") from None
         return system, user
+
+
+@lru_cache(8)
+def _compiled(source: str) -> jinja2.Template:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    return ImmutableSandboxedEnvironment(trim_blocks=True, undefined=StrictUndefined).from_string(source)
 
 
 def names() -> tuple[str, ...]:
