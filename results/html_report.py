@@ -7,6 +7,7 @@ from pathlib import Path
 
 from results.atomic import write_atomic
 from results.controls import without_controls
+from results.documents_table import document_rows, document_tables, documents_name
 from results.html.budget import fit
 from results.html.page import page
 from results.html.panels import entries, looks_of, panel_views
@@ -15,6 +16,7 @@ from results.html.texts import on_one_line
 from results.palette import ColorsName
 from results.records import UNSCORED, Record
 from results.statistics.absent import AbsentTwins
+from results.statistics.documents import Documents
 from results.statistics.needlebench import NeedleBench
 from results.statistics.needlebench_rows import needlebench_name, needlebench_rows
 from results.statistics.panel_rows import twins_name, twins_rows
@@ -37,6 +39,7 @@ def write_html(
     tasks: Sequence[TaskScore] = (),
     macros: Sequence[Macro] = (),
     suites: Sequence[NeedleBench] = (),
+    documents: Sequence[Documents] = (),
     notes: Sequence[str] = (),
     colors: ColorsName = "safe",
     panels: Sequence[Panel] | None = None,
@@ -51,6 +54,7 @@ def write_html(
         tasks=tasks,
         macros=macros,
         suites=suites,
+        documents=documents,
         notes=notes,
         colors=colors,
         panels=panels,
@@ -68,6 +72,7 @@ def html_text(
     tasks: Sequence[TaskScore] = (),
     macros: Sequence[Macro] = (),
     suites: Sequence[NeedleBench] = (),
+    documents: Sequence[Documents] = (),
     notes: Sequence[str] = (),
     colors: ColorsName = "safe",
     panels: Sequence[Panel] | None = None,
@@ -87,6 +92,9 @@ def html_text(
         "twins": [(on_one_line(twins_name(each)), twins_rows(each)) for each in twins],
         "tasks": _task_table(tasks, macros),
         "suites": [(on_one_line(needlebench_name(each)), needlebench_rows(each)) for each in suites],
+        "documents": [
+            (on_one_line(documents_name(each)), document_tables(each), document_rows(each)) for each in documents
+        ],
         "notes": [on_one_line(note, 2_000) for note in notes],
         "unscored": UNSCORED,
         "trials": len(records),
