@@ -67,7 +67,10 @@ def documents_score(answer: str, reference: Reference) -> Score:
         return Score(0.0, "empty", why="no text")
     asked = content_words(reference.question) if reference.question else frozenset[str]()
     best = max((_compare(lines, value, asked) for value in accepted), key=lambda each: (each.found, each.recall))
-    details = {"recall": round(best.recall, 4), "missing": ", ".join(best.missing)}
+    details: dict[str, float | str | int | bool | None] = {
+        "recall": round(best.recall, 4),
+        "missing": ", ".join(best.missing),
+    }
     told = flatten(lines)[:_SHOWN]
     if best.found:
         return Score(1.0, "found", told, f"has {best.recall:.0%} of the reference's words", details)
