@@ -183,10 +183,19 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "questions",
         WHAT,
-        "questions of yours for ruler_qa_1 and ruler_qa_2: JSON as SQuAD or HotpotQA have it",
+        "questions of yours: for tasks doc_... what `needlework questions` writes; for ruler_qa_1 and ruler_qa_2 JSON as"
+        " SQuAD or HotpotQA have it",
         path,
         shown_default="generated documents",
         metavar="FILE",
+        suite=True,
+    ),
+    Option(
+        "documents",
+        WHAT,
+        "folder of documents of yours, for tasks doc_...; see docs/documents.md",
+        path,
+        metavar="DIR",
         suite=True,
     ),
     Option(

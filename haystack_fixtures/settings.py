@@ -27,8 +27,9 @@ class Suite:
     `length_buffer`: tokens of each length that stay unused beside prompt and answer. `diff`, `keyword`: override the
     needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer. `scorer`: `None`: the task's.
     `answer_prefix`: the prompt ends with the beginning of the answer, where the task has one. `questions`: the user's
-    file of questions, for tasks that ask them. `leval_...`, `no_truncate`: L-Eval's folder, which of its rows to ask,
-    how documents are cut, whether open questions tell the length of the reference.
+    file of questions, for tasks that ask them; `documents`: the folder of the user's documents that they are about.
+    `leval_...`, `no_truncate`: L-Eval's folder, which of its rows to ask, how documents are cut, whether open questions
+    tell the length of the reference.
     """
 
     task: str
@@ -56,6 +57,7 @@ class Suite:
     variants: tuple[str, ...] = ()
     answer_prefix: bool = False
     questions: str | None = None
+    documents: str | None = None
     leval_data: str | None = None
     leval_subset: str = "scored"
     leval_truncation: Literal["exact", "compat"] = "exact"
@@ -251,6 +253,7 @@ def recipe_fields(suite: Suite) -> dict[str, object]:
     alone = replace(suite, lengths=(), depths=(), repeats=0)
     # What came later counts where it is used: keys of older runs stay what they were.
     unsaid = {"controls", "variants"} | {name for name in ("answer_prefix", "questions") if not getattr(suite, name)}
-    # Trials know L-Eval's data by its hash, wherever it lies.
+    # Trials know L-Eval's data and the user's documents by their hashes, wherever they lie.
+    unsaid |= {"documents", "questions"} if suite.documents else {"documents"}
     unsaid |= {"leval_data"} | {name for name, usual in _LEVAL.items() if getattr(suite, name) == usual}
     return {field.name: getattr(alone, field.name) for field in fields(alone) if field.name not in unsaid}

@@ -22,6 +22,7 @@ from haystack_fixtures.haystacks.listing import Listing, ListSources, build_list
 from haystack_fixtures.haystacks.placement import gap
 from haystack_fixtures.haystacks.splice import WindowMemo
 from haystack_fixtures.haystacks.unique import stands_elsewhere
+from haystack_fixtures.haystacks.whole_documents import OtherDocuments, build_of_documents
 from haystack_fixtures.needles.canaries import Canaries, canaries
 from haystack_fixtures.prompts.prompt import Message, Prompt
 from haystack_fixtures.prompts.shape import CONTEXT, Shape, guided, lay_out, load_shape, raw_text
@@ -179,7 +180,8 @@ class TrialBuilder:
         frame = self._framed(suite, question, mark, asked.introduction, prefix)
         if asked.document is not None:
             return self._with_document(suite, cell, asked, asked.document, frame)
-        source = self._sources.source(suite, cell.repeat)
+        if asked.others is not None:
+            return self._among_documents(suite, cell, asked, asked.others, frame)
         statements = [(needle.name, needle.text) for needle in asked.needles]
         distractors = asked.all_distractors
         statements += [(f"distractor{i}", text) for i, text in enumerate(distractors)]
@@ -203,15 +205,17 @@ class TrialBuilder:
             + asked.avoid,
         }
         if asked.listing is None:
+            source = self._sources.source(suite, cell.repeat)
             prompt = build_prompt(self._tokenizer, source=source, needles=statements, **common)
             if any(stands_elsewhere(needle.answer, prompt, source) for needle in asked.needles if not needle.key):
                 prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
         else:
+            prose = self._sources.source(suite, cell.repeat).text[:_PROSE] if asked.listing.fill else ""
             prompt, size = build_listing(
                 self._tokenizer,
                 listing=asked.listing,
                 sources=self._list_sources(cell, asked.listing),
-                prose=source.text[:_PROSE],
+                prose=prose,
                 needles=[(name, f"{text}\n") for name, text in statements],
                 **common,
             )
@@ -221,6 +225,34 @@ class TrialBuilder:
         if self._settings.verify_prompts:
             verify_prompt(self._tokenizer, prompt)
         return Trial(cell, suite, asked, prompt)
+
+    def _among_documents(
+        self, suite: Suite, cell: Cell, asked: Asked, others: OtherDocuments, frame: _Frame
+    ) -> Trial:
+        if self._settings.canary:
+            raise InputError("--canary", "true", f"{suite.task} asks about documents as they are: leave it out")
+        source = self._sources.documents(suite, others)
+        prompt, shown = build_of_documents(
+            others,
+            source,
+            before=frame.before,
+            after=frame.after,
+            needles=[(needle.name, needle.text) for needle in asked.needles],
+            depths=asked.depths,
+            token_budget=cell.length - reserved(suite),
+            longest=max(suite.lengths) - reserved(suite),
+            messages=lambda context: tuple(_put(message, context) for message in frame.messages),
+            bos=frame.bos,
+            reserved=reserved(suite),
+            memo=self._windows,
+        )
+        if any(stands_elsewhere(needle.answer, prompt, source.haystack) for needle in asked.needles if needle.answer):
+            prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
+        if self._settings.verify_prompts:
+            verify_prompt(self._tokenizer, prompt)
+        cut = next((each.name for each in shown if each.cut), None)
+        told = {"documents": tuple(each.name for each in shown), "cut_document": cut}
+        return Trial(cell, suite, replace(asked, reference=asked.reference | told), prompt)
 
     def _with_document(self, suite: Suite, cell: Cell, asked: Asked, document: Document, frame: _Frame) -> Trial:
         if self._settings.canary:

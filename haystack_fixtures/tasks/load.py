@@ -28,6 +28,7 @@ from haystack_fixtures.tasks import (
     superseded,
 )
 from haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
+from haystack_fixtures.tasks.documents.family import TASKS as DOCUMENTS
 from haystack_fixtures.tasks.leval.family import TASKS as LEVAL
 from haystack_fixtures.tasks.ruler.family import TASKS as RULER
 from haystack_fixtures.tasks.task import Asked, Task, without_language
@@ -45,6 +46,7 @@ _ALL = (
     icl.TASK,
     *RULER,
     *LEVAL,
+    *DOCUMENTS,
     multikey.TASK,
     multivalue.MULTIVALUE,
     multivalue.MULTIQUERY,
@@ -86,17 +88,25 @@ def family_of(task: str) -> str:
 
 def ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     """What a cell asks, the controls' cells included."""
-    task, (label, control) = task_named(suite.task), split_label(cell.needle, suite.controls)
+    task = task_named(suite.task)
+    label, control = split_label(cell.needle, controls_of(suite))
     if not control:
         asked = task.ask(suite, cell, seed)
     else:
         asked = task.ask(suite, replace(cell, needle=label, depth=task.depths(suite)[0]), seed)
-    if task.absent and "absent" in suite.controls:
+    if "absent" in controls_of(suite):
         asked = may_abstain(asked, suite.language)
     asked = replace(asked, reference=_OPEN | asked.reference)
     if control == "absent":
         return absent(asked, suite.language, label)
     return focused(asked, label) if control == "focused" else asked
+
+
+def controls_of(suite: Suite) -> tuple[str, ...]:
+    """The suite's controls that its task has."""
+    task = task_named(suite.task)
+    has = {"absent": task.absent, "focused": task.focused}
+    return tuple(control for control in suite.controls if has[control])
 
 
 def grid(settings: Settings) -> tuple[Series, ...]:
@@ -141,9 +151,9 @@ def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | No
     for label in (labels[name] for name in wanted):
         lengths = task.lengths(suite, label)
         yield label, lengths, task.depths(suite)
-        if "absent" in suite.controls and task.absent:
+        if "absent" in controls_of(suite):
             yield control_label(label, "absent"), lengths, (None,)
-        if "focused" in suite.controls:
+        if "focused" in controls_of(suite):
             yield control_label(label, "focused"), (min(lengths),), (None,)
 
 
@@ -151,19 +161,19 @@ def deepest_first(cells: Sequence[Cell]) -> list[Cell]:
     """Order for one process with a model of its own, which keeps the previous prompt's key/value cache.
 
     Prompts of one haystack are alike up to the needle, also those of other lengths: from the needle that stands
-    farthest down to the one at the start, each prompt's whole beginning is still in the cache.
+    farthest down to the one at the start, each prompt's whole beginning is still in the cache. Where all needles of a
+    task have one haystack, so are those of other needles.
     """
-    return sorted(
-        cells,
-        key=lambda cell: (
-            cell.model,
-            cell.task,
-            cell.needle,
-            cell.repeat,
-            -cell.length * (cell.depth or 0.0),
-            -cell.length,
-        ),
-    )
+
+    def place(cell: Cell) -> tuple[object, ...]:
+        depth = cell.depth or 0.0
+        if task_named(cell.task).one_haystack:
+            # Without a depth nothing parts the others.
+            depth = 100.0 if cell.depth is None else depth
+            return cell.model, cell.task, "", cell.repeat, -cell.length * depth, -cell.length, cell.needle
+        return cell.model, cell.task, cell.needle, cell.repeat, -cell.length * depth, -cell.length, ""
+
+    return sorted(cells, key=place)
 
 
 def longest_first(cells: Sequence[Cell]) -> list[Cell]:
