@@ -25,6 +25,8 @@ from haystack_fixtures.haystacks.unique import stands_elsewhere
 from haystack_fixtures.needles.canaries import Canaries, canaries
 from haystack_fixtures.prompts.prompt import Message, Prompt
 from haystack_fixtures.prompts.shape import CONTEXT, Shape, guided, lay_out, load_shape, raw_text
+from haystack_fixtures.retrieval.found import Retrieved
+from haystack_fixtures.retrieval.retrieve import Retrieval
 from haystack_fixtures.settings import Settings, Suite, recipe_fields
 from haystack_fixtures.sources import Sources
 from haystack_fixtures.tasks.load import ask, task_named
@@ -41,13 +43,17 @@ _HOLE = "\ue000context\ue001"
 
 @dataclass(frozen=True)
 class Trial:
-    """A cell made concrete: what is asked, and the prompt that asks it. `skipped`: why it is not to be asked."""
+    """A cell made concrete: what is asked, and the prompt that asks it.
+
+    `skipped`: why it is not to be asked. `retrieved`: where its context comes from, if a retriever found it.
+    """
 
     cell: Cell
     suite: Suite
     asked: Asked
     prompt: Prompt
     skipped: str = ""
+    retrieved: Retrieved | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,7 @@ class TrialBuilder:
         self._settings = settings
         self._tokenizer = tokenizer
         self._sources = Sources(settings, tokenizer, cache_dir)
+        self._retrieval = Retrieval(settings, tokenizer, cache_dir)
         self._shapes: dict[tuple[str, str], Shape] = {}
         self._windows = WindowMemo(tokenizer)
         # A cell is asked about twice, for its key and its prompt; cells of one repeat share their frame.
@@ -118,7 +125,11 @@ class TrialBuilder:
         return self._build(suite, cell, asked, question)
 
     def _ask(self, suite: Suite, cell: Cell) -> Asked:
-        return ask(suite, cell, self._settings.seed)
+        asked = ask(suite, cell, self._settings.seed)
+        if not asked.retriever:
+            return asked
+        recipe = self._retrieval.recipe(suite, asked.retriever)
+        return replace(asked, material=f"{asked.material}\n{recipe}")
 
     def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> _Frame:
         shape = self.shape(suite)
@@ -177,6 +188,8 @@ class TrialBuilder:
         mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
         prefix = asked.answer_prefix if suite.answer_prefix else ""
         frame = self._framed(suite, question, mark, asked.introduction, prefix)
+        if asked.retriever:
+            return self._with_retrieved(suite, cell, asked, frame)
         if asked.document is not None:
             return self._with_document(suite, cell, asked, asked.document, frame)
         source = self._sources.source(suite, cell.repeat)
@@ -222,6 +235,12 @@ class TrialBuilder:
             verify_prompt(self._tokenizer, prompt)
         return Trial(cell, suite, asked, prompt)
 
+    def _with_retrieved(self, suite: Suite, cell: Cell, asked: Asked, frame: _Frame) -> Trial:
+        if asked.search is None:
+            raise ValueError(f"{suite.task} does not say what {asked.retriever} is to search")
+        found = self._retrieval.retrieve(suite, asked.search, asked.retriever)
+        return replace(self._with_document(suite, cell, asked, Document(found.text), frame), retrieved=found)
+
     def _with_document(self, suite: Suite, cell: Cell, asked: Asked, document: Document, frame: _Frame) -> Trial:
         if self._settings.canary:
             raise InputError("--canary", "true", f"{suite.task} asks about documents as they are: leave it out")
@@ -258,7 +277,8 @@ class TrialBuilder:
 
     def _recipe_frame(self, suite: Suite, model: str) -> tuple[str, ...]:
         corpus = self.corpus(suite)
-        constant = recipe_fields(suite) | {
+        # Who is asked on the documents as they are is asked the same whatever else is retrieved.
+        constant = recipe_fields(replace(suite, retriever=("none",))) | {
             "scorer": None,
             "version": RECIPE_VERSION,
             "seed": self._settings.seed,

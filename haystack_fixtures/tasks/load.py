@@ -27,6 +27,7 @@ from haystack_fixtures.tasks import (
     state_world,
     superseded,
 )
+from haystack_fixtures.tasks.arms import arms_of, asks_whole, check_arms, with_retriever
 from haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
 from haystack_fixtures.tasks.leval.family import TASKS as LEVAL
 from haystack_fixtures.tasks.ruler.family import TASKS as RULER
@@ -71,6 +72,11 @@ class Series:
     model: str
     cells: tuple[Cell, ...]
 
+    @property
+    def retriever(self) -> str:
+        """What finds the context of these cells; empty where nothing is retrieved."""
+        return split_label(self.cells[0].needle, arms_of(task_named(self.suite.task), self.suite))[1]
+
 
 def task_named(name: str) -> Task:
     """A task by name. Raises `InputError`."""
@@ -85,15 +91,19 @@ def family_of(task: str) -> str:
 
 
 def ask(suite: Suite, cell: Cell, seed: int) -> Asked:
-    """What a cell asks, the controls' cells included."""
-    task, (label, control) = task_named(suite.task), split_label(cell.needle, suite.controls)
-    if not control:
+    """What a cell asks, the cells of controls and retrievers included."""
+    task = task_named(suite.task)
+    label, arm = split_label(cell.needle, arms_of(task, suite))
+    label, control = split_label(label, () if arm else suite.controls)
+    if not control and not arm:
         asked = task.ask(suite, cell, seed)
     else:
         asked = task.ask(suite, replace(cell, needle=label, depth=task.depths(suite)[0]), seed)
     if task.absent and "absent" in suite.controls:
         asked = may_abstain(asked, suite.language)
     asked = replace(asked, reference=_OPEN | asked.reference)
+    if arm:
+        return with_retriever(asked, arm, label)
     if control == "absent":
         return absent(asked, suite.language, label)
     return focused(asked, label) if control == "focused" else asked
@@ -103,6 +113,7 @@ def grid(settings: Settings) -> tuple[Series, ...]:
     """All cells of a run, in their standing order: by suite, needle, model, length, repeat, depth."""
     for check in dict.fromkeys(check for suite in settings.suites if (check := task_named(suite.task).check)):
         check([suite for suite in settings.suites if task_named(suite.task).check is check])
+    check_arms([(task_named(suite.task), suite) for suite in settings.suites])
     specs = tuple(dict.fromkeys(settings.model))
     slugs = [slug(spec) if len(specs) > 1 else "" for spec in specs]
     series: dict[tuple[str, str, str], Series] = {}
@@ -130,7 +141,7 @@ def grid(settings: Settings) -> tuple[Series, ...]:
 
 
 def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | None, ...]]]:
-    """Needle labels of a suite with their lengths and depths; controls have no depth, and no length but what it is."""
+    """Needle labels of a suite with their lengths and depths; retrievers have no depth, and controls neither."""
     task = task_named(suite.task)
     labels = {without_language(label, suite): label for label in task.labels(suite)}
     wanted = [name for name in labels if not suite.variants or name in suite.variants]
@@ -140,7 +151,10 @@ def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | No
         raise InputError(f"variants of {suite.task}", names, remedy)
     for label in (labels[name] for name in wanted):
         lengths = task.lengths(suite, label)
-        yield label, lengths, task.depths(suite)
+        if asks_whole(task, suite):
+            yield label, lengths, task.depths(suite)
+        for arm in arms_of(task, suite):
+            yield control_label(label, arm), lengths, (None,)
         if "absent" in suite.controls and task.absent:
             yield control_label(label, "absent"), lengths, (None,)
         if "focused" in suite.controls:
