@@ -200,6 +200,7 @@ def prompt_facts(trial: Trial) -> dict[str, Any]:
             }
             for needle in prompt.placed
         ],
+        **({"retrieval": trial.retrieved.facts} if trial.retrieved else {}),
     }
 
 

@@ -12,6 +12,7 @@ from haystack_fixtures.haystacks.document import Document
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.haystacks.whole_documents import OtherDocuments
 from haystack_fixtures.needles.needle import Needle
+from haystack_fixtures.retrieval.found import Search
 from haystack_fixtures.settings import Suite
 
 
@@ -42,7 +43,8 @@ class Asked:
     `follow_up`: a second question, whose answer the scored one has too. `introduction`: stands before the context, its
     line ends included. `answer_prefix`: how the answer begins, for suites that start it for the model. `material`: hash
     of what the trial is drawn from beside corpus and needles. `avoid`: texts that may not stand in the haystack, beside
-    the needles' keys and answers. `verbatim`: the answer budget has to hold the answer as it is.
+    the needles' keys and answers. `verbatim`: the answer budget has to hold the answer as it is. `search`: the texts
+    that a retriever may find the context in; `retriever`: the one that does, and nothing else is the context then.
     """
 
     needles: tuple[Needle, ...]
@@ -63,6 +65,8 @@ class Asked:
     material: str = ""
     avoid: tuple[str, ...] = ()
     verbatim: bool = False
+    search: Search | None = None
+    retriever: str = ""
 
     @property
     def rests_on(self) -> tuple[int, ...]:
@@ -85,7 +89,8 @@ class Task:
     `absent`: whether a trial without what it asks for makes sense; `focused`: whether one with nothing else does.
     `one_haystack`: its needles have the same text around them, whichever they are. `lengths(suite, label)`: those of the suite's
     lengths that a label is asked at; all of them, unless its text has a length of its own. `corpus(suite)`: the texts
-    that take the place of the suite's corpus. `check(suites)`: raises `InputError` where suites of its family, all that
+    that take the place of the suite's corpus. `retrieves`: its context may be retrieved; it says what to search
+    (`Asked.search`). `check(suites)`: raises `InputError` where suites of its family, all that
     a run has, cannot be asked.
     """
 
@@ -103,6 +108,7 @@ class Task:
     lengths: Callable[[Suite, str], tuple[int, ...]] = lambda suite, _label: suite.lengths
     corpus: Callable[[Suite], Corpus] | None = None
     check: Callable[[Sequence[Suite]], None] | None = None
+    retrieves: bool = False
 
 
 def no_depths(_suite: Suite) -> tuple[None]:

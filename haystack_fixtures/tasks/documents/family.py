@@ -18,6 +18,7 @@ from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.whole_documents import OtherDocuments
 from haystack_fixtures.needles.needle import Needle
+from haystack_fixtures.retrieval.found import Search
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.controls import NOT_FOUND
 from haystack_fixtures.tasks.documents.material import DOCUMENTS, Material, Question, look_again, material_of
@@ -148,6 +149,7 @@ def _asked(
         others=OtherDocuments(order, material.names, material.separator, about),
         abstains=True,
         material=_material_hash(material, question, order),
+        search=Search((), asked.question, gold=asked.document, answer=asked.answers[0]),
     )
 
 
@@ -162,7 +164,15 @@ _task = partial(Task, family=FAMILY, scorer=SCORER, version=1, corpus=_corpus, c
 
 TASKS = (
     _task("doc_position", "where the document that answers stands among the others", _labels, _depths, _ask),
-    _task(SIZE, "how much stands around the document that answers", _labels, _depths, _ask, lengths=_sizes),
+    _task(
+        SIZE,
+        "how much stands around the document that answers",
+        _labels,
+        _depths,
+        _ask,
+        lengths=_sizes,
+        retrieves=True,
+    ),
     _task(
         "doc_absent",
         "the document that answers is not there; or only one that is like it",
