@@ -184,8 +184,8 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "questions",
         WHAT,
-        "questions of yours: for tasks doc_... what `needlework questions` writes; for ruler_qa_1 and ruler_qa_2 JSON as"
-        " SQuAD or HotpotQA have it",
+        "questions of yours: what `needlework questions` writes, for tasks doc_...; JSON as SQuAD or HotpotQA have it,"
+        " for ruler_qa_1 and ruler_qa_2",
         path,
         shown_default="generated documents",
         metavar="FILE",

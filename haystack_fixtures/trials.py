@@ -271,12 +271,12 @@ class TrialBuilder:
     def _with_retrieved(self, suite: Suite, cell: Cell, asked: Asked, frame: _Frame) -> Trial:
         if asked.search is None:
             raise ValueError(f"{suite.task} does not say what {asked.retriever} is to search")
-        search, closes = asked.search, ""
-        if asked.others is not None:
-            whole, shown = self._among_documents(suite, cell, asked, asked.others, frame)
+        search, others, closes = asked.search, asked.others, ""
+        if others is not None:
+            whole, shown = self._among_documents(suite, cell, asked, others, frame)
             # By name: where the one that answers stands among them must not decide between equal chunks.
             search = replace(search, texts=tuple(sorted((each.name, each.text) for each in shown)))
-            asked, closes = whole.asked, asked.others.separator
+            asked, closes = whole.asked, others.separator
         found = self._retrieval.retrieve(suite, search, asked.retriever)
         trial = self._with_document(suite, cell, asked, Document(f"{found.text}{closes}"), frame)
         return replace(trial, retrieved=found)

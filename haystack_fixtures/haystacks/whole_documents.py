@@ -121,8 +121,8 @@ def build_of_documents(
     Raises `InputError` where the needles are too long for the budget, or all documents too short for the longest one.
     """
     frame = Frame(before, after, source.haystack, tuple(needles), tuple(depths), len(bos), memo)
-    if source.complete and (all_of_it := draft_of(frame, _whole(source.haystack)).count) < longest:
-        remedy = f"all documents together fill {all_of_it + reserved} tokens with {others.about}: use no more, or add documents"
+    if source.complete and (most := draft_of(frame, _whole(source.haystack)).count) < longest:
+        remedy = f"all documents together fill {most + reserved} tokens with {others.about}: use no more, or add some"
         raise InputError("--lengths", longest + reserved, remedy)
     draft = search(frame, token_budget, reserved, f"template, {others.about}, and a sentence of another")
     prompt = finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=())

@@ -96,5 +96,13 @@ def focused(asked: Asked, twin: str) -> Asked:
         fill=False,
     )
     return replace(
-        asked, needles=(), depths=(), needed=(), distractors=(), avoid=(), reference=reference, listing=alone, others=None
+        asked,
+        needles=(),
+        depths=(),
+        needed=(),
+        distractors=(),
+        avoid=(),
+        reference=reference,
+        listing=alone,
+        others=None,
     )

@@ -87,11 +87,11 @@ class Task:
     `ask(suite, cell, seed)`: the trial; depends on nothing else, and not on the cell's depth or length but for
     `depths`. `scorer`: judges where the suite names none. `version`: raise it when the same seed gives another trial.
     `absent`: whether a trial without what it asks for makes sense; `focused`: whether one with nothing else does.
-    `one_haystack`: its needles have the same text around them, whichever they are. `lengths(suite, label)`: those of the suite's
-    lengths that a label is asked at; all of them, unless its text has a length of its own. `corpus(suite)`: the texts
-    that take the place of the suite's corpus. `retrieves`: its context may be retrieved; it says what to search
-    (`Asked.search`). `check(suites)`: raises `InputError` where suites of its family, all that
-    a run has, cannot be asked.
+    `one_haystack`: its needles have the same text around them, whichever they are. `lengths(suite, label)`: those of
+    the suite's lengths that a label is asked at; all of them, unless its text has a length of its own. `corpus(suite)`:
+    the texts that take the place of the suite's corpus. `retrieves`: its context may be retrieved; it says what to
+    search (`Asked.search`). `check(suites)`: raises `InputError` where suites of its family, all that a run has, cannot
+    be asked.
     """
 
     name: str

@@ -94,9 +94,10 @@ class Material:
 def material_of(suite: Suite) -> Material:
     """The suite's documents and questions, as they were when they were last looked at. Raises `InputError`."""
     if suite.documents is None:
-        raise InputError(DOCUMENTS, "", f"{suite.task} asks about documents of yours: name their folder, {DOCUMENTS} DIR")
+        remedy = f"{suite.task} asks about documents of yours: name their folder, {DOCUMENTS} DIR"
+        raise InputError(DOCUMENTS, "", remedy)
     if suite.questions is None:
-        remedy = f"{suite.task} asks questions of yours: name their file, {QUESTIONS} FILE (docs/documents.md: how to make one)"
+        remedy = f"{suite.task} asks questions of yours: name their file, {QUESTIONS} FILE; docs/documents.md makes one"
         raise InputError(QUESTIONS, "", remedy)
     return _found(suite.documents, suite.questions)
 
@@ -132,7 +133,7 @@ def _named(documents: DocumentSet, question: DocumentQuestion, folder: str, path
     for name in (question.document, *question.supporting):
         document = documents.named(name)
         if document is None:
-            remedy = f"question {question.key} names {name!r}, and {DOCUMENTS} {folder} has no one document of that name"
+            remedy = f"question {question.key} names {name!r}: {DOCUMENTS} {folder} has not one document of that name"
             raise InputError(QUESTIONS, path, remedy)
         found.append(document.name)
     return DocumentQuestion(
