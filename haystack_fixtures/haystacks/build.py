@@ -139,7 +139,7 @@ def search(frame: Frame, budget: int, reserved: int, least: str) -> Draft:
     # What the template, needles and seams add; nearly the same for neighbouring cuts.
     extra = float(shortest.count - shortest.cut.tokens)
     available = len(frame.source.encoded.ids)
-    if budget - extra > available:
+    if budget - extra > available and frame.source.closing is None:
         raise InputError("haystack", budget + reserved, f"the source that was opened holds {available} tokens only")
     for tries, cuts_of in (
         (_TRIES, partial(cuts_near, around=_AROUND, any_grapheme=False)),

@@ -1,7 +1,8 @@
 """Contexts of whole documents: those that are asked about at their depths, others around them in one order.
 
-A line of hyphens stands after every document, the first and the last too: between blank lines it is one to three
-tokens of its own in every tokenizer we know, so that a document has the same tokens wherever it stands.
+A rule, a line such as `-----`, stands after every document, the last too. Between blank lines its tokens are its own
+in the tokenizers of today's models (one to five of them), so that a document has the same tokens wherever it stands,
+and the same documents have the same count in whatever order.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from haystack_fixtures.haystacks.source import Closing, EncodedDocuments, Haysta
 from haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
 from haystack_fixtures.prompts.prompt import Message, Prompt
 
-_HYPHENS = 5
-_RULE = regex.compile(r"^[^\S\n]*(-+)[^\S\n]*$", regex.MULTILINE)
+_SIGNS = "-=*#~+"
+_RULE = regex.compile(rf"^[^\S\n]*([{_SIGNS}])(\1{{2,}})[^\S\n]*$", regex.MULTILINE)
+_WIDTH = 5
 # What the search for the exact length may look at beyond it.
 _MARGIN = 512
 _CHARS_TOGETHER = 100_000
@@ -61,9 +63,16 @@ class ShownDocument:
 
 
 def separator_for(texts: Iterable[str]) -> str:
-    """What stands after every document: blank line, line of hyphens, blank line; longer than any such line in them."""
-    longest = max((len(found[1]) for text in texts for found in _RULE.finditer(text)), default=0)
-    return f"\n\n{'-' * max(_HYPHENS, longest + 1)}\n\n"
+    """What stands after every document: a rule between blank lines, of a sign that no document has one of.
+
+    Where they have rules of every sign: of that whose longest is the shortest, and longer.
+    """
+    longest = dict.fromkeys(_SIGNS, 0)
+    for text in texts:
+        for found in _RULE.finditer(text):
+            longest[found[1]] = max(longest[found[1]], 1 + len(found[2]))
+    sign = min(_SIGNS, key=lambda sign: longest[sign])
+    return f"\n\n{sign * max(_WIDTH, longest[sign] + 1)}\n\n"
 
 
 def document_source(documents: EncodedDocuments, others: OtherDocuments, *, min_tokens: int) -> DocumentSource:
