@@ -27,8 +27,10 @@ class Suite:
     `length_buffer`: tokens of each length that stay unused beside prompt and answer. `diff`, `keyword`: override the
     needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer. `scorer`: `None`: the task's.
     `answer_prefix`: the prompt ends with the beginning of the answer, where the task has one. `questions`: the user's
-    file of questions, for tasks that ask them. `leval_...`, `no_truncate`: L-Eval's folder, which of its rows to ask,
-    how documents are cut, whether open questions tell the length of the reference.
+    file of questions, for tasks that ask them; `documents`: the folder of the user's documents that they are about.
+    `leval_...`, `no_truncate`: L-Eval's folder, which of its rows to ask, how documents are cut, whether open questions
+    tell the length of the reference. `retriever`: how documents are shown, each a series of cells (`none`: as they
+    are); `chunk_size` and `chunk_overlap` as written, `retrieve` chunks of them, found by `embedder`.
     """
 
     task: str
@@ -56,11 +58,17 @@ class Suite:
     variants: tuple[str, ...] = ()
     answer_prefix: bool = False
     questions: str | None = None
+    documents: str | None = None
     leval_data: str | None = None
     leval_subset: str = "scored"
     leval_truncation: Literal["exact", "compat"] = "exact"
     leval_length_hint: bool = True
     no_truncate: bool = False
+    retriever: tuple[str, ...] = ("none",)
+    chunk_size: str = "1000"
+    chunk_overlap: str = "200"
+    retrieve: int = 4
+    embedder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +105,14 @@ class Settings:
     baseline: str | None
     top_up: int
     vote: int = 0
+    embedder_base_url: str | None = field(default=None, repr=False)
+    embedder_api_key_env: str = "OPENAI_API_KEY"
 
 
 _ORDERED = "doc_"  # tasks whose repeats are orders of documents
 _FEWEST_VOTES = 3
 _LEVAL = {"leval_subset": "scored", "leval_truncation": "exact", "leval_length_hint": True, "no_truncate": False}
+_RETRIEVAL = {"chunk_size": "1000", "chunk_overlap": "200", "retrieve": 4, "embedder": None}
 
 
 def resolve_settings(command_line: Written, ini: Written, root: Path) -> Settings:
@@ -271,6 +282,10 @@ def recipe_fields(suite: Suite) -> dict[str, object]:
     alone = replace(suite, lengths=(), depths=(), repeats=0)
     # What came later counts where it is used: keys of older runs stay what they were.
     unsaid = {"controls", "variants"} | {name for name in ("answer_prefix", "questions") if not getattr(suite, name)}
-    # Trials know L-Eval's data by its hash, wherever it lies.
+    # Trials know L-Eval's data and the user's documents by their hashes, wherever they lie.
+    unsaid |= {"documents", "questions"} if suite.documents else {"documents"}
     unsaid |= {"leval_data"} | {name for name, usual in _LEVAL.items() if getattr(suite, name) == usual}
+    # Each retriever has cells of its own, and their keys say what it does.
+    used = suite.retriever != ("none",)
+    unsaid |= {"retriever"} | {name for name, usual in _RETRIEVAL.items() if not used or getattr(suite, name) == usual}
     return {field.name: getattr(alone, field.name) for field in fields(alone) if field.name not in unsaid}

@@ -19,6 +19,7 @@ from results.stability import stability_of
 from results.statistics.absent import absent_twins
 from results.statistics.documents import Documents, document_statistics, documents_object
 from results.statistics.needlebench import NeedleBench, needlebench_object
+from results.statistics.retrieval import arm_scores, retrieval_object
 from results.statistics.ruler import ruler_object, ruler_tables
 from results.statistics.tasks import macros, macros_object, task_scores, tasks_object
 from results.summary import Panel, Tally, depth_order, summarise
@@ -67,6 +68,7 @@ def json_text(
         f'"absent_twins": {_dump(_plain([asdict(twins) for twins in absent_twins(ordered)]), indent=1)},\n'
         f'"tasks": {_dump(_plain(tasks_object(rows)), indent=1)},\n'
         f'"macro": {_dump(_plain(macros_object(macros(rows))), indent=1)},\n'
+        f'"retrieval": {_dump(_plain(retrieval_object(arm_scores(ordered))), indent=1)},\n'
         f'"ruler": {_dump(_plain(ruler_object(ruler_tables(ordered))), indent=1)},\n'
         f'"needlebench": {_dump(_plain(needlebench_object(suites)), indent=1)},\n'
         f'"documents": {_dump(_plain(documents_object(own)), indent=1)},\n'

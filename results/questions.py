@@ -1,7 +1,7 @@
 """Questions on documents: all of a task and an arm are one panel, and those that share a document are one sample.
 
 In L-Eval that is the questions of one document; on documents of one's own each question is a sample, whatever the order
-of the documents around it (the repeats).
+of the documents around it (the repeats). An arm is a retriever (`doc3_q7_bm25`), or an absence (`q0_near`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from haystack_fixtures.tasks.load import family_of
 
 PANEL = "questions"
 OWN_DOCUMENTS = ("doc_position", "doc_size", "doc_absent")
-_LABEL = re.compile(r"doc(?P<document>\d+)_q(?P<question>\d+)")
+_LABEL = re.compile(r"doc(?P<document>\d+)_q(?P<question>\d+)(?P<retriever>_[a-z0-9]+)?")
 _OWN_LABEL = re.compile(r"(?P<question>q.+?)(?P<arm>(?:_(?:zh|bm25|dense|absent|near|focused))*)")
 # What its questions share is a prompt of worked examples: nothing that makes them alike.
 _APART = "leval_gsm100"
@@ -44,4 +44,4 @@ def panel_and_sample(task: str, needle: str, repeat: int) -> tuple[str, int]:
     label = _LABEL.fullmatch(needle) if family_of(task) == "leval" else None
     if label is None:
         return needle, repeat
-    return PANEL, int(label["question" if task == _APART else "document"])
+    return f"{PANEL}{label['retriever'] or ''}", int(label["question" if task == _APART else "document"])

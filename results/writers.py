@@ -18,12 +18,14 @@ from results.json_report import write_json
 from results.markdown import panel_table
 from results.palette import ColorsName
 from results.records import Record
+from results.retrieval_table import retrieval_lines
 from results.stability import Stability, stability_line, stability_of
 from results.statistics.absent import absent_twins
 from results.statistics.documents import Documents, document_statistics
 from results.statistics.needlebench import Design, NeedleBench, needlebench
 from results.statistics.needlebench_rows import needlebench_lines
 from results.statistics.panel_rows import statistics_lines
+from results.statistics.retrieval import ArmScore, arm_scores
 from results.statistics.ruler import RulerTable, ruler_lines, ruler_tables
 from results.statistics.summary_rows import run_statistics, statistics_object
 from results.statistics.tasks import Macro, TaskScore, macros, task_scores
@@ -52,6 +54,7 @@ class Written:
     suites: tuple[NeedleBench, ...] = ()
     ruler: tuple[RulerTable, ...] = ()
     documents: tuple[Documents, ...] = ()
+    retrieval: tuple[ArmScore, ...] = ()
     stability: Stability | None = None
     missed: str | None = None
 
@@ -62,6 +65,7 @@ class Written:
         ascii_only = not can_encode(encoding)
         for block in (
             task_lines(self.tasks, self.macros, ascii_only=ascii_only),
+            retrieval_lines(self.retrieval, ascii_only=ascii_only),
             needlebench_lines(self.suites, ascii_only=ascii_only),
             ruler_lines(self.ruler, ascii_only=ascii_only),
             document_lines(self.documents, ascii_only=ascii_only),
@@ -71,7 +75,12 @@ class Written:
 
     def markdown_lines(self) -> list[str]:
         """A table with a row for each panel, and a suite's summary."""
-        summaries = (needlebench_lines(self.suites), ruler_lines(self.ruler), document_lines(self.documents))
+        summaries = (
+            retrieval_lines(self.retrieval),
+            needlebench_lines(self.suites),
+            ruler_lines(self.ruler),
+            document_lines(self.documents),
+        )
         summary = [line for each in summaries if each for line in each]
         stability = [f"- {line}" for line in self._stability_lines()]
         block = ["", "```", *summary, "```"] if summary else []
@@ -102,6 +111,7 @@ def write_files(
     twins = absent_twins(records)
     rows = task_scores(records, family_of)
     found = macros(rows)
+    retrieval = arm_scores(records)
     suites = needlebench(records, design)
     documents = document_statistics(records, vote)
     notes = [stability_line(stability)] if stability else []
@@ -120,6 +130,7 @@ def write_files(
         macros=found,
         suites=suites,
         documents=documents,
+        retrieval=retrieval,
         notes=notes,
         colors=style.colors,
         panels=panels,
@@ -145,6 +156,7 @@ def write_files(
         suites=suites,
         ruler=ruler_tables(records),
         documents=documents,
+        retrieval=retrieval,
         stability=stability,
         missed=next((record["id"] for record in records if record["outcome"] != "found"), None),
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from results.controls import control_of
+from results.controls import control_of, retriever_of
 from results.intervals import score_interval
 from results.records import SCORED, Record
 from results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums
@@ -66,7 +66,7 @@ def absent_twins(records: Iterable[Record]) -> tuple[AbsentTwins, ...]:
     """Return the statistics of every (model, task) that has records of the absent arm, sorted."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        if control_of(record) == "focused":
+        if control_of(record) == "focused" or retriever_of(record):
             continue
         groups.setdefault((record["model"], record["task"]), []).append(record)
     return tuple(twins_of(*at, groups[at]) for at in sorted(groups) if any(map(is_absent, groups[at])))

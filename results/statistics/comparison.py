@@ -9,7 +9,7 @@ from math import fsum
 from typing import Literal
 
 from haystack_fixtures.errors import InputError
-from results.controls import without_controls
+from results.controls import as_asked, without_controls
 from results.intervals import Interval, score_interval
 from results.records import SCORED, OutcomeName, Record
 from results.statistics.joining import Family, Identity, identity_order, joined, prompts_match
@@ -120,9 +120,11 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     """Join the records of two runs on (task, needle, length, depth, repeat, seed) and compare what both scored.
 
     Runs of one model each are compared whatever the models are; runs of several models must have the same ones, and
-    each is compared with itself. Raises `InputError` where the runs cannot be joined.
+    each is compared with itself. Trials with a retriever are left out unless a run has no others. Raises `InputError`
+    where the runs cannot be joined.
     """
-    a, b, both = joined(without_controls(first), without_controls(second))
+    plain = as_asked(first), as_asked(second)
+    a, b, both = joined(*(plain if all(plain) else (without_controls(first), without_controls(second))))
     missing = Counter(
         ("first" if _score(a[at]) is None else "") + ("second" if _score(b[at]) is None else "") for at in both
     )
