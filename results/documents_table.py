@@ -16,7 +16,7 @@ from results.text import length_labels, one_line, percent1
 
 ARMS = {"whole": "all documents", FOCUSED: "answer document alone"}
 _PLAIN = str.maketrans({"·": "|", "–": "-"})
-_RATES = ("score %", "95 %", "n", "abstains %", "wrong content %", "unscored")
+_RATES = ("score %", "95 %", "n", "abstains % (95 %)", "wrong content % (95 %)", "unscored")
 _ABSENT = {"absent": "taken out", "near": "the most similar one instead"}
 _MEANINGS = {
     "best and worst depth": "Of all documents in the context: their scores, and the chance of such a difference if they"
@@ -155,8 +155,8 @@ def _place(vote: Vote) -> str:
 
 def _rates(point: Point) -> tuple[str, ...]:
     unscored = ", ".join(f"{count} {outcome}" for outcome, count in point.unscored.items())
-    score = point.score
-    return (_percent(score), _ends(score), str(score.n), _percent(point.abstains), _percent(point.asserts), unscored)
+    parts = (f"{_percent(rate)} ({_ends(rate)})" if rate.n else NONE for rate in (point.abstains, point.asserts))
+    return (_percent(point.score), _ends(point.score), str(point.score.n), *parts, unscored)
 
 
 def _length(point: Point) -> str:

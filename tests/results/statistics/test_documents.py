@@ -176,8 +176,9 @@ def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records() 
     assert lines == document_lines(document_statistics(records[::-1]))
     assert lines[0] == "mock · your documents · 3 questions"
     shown = [line.split() for line in lines]
-    assert ["all", "documents", "8k", "0", "33.3", "6.1–79.2", "3", "33.3", "33.3"] in shown
-    assert ["answer", "document", "alone", "–", "800", "100", "43.9–100", "3", "0", "0"] in shown
+    rates = ["33.3", "(6.1–79.2)"]
+    assert ["all", "documents", "8k", "0", "33.3", "6.1–79.2", "3", *rates, *rates] in shown
+    assert ["answer", "document", "alone", "–", "800", "100", "43.9–100", "3", *["0", "(0–56.1)"] * 2] in shown
     assert any(line.startswith("    the most similar one instead") for line in lines)
     written = [json.loads(json_text(each))["documents"] for each in (records, records[::-1])]
     assert written[0] == written[1]
