@@ -9,12 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from results.documents_table import document_lines, document_rows, document_tables
+from results.html.comparison_view import pair_entries
 from results.intervals import score_interval, wilson
 from results.json_report import json_text
 from results.questions import OwnLabel, own_label, panel_and_sample
 from results.records import Record
+from results.statistics.comparison import compare
 from results.statistics.documents import Documents, Point, document_statistics
 from results.statistics.paired import mean_difference, paired_p
+from results.statistics.tasks import task_scores
 from tests.results.document_records import asked
 
 
@@ -202,3 +205,24 @@ def test_shares_of_a_point_sum_up(outcomes: list[str]) -> None:
         blank = outcomes.count("empty") / point.score.n
         assert sum(part or 0 for part in parts) + blank == pytest.approx(1)
     assert point.score.n + outcomes.count("error") == len(outcomes)
+
+
+def test_two_runs_are_compared_over_all_questions_and_not_one_by_one() -> None:
+    first = [asked(q, "found" if q < 6 else "wrong", depth=d) for q in range(12) for d in (0.0, 100.0)]
+    second = [asked(q, "found", depth=d) for q in range(12) for d in (0.0, 100.0)]
+    (family,) = compare(first, second).families
+
+    assert family.family == ("", "doc_position", "questions")
+    assert (family.whole.n, family.whole.first, family.whole.second) == (24, 0.5, 1.0)
+    assert family.whole.found is not None
+    assert family.whole.found.clusters == 12
+    assert len(pair_entries(compare(first, second), first, second)) == 24
+
+
+def test_the_focused_control_is_compared_by_question() -> None:
+    records = [asked(q, "found" if q < 9 else "wrong", task="doc_size") for q in range(12)]
+    records += [asked(q, task="doc_size", arm="focused") for q in range(12)]
+    (row,) = task_scores(records, str)
+
+    assert row.relative.value == 0.75
+    assert row.relative.low is not None
