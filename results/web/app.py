@@ -24,7 +24,7 @@ from results.web.store import Store
 
 # In the order of the start page. Each is a module with `SCHEMA` (SQL) and `open_page(context) -> Page | None`: none
 # where no path that was given is of its kind. Raises `InputError`.
-PAGES: tuple[str, ...] = ()
+PAGES: tuple[str, ...] = ("results.web.annotating",)
 _STATIC = Path(__file__).parent / "static"
 
 
@@ -44,7 +44,7 @@ def build_app(
         ],
         middleware=[Middleware(Guard, token=context.token, hosts=hosts)],
         exception_handlers={
-            InputError: _refused,
+            InputError: _refused(context),
             sqlite3.Error: _not_kept,
             HTTPException: _http_error(context),
         },
@@ -59,8 +59,14 @@ def _start_page(context: Context, pages: Sequence[Page]) -> Callable[[Request], 
     return start
 
 
-def _refused(_request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": printable(error, 1000)}, status_code=400)
+def _refused(context: Context) -> Callable[[Request, Exception], Response]:
+    def shown(request: Request, error: Exception) -> Response:
+        line = printable(error, 1000)
+        if not _wants_page(request):
+            return JSONResponse({"error": line}, status_code=400)
+        return context.show(request, "problem", title="Needlework", problem=line, status=400)
+
+    return shown
 
 
 def _not_kept(_request: Request, error: Exception) -> Response:
@@ -71,8 +77,12 @@ def _http_error(context: Context) -> Callable[[Request, Exception], Response]:
     def shown(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         detail = str(getattr(error, "detail", ""))
-        if "text/html" not in request.headers.get("accept", ""):
+        if not _wants_page(request):
             return JSONResponse({"error": detail}, status_code=status)
         return context.show(request, "problem", title="Needlework", problem=detail, status=status)
 
     return shown
+
+
+def _wants_page(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "")

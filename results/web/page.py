@@ -46,7 +46,8 @@ class Context:
     def show(self, request: Request, template: str, *, status: int = 200, **fields: Any) -> HTMLResponse:
         """Render a template; everything that is put into it is escaped."""
         found = self.templates.get_template(f"{template}.html.j2")
-        return HTMLResponse(found.render(token=self.token, path=request.url.path, **fields), status_code=status)
+        page = found.render(token=self.token, path=request.url.path, **fields)
+        return HTMLResponse(page.encode("utf-8", "replace"), status_code=status)  # half a surrogate pair has no UTF-8
 
 
 @dataclass(frozen=True, slots=True)
