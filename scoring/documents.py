@@ -5,7 +5,8 @@ with judges (`content_words`). Beside that:
 
 * clauses that say that the text is silent do not count: what stands beside them does (`it is not stated, but ... X`);
 * a word that the question has too is no answer by itself (`the Nile river` to `which river?`);
-* numbers and dates have all their figures, Chinese names of up to four characters stand whole;
+* short numbers and dates have all their figures, and a longer answer has no others in place of the reference's;
+* Chinese names of up to four characters stand whole;
 * an answer that denies the reference's words is wrong;
 * in a long answer (1000 letters) the first sentence and the end count: elsewhere the words were copied.
 """
@@ -13,6 +14,7 @@ with judges (`content_words`). Beside that:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from scoring.abstaining import abstain_score
@@ -102,9 +104,10 @@ def _fault(text: str, value: str, wanted: frozenset[str], places: list[tuple[str
     telling = wanted - asked or wanted
     if not had & telling:
         return "has only words of the question"
-    lacking = {word for word in wanted - had if any(char.isdigit() for char in word)}
-    if len(wanted) <= _FEW_WORDS and lacking:
-        return f"lacks {', '.join(sorted(lacking))}"
+    lacking = _figures(wanted - had)
+    others = _figures(word for word, _ in content_word_places(text)) - wanted - asked if lacking else lacking
+    if lacking and (others or len(wanted) <= _FEW_WORDS):
+        return f"lacks {', '.join(sorted(lacking))}" + (f", gives {', '.join(sorted(others))}" if others else "")
     if _SHORT_NAME.fullmatch(value) and not find_whole(text, value):
         return "has a part of the name"
     if not _NEGATIVE.search(value):
@@ -119,6 +122,10 @@ def _spellings(value: str) -> list[str]:
     sides = [_BRACKETS.sub(" ", value), *(match[1] for match in _BRACKETS.finditer(value))]
     twice = len(sides) > 1 and all(any(char.isdigit() for char in side) for side in sides)
     return [value, *sides] if twice and len(content_words(value)) <= _FEW_WORDS else [value]
+
+
+def _figures(words: Iterable[str]) -> set[str]:
+    return {word for word in words if any(char.isdigit() for char in word)}
 
 
 def _denied(text: str, span: Span) -> bool:
