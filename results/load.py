@@ -9,7 +9,7 @@ from haystack_fixtures.errors import InputError
 from results.csv_report import read_csv
 from results.foreign import foreign_panels, panels_in_json
 from results.journal import read_journal
-from results.json_report import check_record, records_in
+from results.json_report import check_record, read_json, records_in
 from results.records import Record
 from results.summary import Panel, panels_of, summarise
 
@@ -43,6 +43,12 @@ def load_records(path: Path) -> list[Record]:
         return _journal(path)
     content = json.loads(path.read_text(encoding="utf-8-sig"))
     return [] if panels_in_json(content, path) else records_in(content, path)
+
+
+def run_records(folder: Path) -> list[Record]:
+    """Read the last record of each trial of a run; none where it has just begun. Raises `InputError`."""
+    report, journal = folder / "results.json", folder / "journal.jsonl"
+    return read_json(report) if report.is_file() else _journal(journal)
 
 
 def _load(path: Path) -> tuple[Panel, ...]:

@@ -1,4 +1,4 @@
-"""The real `needlework serve` in a process of its own, and a real browser: Debian's `chromium` and `chromium-driver`."""
+"""The real `needlework serve` in a process of its own, and a real browser: Debian's `chromium`."""
 
 from __future__ import annotations
 
