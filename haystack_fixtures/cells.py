@@ -10,7 +10,7 @@ _ID = re.compile(
     rf"(?P<task>[a-z0-9_]+)-len(?P<length>\d+)-depth(?P<depth>{_NUMBER}|all)"
     r"-(?P<needle>[^-\[\]]+)-r(?P<repeat>\d+)(?:-(?P<model>[^\[\]]+))?"
 )
-_ON_DOCUMENT = re.compile(r"\A(doc\d+)_q\d+\Z")
+_ON_DOCUMENT = re.compile(r"\A(doc\d+)_q\d+((?:_[a-z0-9]+)?)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Cell:
 
         Cells that share it share a haystack, and so a worker.
         """
-        needle = _ON_DOCUMENT.sub(r"\1", self.needle)
+        needle = _ON_DOCUMENT.sub(r"\1\2", self.needle)
         return replace(self, needle=needle).id.replace(f"-depth{depth_label(self.depth)}-", "-", 1)
 
 

@@ -138,7 +138,9 @@ class Engine:
             builder.corpus(series.suite)
             builder.shape(series.suite)
             self._key(cell)
-            builder.build(series.suite, cell)
+            # A plan asks nothing, of an embedder neither.
+            if not (self.settings.plan and series.retriever):
+                builder.build(series.suite, cell)
         for spec in dict.fromkeys(self._series[key].model for key in shortest):
             self._pool.check(spec)
 

@@ -129,6 +129,18 @@ def words_of(*choices: str) -> Parser:
     return parse
 
 
+def some_of(*choices: str) -> Parser:
+    """Words of a list, at least one."""
+
+    def parse(option: str, value: str) -> tuple[str, ...]:
+        found = words(option, value)
+        if not set(found) <= set(choices):
+            raise InputError(option, value, f"use some of {', '.join(choices)}")
+        return found
+
+    return parse
+
+
 def switch(option: str, value: str) -> bool:
     """A yes or no."""
     known = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}

@@ -15,7 +15,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
     chosen: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
         # Questions on documents are many, and alike in everything that is told.
-        label = cell.needle if task_named(cell.task).corpus is None else ""
+        label = cell.needle if task_named(cell.task).corpus is None else engine.series_of(cell).retriever
         chosen.setdefault((cell.task, label, cell.model), []).append(cell)
     total_in = total_out = 0
     yield f"plan: preset {engine.settings.preset}, seed {engine.settings.seed}"
@@ -33,6 +33,8 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         yield ""
         needles = list(dict.fromkeys(cell.needle for cell in group))
         asked = f"needle {needles[0]}" if len(needles) == 1 else f"{len(needles)} questions"
+        if series.retriever:
+            asked += f", {series.retriever} ({suite.retrieve} chunks of {suite.chunk_size})"
         yield f"{first.task}, {asked}, {series.model}: {len(group)} cells"
         yield f"  {len(lengths)} lengths (tokens):  {' '.join(map(str, lengths))}"
         placed = "no depth axis: the task says where what it asks for stands"

@@ -18,6 +18,7 @@ from typing import Any
 from haystack_fixtures.exchange import Exchange
 from haystack_fixtures.replay import WAITING
 from results.recorder import response_facts, timing_facts
+from results.retrieval_facts import facts_of
 
 _FILES = "answers-*.jsonl"
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
@@ -42,7 +43,7 @@ class Answers:
             "outcome": WAITING,
             "question": exchange.question,
             "reference": exchange.reference,
-            "prompt": exchange.prompt_facts,
+            "prompt": facts_of(exchange),
             "response": response_facts(exchange),
             "details": {"flags": list(exchange.flags)},
             "timing": timing_facts(exchange, self._worker),

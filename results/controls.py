@@ -1,4 +1,4 @@
-"""Records of controls: they are measured beside a task and are no part of its score."""
+"""Records of controls and of retrievers: they are measured beside a task and are no part of its score."""
 
 from __future__ import annotations
 
@@ -14,6 +14,18 @@ def control_of(record: Record) -> str:
     return control if isinstance(control, str) else ""
 
 
+def retriever_of(record: Record) -> str:
+    """`bm25` or `dense` for a record whose context was retrieved, else empty."""
+    reference = record.get("reference")
+    retriever = reference.get("retriever") if isinstance(reference, dict) else None
+    return retriever if isinstance(retriever, str) else ""
+
+
 def without_controls(records: Iterable[Record]) -> list[Record]:
-    """The records that a task's score is made of."""
+    """The records that a score is made of: of a task, and apart from it of each retriever."""
     return [record for record in records if not control_of(record)]
+
+
+def as_asked(records: Iterable[Record]) -> list[Record]:
+    """The records that a task's own score is made of: no controls, nothing retrieved."""
+    return [record for record in without_controls(records) if not retriever_of(record)]

@@ -12,6 +12,7 @@ from typing import Any
 
 from haystack_fixtures.errors import InputError
 from results.atomic import write_atomic
+from results.controls import retriever_of
 from results.questions import panel_and_sample
 from results.records import Record
 from results.summary import Trial, depth_order, outcome_named
@@ -29,12 +30,14 @@ def write_csv(path: Path, records: Iterable[Record]) -> None:
 
 
 def csv_text(records: Iterable[Record]) -> str:
-    """Return the text of `results.csv`."""
+    """Return the text of `results.csv`, with columns for what was retrieved where anything was."""
+    ordered = sorted(records, key=_order)
+    columns = COLUMNS | (RETRIEVAL if any(map(retriever_of, ordered)) else {})
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for record in sorted(records, key=_order):
-        writer.writerow([safe_cell(column(record)) for column in COLUMNS.values()])
+    writer.writerow(columns)
+    for record in ordered:
+        writer.writerow([safe_cell(column(record)) for column in columns.values()])
     return out.getvalue()
 
 
@@ -96,6 +99,10 @@ def _within(part: str, name: str) -> Callable[[Record], object]:
     return value
 
 
+def _retrieval(name: str) -> Callable[[Record], object]:
+    return lambda record: record["prompt"].get("retrieval", {}).get(name)
+
+
 def _top(name: str) -> Callable[[Record], object]:
     def value(record: Mapping[str, Any]) -> object:
         return record.get(name)
@@ -120,6 +127,10 @@ COLUMNS: dict[str, Callable[[Record], object]] = {
     "error_message": _error("message"),
     "key": _top("key"),
     "id": _top("id"),
+}
+RETRIEVAL: dict[str, Callable[[Record], object]] = {
+    "retriever": lambda record: retriever_of(record) or "none",
+    **{f"retrieval_{name}": _retrieval(name) for name in ("gold", "rank", "answer_recall")},
 }
 _NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
 

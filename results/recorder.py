@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from haystack_fixtures.cells import Cell
-from haystack_fixtures.exchange import Exchange, prompt_facts
+from haystack_fixtures.exchange import Exchange
 from results.asked_again import asked_again
 from results.records import SCHEMA, SCORED, Record
+from results.retrieval_facts import facts_of
 from scoring.outcomes import outcome_of
 from scoring.recording import Scored
 from scoring.scores import Score
@@ -40,7 +41,6 @@ def make_record(
     if exchange.skipped:
         outcome, value = "skipped", None
     reference = exchange.reference or {}
-    facts: Mapping[str, Any] = exchange.prompt_facts or (prompt_facts(exchange.trial) if exchange.trial else {})
     details: dict[str, Any] = {"flags": list(exchange.flags), "recipe": recipe}
     if exchange.invalid:
         details["invalid"] = list(exchange.invalid)
@@ -70,7 +70,7 @@ def make_record(
         expected=list(reference.get("answers") or ()) or list(reference.get("parts") or ()),
         reference={name: list(value) if isinstance(value, tuple) else value for name, value in reference.items()},
         answer=score.answer if score is not None and outcome in SCORED else "",
-        prompt=dict(facts),
+        prompt=dict(facts_of(exchange)),
         response=response_facts(exchange),
         details=details,
         error={"kind": error[0], "message": error[1]} if error else None,

@@ -68,6 +68,14 @@ def _whole(value: object) -> bool:
     return isinstance(value, int) and _number(value)
 
 
+def _place(value: object) -> bool:
+    return _whole(value) and cast("int", value) >= 1
+
+
+def _share(value: object) -> bool:
+    return _number(value) and 0 <= cast("float", value) <= 1
+
+
 def _within(value: float | None, most: float) -> bool:
     return value is None or 0 <= value <= most
 
@@ -108,7 +116,10 @@ _TESTS: dict[str, Callable[[object], bool]] = {
     "scorer_version": _whole,
     "expected": _texts,
     "reference": _table(
-        answers=_texts, parts=_texts, distractors=_texts, statement=_text, keyword=_text, question=_text, language=_text
+        answers=_texts,
+        parts=_texts,
+        distractors=_texts,
+        **dict.fromkeys(("statement", "keyword", "question", "language", "retriever", "twin"), _text),
     ),
     "prompt": _table(
         tokens=_whole,
@@ -121,6 +132,17 @@ _TESTS: dict[str, Callable[[object], bool]] = {
         truncated=_number,
         template=_text,
         needles=_list_of(_needle),
+        retrieval=_table(
+            retriever=_text,
+            embedder=_or_none(_text),
+            k=_whole,
+            chunks=_whole,
+            cut_chunks=_whole,
+            gold=_or_none(_text),
+            rank=_or_none(_place),
+            answer_recall=_or_none(_share),
+            hits=_list_of(_table(document=_text, start=_whole, end=_whole, score=_number)),
+        ),
     ),
     "response": _table(
         text=_text,

@@ -33,6 +33,10 @@ HEAVY = {
     "jieba",
     "pypdf",
     "docx",
+    "bm25s",
+    "faiss",
+    "sentence_transformers",
+    "sklearn",
 }
 
 

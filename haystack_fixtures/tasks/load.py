@@ -27,7 +27,9 @@ from haystack_fixtures.tasks import (
     state_world,
     superseded,
 )
+from haystack_fixtures.tasks.arms import arms_of, asks_whole, check_arms, with_retriever
 from haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
+from haystack_fixtures.tasks.documents.family import TASKS as DOCUMENTS
 from haystack_fixtures.tasks.leval.family import TASKS as LEVAL
 from haystack_fixtures.tasks.ruler.family import TASKS as RULER
 from haystack_fixtures.tasks.task import Asked, Task, without_language
@@ -45,6 +47,7 @@ _ALL = (
     icl.TASK,
     *RULER,
     *LEVAL,
+    *DOCUMENTS,
     multikey.TASK,
     multivalue.MULTIVALUE,
     multivalue.MULTIQUERY,
@@ -71,6 +74,11 @@ class Series:
     model: str
     cells: tuple[Cell, ...]
 
+    @property
+    def retriever(self) -> str:
+        """What finds the context of these cells; empty where nothing is retrieved."""
+        return split_label(self.cells[0].needle, arms_of(task_named(self.suite.task), self.suite))[1]
+
 
 def task_named(name: str) -> Task:
     """A task by name. Raises `InputError`."""
@@ -85,24 +93,36 @@ def family_of(task: str) -> str:
 
 
 def ask(suite: Suite, cell: Cell, seed: int) -> Asked:
-    """What a cell asks, the controls' cells included."""
-    task, (label, control) = task_named(suite.task), split_label(cell.needle, suite.controls)
-    if not control:
+    """What a cell asks, the cells of controls and retrievers included."""
+    task = task_named(suite.task)
+    label, arm = split_label(cell.needle, arms_of(task, suite))
+    label, control = split_label(label, () if arm else controls_of(suite))
+    if not control and not arm:
         asked = task.ask(suite, cell, seed)
     else:
         asked = task.ask(suite, replace(cell, needle=label, depth=task.depths(suite)[0]), seed)
-    if task.absent and "absent" in suite.controls:
+    if "absent" in controls_of(suite):
         asked = may_abstain(asked, suite.language)
     asked = replace(asked, reference=_OPEN | asked.reference)
+    if arm:
+        return with_retriever(asked, arm, label)
     if control == "absent":
         return absent(asked, suite.language, label)
     return focused(asked, label) if control == "focused" else asked
+
+
+def controls_of(suite: Suite) -> tuple[str, ...]:
+    """The suite's controls that its task has."""
+    task = task_named(suite.task)
+    has = {"absent": task.absent, "focused": task.focused}
+    return tuple(control for control in suite.controls if has[control])
 
 
 def grid(settings: Settings) -> tuple[Series, ...]:
     """All cells of a run, in their standing order: by suite, needle, model, length, repeat, depth."""
     for check in dict.fromkeys(check for suite in settings.suites if (check := task_named(suite.task).check)):
         check([suite for suite in settings.suites if task_named(suite.task).check is check])
+    check_arms([(task_named(suite.task), suite) for suite in settings.suites])
     specs = tuple(dict.fromkeys(settings.model))
     slugs = [slug(spec) if len(specs) > 1 else "" for spec in specs]
     series: dict[tuple[str, str, str], Series] = {}
@@ -130,7 +150,7 @@ def grid(settings: Settings) -> tuple[Series, ...]:
 
 
 def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | None, ...]]]:
-    """Needle labels of a suite with their lengths and depths; controls have no depth, and no length but what it is."""
+    """Needle labels of a suite with their lengths and depths; retrievers have no depth, and controls neither."""
     task = task_named(suite.task)
     labels = {without_language(label, suite): label for label in task.labels(suite)}
     wanted = [name for name in labels if not suite.variants or name in suite.variants]
@@ -140,10 +160,13 @@ def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | No
         raise InputError(f"variants of {suite.task}", names, remedy)
     for label in (labels[name] for name in wanted):
         lengths = task.lengths(suite, label)
-        yield label, lengths, task.depths(suite)
-        if "absent" in suite.controls and task.absent:
+        if asks_whole(task, suite):
+            yield label, lengths, task.depths(suite)
+        for arm in arms_of(task, suite):
+            yield control_label(label, arm), lengths, (None,)
+        if "absent" in controls_of(suite):
             yield control_label(label, "absent"), lengths, (None,)
-        if "focused" in suite.controls:
+        if "focused" in controls_of(suite):
             yield control_label(label, "focused"), (min(lengths),), (None,)
 
 
@@ -151,19 +174,19 @@ def deepest_first(cells: Sequence[Cell]) -> list[Cell]:
     """Order for one process with a model of its own, which keeps the previous prompt's key/value cache.
 
     Prompts of one haystack are alike up to the needle, also those of other lengths: from the needle that stands
-    farthest down to the one at the start, each prompt's whole beginning is still in the cache.
+    farthest down to the one at the start, each prompt's whole beginning is still in the cache. Where all needles of a
+    task have one haystack, so are those of other needles.
     """
-    return sorted(
-        cells,
-        key=lambda cell: (
-            cell.model,
-            cell.task,
-            cell.needle,
-            cell.repeat,
-            -cell.length * (cell.depth or 0.0),
-            -cell.length,
-        ),
-    )
+
+    def place(cell: Cell) -> tuple[object, ...]:
+        depth = cell.depth or 0.0
+        if task_named(cell.task).one_haystack:
+            # Without a depth nothing parts the others.
+            depth = 100.0 if cell.depth is None else depth
+            return cell.model, cell.task, "", cell.repeat, -cell.length * depth, -cell.length, cell.needle
+        return cell.model, cell.task, cell.needle, cell.repeat, -cell.length * depth, -cell.length, ""
+
+    return sorted(cells, key=place)
 
 
 def longest_first(cells: Sequence[Cell]) -> list[Cell]:

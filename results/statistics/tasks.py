@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from results.controls import control_of
+from results.controls import as_asked, control_of, retriever_of
 from results.records import SCORED, Record
 from results.statistics.absent import AbsentTwins, absent_twins
 from results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums, expanded_interval, resampled_means
@@ -67,9 +67,14 @@ class Macro:
 
 
 def task_scores(records: Iterable[Record], family_of: Callable[[str], str]) -> tuple[TaskScore, ...]:
-    """Return the rows of all tasks, sorted by model, family and task. `family_of`: a task's family."""
+    """Return the rows of all tasks, sorted by model, family and task. `family_of`: a task's family.
+
+    What was retrieved is no part of it (`results.statistics.retrieval`).
+    """
     groups: dict[tuple[str, str, str], list[Record]] = {}
     for record in records:
+        if retriever_of(record):
+            continue
         key = (record["model"], family_of(record["task"]), record["task"])
         groups.setdefault(key, []).append(record)
     return tuple(_row(*key, groups[key]) for key in sorted(groups))
@@ -93,7 +98,7 @@ def macros(rows: Sequence[TaskScore]) -> tuple[Macro, ...]:
 
 
 def _row(model: str, family: str, task: str, records: Sequence[Record]) -> TaskScore:
-    main = [record for record in records if not control_of(record)]
+    main = as_asked(records)
     focused = [record for record in records if control_of(record) == "focused"]
     overall = tally(trial_of(record) for record in main)
     alone = tally(trial_of(record) for record in focused)
@@ -135,16 +140,16 @@ def _corrected(overall: Tally, chance: float) -> Share:
 
 
 def _relative(main: Sequence[Record], focused: Sequence[Record], overall: Tally, alone: Tally) -> Share:
-    """The ratio of both means; its interval by resampling repeats, which both arms have, where there are enough."""
+    """The ratio of both means; its interval by resampling samples, which both arms have, where there are enough."""
     if overall.mean is None or not alone.mean:
         return Share(None)
     value = overall.mean / alone.mean
     rows = [(record, arm) for arm, each in enumerate((main, focused)) for record in each if record["outcome"] in SCORED]
-    repeats = [record["repeat"] for record, _ in rows]
-    if len(set(repeats)) < FEWEST_CLUSTERS:
+    samples = [trial_of(record).sample for record, _ in rows]
+    if len(set(samples)) < FEWEST_CLUSTERS:
         return Share(value)
     table = [[record["score"] if arm == side else nan for side in (0, 1)] for record, arm in rows]
-    sums, sizes = cluster_sums(table, repeats)  # type: ignore[arg-type]  # scored records have a score
+    sums, sizes = cluster_sums(table, samples)  # type: ignore[arg-type]  # scored records have a score
     means = resampled_means(sums, sizes)
     usable = means[(means[:, 1] > 0) & ~np.isnan(means).any(axis=1)]
     if len(usable) < len(means) / 2:

@@ -6,6 +6,7 @@ Questions, documents and references are the user's copy of the data; what stands
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -15,6 +16,7 @@ from haystack_fixtures.cells import Cell
 from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.document import Document
+from haystack_fixtures.retrieval.found import Search
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.leval.files import OPTION, DataFile, Item, find_file, read_file
 from haystack_fixtures.tasks.leval.sources import SOURCES, Source
@@ -26,6 +28,9 @@ _IN_THE_WORLD = "based on what is known of the real world"
 _JUDGED = "Judge this by what is known of the real world."
 _TRUE_OR_FALSE = "Reply with True or False, nothing else."
 _FACT = " [fact: "
+_OPTION_TEXT = re.compile(r"^\W*([A-D])\W+(.+)$", re.MULTILINE)
+# References that are no words of the document: results, and verdicts.
+_NO_WORDS = ("gsm100", "codeU", "sci_fi")
 
 
 def _file(source: Source, suite: Suite) -> DataFile:
@@ -99,7 +104,24 @@ def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Asked:
         document=Document(file.documents[item.document], source.keep, truncation),
         follow_up=then,
         material=f"{source.keep} {truncation}" + (f"\n{then.question}" if then else ""),
+        # A retriever has the whole document, however much of it would be left.
+        search=Search(
+            texts=((f"doc{item.document}", file.documents[item.document]),),
+            query=item.question.strip(),
+            answer=_in_words(source, item),
+        ),
     )
+
+
+def _in_words(source: Source, item: Item) -> str:
+    """The reference in words that the document may have: of letters the options that they stand for."""
+    if source.name in _NO_WORDS:
+        return ""
+    if source.scorer not in ("leval_letter", "leval_letters"):
+        return item.answer
+    options = dict(_OPTION_TEXT.findall(item.question))
+    letters = item.answer.split()[0].strip("()") if source.name == "quality" else item.answer.strip()
+    return "\n".join(options[letter] for letter in letters if letter in options)
 
 
 def _reference(source: Source, suite: Suite, file: DataFile, item: Item) -> dict[str, Any]:
@@ -151,6 +173,7 @@ TASKS = tuple(
         absent=False,
         corpus=partial(_corpus, source),
         check=_check,
+        retrieves=True,
     )
     for source in SOURCES
 )

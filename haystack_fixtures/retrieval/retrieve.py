@@ -1,0 +1,120 @@
+"""From the texts that a question is asked of to the chunks that make its context."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.retrieval.bm25 import Scores, bm25_index
+from haystack_fixtures.retrieval.chunks import Chunking, chunk_spans, chunking
+from haystack_fixtures.retrieval.dense import Floats, dense_index
+from haystack_fixtures.retrieval.embedders import Embedder, load_embedder
+from haystack_fixtures.retrieval.found import Hit, Retrieved, Search
+from haystack_fixtures.retrieval.vector_cache import Embedded, store, stored
+from haystack_fixtures.settings import Settings, Suite
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+# Part of trial keys: raise it when the same options find other chunks.
+_VERSION = 1
+_KEPT = 8  # indexes; all questions of a document use the same one
+_DIGITS = 6  # of a score: what stands behind them differs between machines, and must not decide
+_BETWEEN = "\n\n"
+Texts = tuple[tuple[str, str], ...]
+
+
+class Retrieval:
+    """Retrieves for the trials of one tokenizer. The texts of a question are chunked, embedded and indexed once."""
+
+    def __init__(self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path) -> None:
+        self._settings = settings
+        self._tokenizer = tokenizer
+        self._cache_dir = cache_dir
+        self._chunked = lru_cache(_KEPT)(self._chunk)
+        self._indexed = lru_cache(_KEPT)(self._index)
+        self._embedder = lru_cache(_KEPT)(self._load)
+
+    def recipe(self, suite: Suite, retriever: str) -> str:
+        """Everything but the texts that decides what is retrieved, for trial keys. Raises `InputError`."""
+        rule = chunking(suite.chunk_size, suite.chunk_overlap)
+        facts: list[Any] = [_VERSION, retriever, suite.retrieve, rule.size, rule.overlap, rule.unit]
+        return json.dumps([*facts, self._embedder(suite.embedder).identity if retriever == "dense" else None])
+
+    def retrieve(self, suite: Suite, search: Search, retriever: str) -> Retrieved:
+        """The best chunks of the texts by `bm25` or `dense`; of equal ones the first. Raises `InputError`."""
+        rule = chunking(suite.chunk_size, suite.chunk_overlap)
+        chunks = self._chunked(search.texts, rule)
+        if not chunks:
+            raise InputError("--retriever", retriever, "there is no text to search")
+        embedder = suite.embedder if retriever == "dense" else None
+        scores, cut = self._indexed(search.texts, rule, embedder)
+        rounded = np.round(scores(search.query), _DIGITS) + 0.0  # no -0
+        best = np.argsort(-rounded, kind="stable")[: suite.retrieve].tolist()
+        hits = tuple(Hit(*chunks[at][:3], score=float(rounded[at])) for at in best)
+        return Retrieved(
+            search=search,
+            retriever=retriever,
+            embedder=embedder,
+            k=suite.retrieve,
+            rule=rule,
+            chunks=len(chunks),
+            hits=hits,
+            text=_BETWEEN.join(chunks[at][3].strip() for at in best),
+            cut=cut,
+        )
+
+    def _chunk(self, texts: Texts, rule: Chunking) -> list[tuple[str, int, int, str]]:
+        """Name, start, end and text of each chunk that can be seen."""
+        found = []
+        for name, text in texts:
+            starts = self._tokenizer.encode(text).starts if rule.unit == "tokens" else None
+            spans = chunk_spans(text, rule, starts)
+            found += [(name, start, end, text[start:end]) for start, end in spans if text[start:end].strip()]
+        return found
+
+    def _index(self, texts: Texts, rule: Chunking, embedder: str | None) -> tuple[Scores, int]:
+        """What scores the chunks, and of how many chunks the embedder took the beginning only."""
+        chunks = [text.strip() for *_, text in self._chunked(texts, rule)]
+        if embedder is None:
+            return bm25_index(chunks), 0
+        model = self._embedder(embedder)
+        embedded = self._embedded(chunks, f"{model.identity} text", model.texts)
+
+        def asked(query: str) -> Floats:
+            return _stacked(self._embedded([query], f"{model.identity} query", model.queries), model)
+
+        return dense_index(_stacked(embedded, model), asked), sum(each.cut for each in embedded)
+
+    def _embedded(
+        self, texts: Sequence[str], identity: str, embed: Callable[[Sequence[str]], list[Embedded]]
+    ) -> list[Embedded]:
+        """The embeddings of texts, those that were made before from the cache."""
+        folder = self._cache_dir / "embeddings"
+        found = stored(folder, identity, texts)
+        missing = list(dict.fromkeys(text for text in texts if text not in found))
+        if missing:
+            made = dict(zip(missing, embed(missing), strict=True))
+            store(folder, identity, made)
+            found |= made
+        return [found[text] for text in texts]
+
+    def _load(self, spec: str | None) -> Embedder:
+        connection = Connection(
+            base_url=self._settings.embedder_base_url,
+            api_key_env=self._settings.embedder_api_key_env,
+            timeout_s=self._settings.timeout,
+            retries=self._settings.retries,
+        )
+        return load_embedder(spec, connection, self._cache_dir)
+
+
+def _stacked(embedded: Sequence[Embedded], model: Embedder) -> Floats:
+    if len({each.vector.shape for each in embedded}) != 1:
+        raise InputError("--embedder", model.name, "its vectors are of several lengths; use another model")
+    return np.stack([each.vector for each in embedded])

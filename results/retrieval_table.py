@@ -1,0 +1,109 @@
+"""The table of retrievers in words: for the terminal, for Markdown and for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from results.columns import NONE, aligned
+from results.statistics.absent import Rate
+from results.statistics.comparison_rows import points1
+from results.statistics.retrieval import ArmScore, Paired
+from results.summary import Tally
+from results.text import one_line, percent1
+
+MEANINGS = {
+    "whole %": "the same questions on the documents as they are",
+    "- whole": "the difference in points, over questions scored in both ways",
+    "recall %": "of questions whose document is known, those with a chunk of it among the ones shown",
+    "MRR": "mean of 1 / the place of its first chunk, 0 for none",
+    "words %": "the reference's content words that were retrieved, of those that the documents have",
+    "if found %": "the score where a chunk of the answer's document was shown",
+    "if missed %": "the score where none was",
+    "tokens": "of the prompt, on average, and of that with the documents as they are",
+}
+_ALWAYS = ("task", "retriever", "score %", "n")
+_NAMES = ("model", "task", "retriever")
+
+
+def retrieval_columns(rows: Sequence[ArmScore]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The head and the rows of the table. Columns that nothing fills are left out; where there are several models
+    their name is the first column."""
+    table = [_cells(row) for row in rows]
+    several = len({row.model for row in rows}) > 1
+    head = [
+        name
+        for name in (table[0] if table else ())
+        if name in _ALWAYS
+        or (name == "model" and several)
+        or (name != "model" and any(row[name] != NONE for row in table))
+    ]
+    return tuple(head), [tuple(row[name] for name in head) for row in table]
+
+
+def retrieval_lines(rows: Sequence[ArmScore], *, ascii_only: bool = False) -> list[str]:
+    """The table for a terminal, and what its words mean; nothing for a run without retrievers."""
+    if not rows:
+        return []
+    head, table = retrieval_columns(rows)
+    lines = [*aligned([head, *table], sum(name in _NAMES for name in head))]
+    lines += [f"{name}: {MEANINGS[name]}" for name in head if name in MEANINGS]
+    lines += notes(rows)
+    return [line.replace("–", "-").replace("−", "-") for line in lines] if ascii_only else lines
+
+
+def notes(rows: Sequence[ArmScore]) -> list[str]:
+    """What a reader of the rows must know: chunks that an embedder did not read to their end."""
+    return [
+        f"{one_line(row.task)}, {row.retriever}: the embedder read only the beginning of some chunks in {row.cut} "
+        "trials; use a smaller --chunk-size"
+        for row in rows
+        if row.cut
+    ]
+
+
+def _cells(row: ArmScore) -> dict[str, str]:
+    score = row.score
+    shown = row.retriever if row.k is None else f"{row.retriever}, {row.k}"
+    return {
+        "model": one_line(row.model),
+        "task": one_line(row.task),
+        "retriever": one_line(shown),
+        "score %": _percent(score.mean),
+        "95 %": f"{percent1(score.interval.low)}–{percent1(score.interval.high)}" if score.interval else NONE,
+        "n": str(score.n),
+        "unscored": ", ".join(f"{count} {name}" for name, count in score.unscored.items()) or NONE,
+        "whole %": _percent(row.paired.whole) if row.paired else NONE,
+        "- whole": _difference(row.paired) if row.paired else NONE,
+        "recall %": _rate(row.recall),
+        "MRR": NONE if row.reciprocal_rank.value is None else f"{row.reciprocal_rank.value:.2f}",
+        "words %": _rate(row.answer_recall),
+        "if found %": _tally(row.found),
+        "if missed %": _tally(row.missed),
+        "tokens": _tokens(row.paired) if row.paired else NONE,
+    }
+
+
+def _percent(value: float | None) -> str:
+    return NONE if value is None else percent1(value)
+
+
+def _rate(rate: Rate) -> str:
+    if rate.value is None or rate.low is None or rate.high is None:
+        return NONE
+    return f"{percent1(rate.value)} ({percent1(rate.low)}–{percent1(rate.high)}, n {rate.n})"
+
+
+def _tally(found: Tally) -> str:
+    if found.mean is None or found.interval is None:
+        return NONE
+    return f"{percent1(found.mean)} ({percent1(found.interval.low)}–{percent1(found.interval.high)}, n {found.n})"
+
+
+def _difference(paired: Paired) -> str:
+    found = paired.difference
+    ends = "" if found.low is None or found.high is None else f"{points1(found.low)} to {points1(found.high)}, "
+    return f"{points1(found.mean)} ({ends}n {found.n})"
+
+
+def _tokens(paired: Paired) -> str:
+    return f"{paired.arm_tokens:,.0f} / {paired.whole_tokens:,.0f}"
