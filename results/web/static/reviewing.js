@@ -422,8 +422,8 @@
         return true;
       } catch (problem) {
         pending.delete(key);
-        unkept.set(key, problem.message);
-        if (problem.told) take(problem.told);
+        if (problem.told && problem.told.states) take(problem.told); // a conflict: what is kept is shown
+        else unkept.set(key, problem.message);
         if (indexes.has(key)) drawRow(indexes.get(key));
         say(`pair ${key}: ${problem.message}`, true);
         return false;
