@@ -1,0 +1,198 @@
+"use strict";
+// A record's prompt: blocks that the browser lays out as they come into view, needles to jump to, and a strip that
+// shows where in the prompt they stand.
+{
+  const ROOM = 3000; // characters of a block, to the end of the line
+  const MOST = 6000; // more, where a line has no end
+  const record = document.getElementById("record");
+  const prompt = document.getElementById("prompt");
+  const strip = document.getElementById("strip");
+  const seen = document.getElementById("seen");
+  const blocks = []; // { node, start } in characters of the prompt
+  const marks = []; // { node, start, size }
+  let size = 0;
+  let current = -1;
+
+  // The end of a piece of text: behind a line's end, else behind a space, never inside a character.
+  function cut(text, from, room) {
+    const least = from + Math.max(room, 0);
+    if (text.length <= least + MOST / 2) return text.length;
+    const line = text.indexOf("\n", least);
+    if (line >= 0 && line - least < MOST) return line + 1;
+    const space = text.lastIndexOf(" ", least + MOST);
+    if (space > least) return space + 1;
+    const end = least + MOST;
+    return /[\udc00-\udfff\u0300-\u036f\u200d\ufe0f]/.test(text[end]) ? end + 2 : end;
+  }
+
+  function begin() {
+    const node = document.createElement("div");
+    node.className = "block";
+    const block = { node, start: size, size: 0 };
+    blocks.push(block);
+    return block;
+  }
+
+  function add(block, node, text) {
+    node.textContent = text;
+    block.node.append(node);
+    block.size += text.length;
+    size += text.length;
+  }
+
+  function lay(parts) {
+    let block = begin();
+    for (const [kind, text, name, depth] of parts) {
+      if (kind === "needle" || kind === "planted") {
+        const node = document.createElement("mark");
+        node.className = kind;
+        node.tabIndex = -1;
+        node.title = depth === null ? name : `${name}, depth ${depth} %`;
+        marks.push({ node, kind, name, depth, start: size, size: text.length });
+        add(block, node, text);
+        continue;
+      }
+      let from = 0;
+      while (from < text.length) {
+        const end = cut(text, from, ROOM - block.size);
+        const node = document.createElement("span");
+        node.className = kind;
+        add(block, node, text.slice(from, end));
+        from = end;
+        if (from < text.length) {
+          block.node.classList.toggle("goes-on", text[from - 1] !== "\n");
+          block = begin();
+        }
+      }
+    }
+    prompt.replaceChildren(...blocks.map((each) => each.node));
+  }
+
+  const share = (characters) => `${(100 * characters) / Math.max(1, size)}%`;
+
+  function draw(parts) {
+    let start = 0;
+    for (const [kind, text] of parts) {
+      const node = document.createElement("div");
+      node.className = `piece ${kind}`;
+      node.style.top = share(start);
+      node.style.height = share(text.length);
+      start += text.length;
+      strip.append(node);
+    }
+  }
+
+  function jump(number) {
+    if (!marks.length) return;
+    current = (number + marks.length) % marks.length;
+    const { node } = marks[current];
+    for (const [i, each] of marks.entries()) {
+      each.node.classList.toggle("current", i === current);
+      each.button.setAttribute("aria-pressed", String(i === current));
+    }
+    const place = () => {
+      const inside = node.getBoundingClientRect().top - prompt.getBoundingClientRect().top;
+      prompt.scrollTop += inside - prompt.clientHeight / 3;
+    };
+    place();
+    // Blocks that come into view get their true height, which moves what is below them.
+    requestAnimationFrame(() => { place(); requestAnimationFrame(() => { place(); followSoon(); }); });
+  }
+
+  function buttons() {
+    const place = document.getElementById("needles");
+    for (const [i, mark] of marks.entries()) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = mark.depth === null ? mark.name : `${mark.name} · ${mark.depth} %`;
+      button.className = mark.kind;
+      button.setAttribute("aria-pressed", "false");
+      button.addEventListener("click", () => jump(i));
+      mark.button = button;
+      place.append(button);
+    }
+  }
+
+  // The character at a height of the prompt: by the block that stands there, and how far into it.
+  function characterAt(height) {
+    let low = 0;
+    let high = blocks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (blocks[middle].node.offsetTop <= height) low = middle;
+      else high = middle - 1;
+    }
+    const { node, start, size: characters } = blocks[low];
+    return start + characters * Math.min(1, Math.max(0, (height - node.offsetTop) / Math.max(1, node.offsetHeight)));
+  }
+
+  function follow() {
+    if (!blocks.length) return;
+    const top = characterAt(prompt.scrollTop);
+    const bottom = characterAt(prompt.scrollTop + prompt.clientHeight);
+    seen.style.top = share(top);
+    seen.style.height = share(bottom - top);
+  }
+
+  let waits = false;
+  function followSoon() {
+    if (waits) return;
+    waits = true;
+    requestAnimationFrame(() => { waits = false; follow(); });
+  }
+  prompt.addEventListener("scroll", followSoon);
+  prompt.addEventListener("contentvisibilityautostatechange", followSoon); // heights change without a scroll
+  addEventListener("resize", follow);
+  strip.addEventListener("click", (event) => {
+    const box = strip.getBoundingClientRect();
+    const wanted = (size * (event.clientY - box.top)) / box.height;
+    const block = blocks.findLast((each) => each.start <= wanted) ?? blocks[0];
+    if (!block) return;
+    const place = () => {
+      const inside = Math.min(1, (wanted - block.start) / Math.max(1, block.size));
+      prompt.scrollTop = block.node.offsetTop + inside * block.node.offsetHeight - prompt.clientHeight / 2;
+    };
+    place();
+    requestAnimationFrame(place);
+  });
+
+  async function load() {
+    const told = document.getElementById("told");
+    try {
+      const answer = await fetch(record.dataset.prompt);
+      const found = await answer.json();
+      if (!answer.ok) throw new Error(found.error);
+      lay(found.parts);
+      draw(found.parts);
+      buttons();
+      told.textContent = found.told;
+      told.className = found.same ? "good" : "bad";
+      document.getElementById("legend").hidden = false;
+      document.getElementById("has-planted").hidden = !marks.some((each) => each.kind === "planted");
+      const first = marks.findIndex((each) => each.kind === "needle");
+      if (first >= 0) jump(first);
+      follow();
+    } catch (error) {
+      told.textContent = `Cannot be shown: ${error.message}`;
+      told.className = "bad";
+      prompt.hidden = true;
+      strip.hidden = true;
+    }
+    record.dataset.state = "ready";
+  }
+
+  document.getElementById("beside")?.addEventListener("change", (event) => location.assign(event.target.value));
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
+    const follows = (selector) => () => document.querySelector(selector)?.click();
+    const deed = {
+      n: () => jump(current + 1), p: () => jump(current < 0 ? -1 : current - 1),
+      j: follows('.heading a[rel="next"]'), k: follows('.heading a[rel="prev"]'),
+      Escape: follows("#back"),
+    }[event.key];
+    if (!deed) return;
+    event.preventDefault();
+    deed();
+  });
+  load();
+}
