@@ -212,8 +212,8 @@ def _card(run: OpenRun) -> dict[str, Any]:
 
 def _line(row: Row, other: Row | None) -> dict[str, Any]:
     record = row.record
-    answer = record["response"].get("text") or record.get("answer", "")
-    return {"row": row, "other": other, "answer": _cut(answer), "why": _cut(record.get("why", ""))}
+    answer = record["response"].get("text") or record["answer"]
+    return {"row": row, "other": other, "answer": _cut(answer), "why": _cut(record["why"])}
 
 
 def _cut(text: str) -> str:

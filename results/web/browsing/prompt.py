@@ -103,11 +103,11 @@ def _parts(
     for name, start, end in sorted(needles, key=lambda needle: needle[1:]):
         if not at <= start < end <= len(text):
             continue  # a record of other text than it says
-        found += _around(text, at, start, context, record.get("question", ""))
+        found += _around(text, at, start, context, record["question"])
         kind: Kind = "needle" if name in asked or not asked else "planted"
         found.append(Part(kind, text[start:end], name, known.get((name, start), {}).get("depth")))
         at = end
-    return (*found, *_around(text, at, len(text), context, record.get("question", "")))
+    return (*found, *_around(text, at, len(text), context, record["question"]))
 
 
 def _around(text: str, start: int, end: int, context: Span | None, question: str) -> Iterator[Part]:

@@ -32,7 +32,7 @@ def score_text(score: float | None) -> str:
 
 def scored_part(record: Record) -> str:
     """What was scored, where that is not simply the whole response."""
-    answer, whole = record.get("answer", ""), record["response"].get("text", "")
+    answer, whole = record["answer"], record["response"].get("text", "")
     return "" if not whole or _bare(answer) == _bare(whole) else answer
 
 
@@ -46,11 +46,11 @@ def facts_of(record: Record) -> Facts:
         ("model", record["model"]),
         ("task", record["task"]),
         ("needle", record["needle"]),
-        ("language", record.get("language")),
+        ("language", record["language"]),
         ("length asked", _tokens(record["length"])),
         ("depth asked", _depth(record["depth"])),
         ("repeat", record["repeat"]),
-        ("seed", record.get("seed")),
+        ("seed", record["seed"]),
         ("prompt", _tokens(own)),
         ("server's count", _tokens(served) + gap if served is not None else "not told"),
         ("context", _tokens(prompt.get("context_tokens"))),
@@ -67,7 +67,7 @@ def facts_of(record: Record) -> Facts:
         ("filler sha256", prompt.get("filler_sha256")),
         ("recipe", details.get("recipe")),
         ("key", record["key"]),
-        ("test", record.get("nodeid")),
+        ("test", record["nodeid"]),
     )
 
 

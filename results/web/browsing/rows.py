@@ -12,6 +12,10 @@ from results.records import OutcomeName, Record
 from results.summary import Trial, depth_order, trial_of
 
 NO_CONTROL = "none"
+# What a leaner or older file may lack.
+_PLAIN: Mapping[str, Any] = {"seed": 0, "scorer_version": 0} | dict.fromkeys(
+    ("nodeid", "language", "scorer", "why", "question", "answer"), ""
+)
 _BESIDE = ("task", "needle", "length", "depth", "repeat")
 
 
@@ -52,7 +56,8 @@ def rows_of(records: Iterable[Record]) -> tuple[Row, ...]:
     """The rows of a run's records: by model, task, needle, length, depth and repeat."""
     rows: list[Row] = []
     taken = {""}
-    for number, record in enumerate(sorted(records, key=_order)):
+    for number, found in enumerate(sorted(records, key=_order)):
+        record = cast("Record", {**_PLAIN, **found})
         known = record["id"].isprintable() and record["id"] not in taken
         key = record["id"] if known else f"#{number}"
         taken.add(key)
@@ -70,7 +75,7 @@ def _same(record: Record) -> dict[str, str]:
         "model": record["model"],
         "task": record["task"],
         "needle": record["needle"],
-        "language": record.get("language", ""),
+        "language": record["language"],
         "length": str(record["length"]),
         "depth": depth_label(record["depth"]),
         "control": control_of(record) or NO_CONTROL,
@@ -84,7 +89,7 @@ def _flags(record: Record) -> frozenset[str]:
 
 def _text(record: Record) -> str:
     texts = (
-        record["id"], record.get("question", ""), *record["expected"], record.get("answer", ""),
-        record["response"].get("text", ""), record.get("why", ""),
+        record["id"], record["question"], *record["expected"], record["answer"], record["response"].get("text", ""),
+        record["why"],
     )  # fmt: skip
     return "\n".join(texts).casefold()

@@ -111,10 +111,10 @@
     } catch {
       notice("the server does not answer", true);
     }
-    setTimeout(look, 5000);
+    setTimeout(look, 2000);
   }
   if (fresh) {
     fresh.addEventListener("click", () => location.reload());
-    setTimeout(look, 5000);
+    setTimeout(look, 2000);
   }
 }
