@@ -30,7 +30,10 @@
       return;
     }
     notice("");
-    document.getElementById("found").replaceWith(found);
+    const before = document.getElementById("found");
+    const closed = before.querySelector("details.grid:not([open])");
+    if (closed) found.querySelector("details.grid")?.removeAttribute("open");
+    before.replaceWith(found);
     for (const each of form.querySelectorAll("[data-live]")) {
       each.textContent = page.querySelector(`[data-live="${each.dataset.live}"]`).textContent;
     }

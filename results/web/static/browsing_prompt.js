@@ -177,6 +177,7 @@
       told.className = "bad";
       prompt.hidden = true;
       strip.hidden = true;
+      for (const each of document.querySelectorAll(".around")) each.open = true; // what the record has of it
     }
     record.dataset.state = "ready";
   }
