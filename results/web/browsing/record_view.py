@@ -111,7 +111,7 @@ def hits_of(record: Record) -> list[dict[str, Any]]:
         {
             "document": str(hit.get("document")),
             "place": f"{hit.get('start')}–{hit.get('end')}",
-            "score": _plain(hit.get("score")),
+            "score": "–" if hit.get("score") is None else _plain(hit["score"]),
             "gold": gold is not None and hit.get("document") == gold,
         }
         for hit in (hits if isinstance(hits, list) else ())

@@ -50,6 +50,7 @@
         node.title = depth === null ? name : `${name}, depth ${depth} %`;
         marks.push({ node, kind, name, depth, start: size, size: text.length });
         add(block, node, text);
+        block.node.classList.add("laid-out"); // in a block that is not, a place that is asked for need not be the true one
         continue;
       }
       let from = 0;
@@ -82,6 +83,18 @@
     }
   }
 
+  // Scrolls until what is `off()` pixels away is where it should be: blocks that come into view get their true height,
+  // which moves what is below them. A hand on the wheel or another jump ends it.
+  let goal = 0;
+  function settle(off, number = ++goal, frames = 30, still = 0) {
+    if (number !== goal) return;
+    const before = prompt.scrollTop;
+    prompt.scrollTop += off();
+    const stays = Math.abs(prompt.scrollTop - before) < 2 ? still + 1 : 0;
+    if (frames && stays < 4) requestAnimationFrame(() => settle(off, number, frames - 1, stays));
+    else followSoon();
+  }
+
   function jump(number) {
     if (!marks.length) return;
     current = (number + marks.length) % marks.length;
@@ -90,13 +103,7 @@
       each.node.classList.toggle("current", i === current);
       each.button.setAttribute("aria-pressed", String(i === current));
     }
-    const place = () => {
-      const inside = node.getBoundingClientRect().top - prompt.getBoundingClientRect().top;
-      prompt.scrollTop += inside - prompt.clientHeight / 3;
-    };
-    place();
-    // Blocks that come into view get their true height, which moves what is below them.
-    requestAnimationFrame(() => { place(); requestAnimationFrame(() => { place(); followSoon(); }); });
+    settle(() => node.getBoundingClientRect().top - prompt.getBoundingClientRect().top - prompt.clientHeight / 3);
   }
 
   function buttons() {
@@ -141,6 +148,7 @@
     requestAnimationFrame(() => { waits = false; follow(); });
   }
   prompt.addEventListener("scroll", followSoon);
+  for (const hand of ["wheel", "pointerdown", "touchstart"]) prompt.addEventListener(hand, () => goal++, { passive: true });
   prompt.addEventListener("contentvisibilityautostatechange", followSoon); // heights change without a scroll
   addEventListener("resize", follow);
   strip.addEventListener("click", (event) => {
@@ -148,12 +156,11 @@
     const wanted = (size * (event.clientY - box.top)) / box.height;
     const block = blocks.findLast((each) => each.start <= wanted) ?? blocks[0];
     if (!block) return;
-    const place = () => {
-      const inside = Math.min(1, (wanted - block.start) / Math.max(1, block.size));
-      prompt.scrollTop = block.node.offsetTop + inside * block.node.offsetHeight - prompt.clientHeight / 2;
-    };
-    place();
-    requestAnimationFrame(place);
+    const inside = Math.min(1, (wanted - block.start) / Math.max(1, block.size));
+    settle(() => {
+      const { top, height } = block.node.getBoundingClientRect();
+      return top + inside * height - prompt.getBoundingClientRect().top - prompt.clientHeight / 2;
+    });
   });
 
   async function load() {

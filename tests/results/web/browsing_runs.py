@@ -41,11 +41,8 @@ def write_journal(folder: Path, records: Iterable[Record], *, ended: str | None 
 
 def real_run(folder: Path, name: str, *options: str, model: str = "mock:half") -> Path:
     """Run the benchmarks into `folder`; gives the run's folder."""
-    words = ["--corpus=generated", f"--model={model}", f"--results-dir={folder}"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "benchmarks", "-q", "-p", "no:cacheprovider", f"--run-name={name}"]
-        + [*words, *options],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    named = ("--corpus=generated", f"--model={model}", f"--results-dir={folder}", f"--run-name={name}")
+    words = [sys.executable, "-m", "pytest", "benchmarks", "-q", "-p", "no:cacheprovider", *named, *options]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
     return folder / name

@@ -15,13 +15,23 @@ from tests.results.web.chrome import Chrome
 from tests.results.web.conftest import Serve
 
 READY = "return document.getElementById('record')?.dataset.state"
+GRID = ("--language=en", "--lengths=2k,128k", "--depths=75", "--repeats=2")
 ENTER, ESCAPE = "\ue007", "\ue00c"
-LONG = "niah-len128000-depth75-code-r1"
+LONG = "multi_needle-len128000-depth75-codes-r1"
 IN_VIEW = """
 const pane = document.getElementById("prompt").getBoundingClientRect();
 const mark = document.querySelector("mark.current").getBoundingClientRect();
-return mark.height > 0 && mark.top >= pane.top && mark.bottom <= pane.bottom;
+const [box] = document.querySelector("mark.current").getClientRects();
+return mark.top >= pane.top && mark.bottom <= pane.bottom
+  && document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2)?.matches("mark.current");
 """
+STILL = """
+const { scrollTop } = document.getElementById("prompt");
+const before = window.before;
+window.before = scrollTop;
+return before === scrollTop;
+"""
+COUNT = "return document.querySelector('.count b')?.textContent === arguments[0]"
 BLOCKS = "[...document.querySelectorAll('.block')]"
 LAID_OUT = f"return {BLOCKS}.filter(b => b.firstChild.checkVisibility({{contentVisibilityAuto: true}})).length"
 LONGEST = f"return Math.max(...{BLOCKS}.map(b => b.textContent.length))"
@@ -42,7 +52,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`half`: a real run; `perfect`: another one of its short trials; `large`: 10,000 trials, the first with a
     prompt of 5 MB on one line."""
     folder = tmp_path_factory.mktemp("runs")
-    half = read_json(real_run(folder, "half", "--lengths=2k,128k", "--depths=75", "--repeats=2") / "results.json")
+    half = read_json(real_run(folder, "half", "--task=multi_needle", *GRID) / "results.json")
     for each in half:
         each |= {"model": "mock:perfect", "outcome": "found", "score": 1.0, "answer": each["expected"][0]}
     write_journal(folder / "perfect", half[:2])
@@ -84,7 +94,7 @@ def test_searching_keeps_the_focus_and_the_address_the_search(chrome: Chrome, ad
     chrome.open(f"{address}1/?sort=-score")
     chrome.press("/")
     chrome.press(*"r77")
-    chrome.until("return document.querySelector('.count b').textContent === '111'")
+    chrome.until(COUNT, "111")
 
     assert chrome.ask("return [location.search, document.activeElement.name]") == ["?q=r77&sort=-score", "q"]
     assert chrome.texts("[data-live=found]") == ["111"]
@@ -92,16 +102,18 @@ def test_searching_keeps_the_focus_and_the_address_the_search(chrome: Chrome, ad
     chrome.click("thead th a", 1)
     chrome.until("return location.search === '?q=r77&sort=length'")
     chrome.driver.back()
-    chrome.until("return document.querySelector('.count b')?.textContent === '111'")
+    chrome.until(COUNT, "111")
     assert chrome.ask("return document.querySelector('[name=q]').value") == "r77"
 
 
 def test_a_choice_is_a_step_that_back_undoes(chrome: Chrome, address: str) -> None:
     chrome.open(f"{address}0/")
+    (whole,), (found,) = chrome.texts(".count b"), chrome.texts("[data-live=found]")
+    assert 0 < int(found) < int(whole)
     chrome.click(".chip")
-    chrome.until("return document.querySelector('.count b').textContent === '2'")
+    chrome.until(COUNT, found)
     chrome.driver.back()
-    chrome.until("return document.querySelector('.count b').textContent === '4'")
+    chrome.until(COUNT, whole)
 
     assert chrome.ask("return document.querySelectorAll(':checked[type=checkbox]').length") == 0
 
@@ -124,12 +136,15 @@ def test_a_long_prompt_is_whole_checked_and_at_its_needle(chrome: Chrome, addres
     assert chrome.ask("return document.getElementById('told').className") == "good"
     assert chrome.driver.execute_async_script(SAME)
     assert chrome.ask(f"return {BLOCKS}.length") > 100
-    chrome.until(IN_VIEW)
+    for key in ("", "n", "n", "n", "p"):
+        chrome.press(key)
+        chrome.until(STILL)
+        assert chrome.ask(IN_VIEW), key
     assert chrome.ask(LAID_OUT) < 20
     kept = json.loads(chrome.driver.execute_async_script(RECORD))["prompt"]["needles"]
     assert chrome.texts("#prompt mark.needle") == [needle["text"] for needle in kept]
     assert 70 < chrome.ask("return parseFloat(document.querySelector('.piece.needle').style.top)") < 80
-    assert chrome.texts(".block:last-child .question")[0].startswith("What is")
+    assert chrome.texts(".block:last-child .question")[0].startswith("What are")
 
 
 def test_five_megabytes_on_one_line(chrome: Chrome, address: str) -> None:
@@ -148,7 +163,7 @@ def test_five_megabytes_on_one_line(chrome: Chrome, address: str) -> None:
 
 
 def test_two_runs_beside_each_other(chrome: Chrome, address: str) -> None:
-    chrome.open(f"{address}0/record?id=niah-len2000-depth75-code-r1")
+    chrome.open(f"{address}0/record?id=multi_needle-len2000-depth75-codes-r1")
     chrome.until(READY)
     chrome.ask("const s = document.getElementById('beside'); s.selectedIndex = 2; s.dispatchEvent(new Event('change'))")
     chrome.until("return document.querySelector('.pair')")
