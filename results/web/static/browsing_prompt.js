@@ -4,11 +4,13 @@
 {
   const ROOM = 3000; // characters of a block, to the end of the line
   const MOST = 6000; // more, where a line has no end
+  const PART = 32; // blocks, which are passed over together while they are far away
   const record = document.getElementById("record");
   const prompt = document.getElementById("prompt");
   const strip = document.getElementById("strip");
   const seen = document.getElementById("seen");
-  const blocks = []; // { node, start } in characters of the prompt
+  const blocks = []; // { node, start, size } in characters of the prompt
+  const parts = []; // { node, first } block
   const marks = []; // { node, start, size }
   let size = 0;
   let current = -1;
@@ -26,8 +28,14 @@
   }
 
   function begin() {
+    if (blocks.length % PART === 0) {
+      const part = document.createElement("div");
+      part.className = "part";
+      parts.push({ node: part, first: blocks.length });
+    }
     const node = document.createElement("div");
     node.className = "block";
+    parts.at(-1).node.append(node);
     const block = { node, start: size, size: 0 };
     blocks.push(block);
     return block;
@@ -40,9 +48,9 @@
     size += text.length;
   }
 
-  function lay(parts) {
+  function lay(pieces) {
     let block = begin();
-    for (const [kind, text, name, depth] of parts) {
+    for (const [kind, text, name, depth] of pieces) {
       if (kind === "needle" || kind === "planted") {
         const node = document.createElement("mark");
         node.className = kind;
@@ -50,7 +58,8 @@
         node.title = depth === null ? name : `${name}, depth ${depth} %`;
         marks.push({ node, kind, name, depth, start: size, size: text.length });
         add(block, node, text);
-        block.node.classList.add("laid-out"); // in a block that is not, a place that is asked for need not be the true one
+        // In a block that is not laid out, a place that is asked for need not be the true one.
+        for (const each of [block.node, block.node.parentNode]) each.classList.add("laid-out");
         continue;
       }
       let from = 0;
@@ -66,14 +75,14 @@
         }
       }
     }
-    prompt.replaceChildren(...blocks.map((each) => each.node));
+    prompt.replaceChildren(...parts.map((each) => each.node));
   }
 
   const share = (characters) => `${(100 * characters) / Math.max(1, size)}%`;
 
-  function draw(parts) {
+  function draw(pieces) {
     let start = 0;
-    for (const [kind, text] of parts) {
+    for (const [kind, text] of pieces) {
       const node = document.createElement("div");
       node.className = `piece ${kind}`;
       node.style.top = share(start);
@@ -120,16 +129,22 @@
     }
   }
 
-  // The character at a height of the prompt: by the block that stands there, and how far into it.
-  function characterAt(height) {
+  // The last of some nodes that begins above a height.
+  function lastAbove(some, height) {
     let low = 0;
-    let high = blocks.length - 1;
+    let high = some.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (blocks[middle].node.offsetTop <= height) low = middle;
+      if (some[middle].node.offsetTop <= height) low = middle;
       else high = middle - 1;
     }
-    const { node, start, size: characters } = blocks[low];
+    return some[low];
+  }
+
+  // The character at a height of the prompt: by the block that stands there, and how far into it.
+  function characterAt(height) {
+    const { first } = lastAbove(parts, height);
+    const { node, start, size: characters } = lastAbove(blocks.slice(first, first + PART), height);
     return start + characters * Math.min(1, Math.max(0, (height - node.offsetTop) / Math.max(1, node.offsetHeight)));
   }
 
