@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -71,7 +72,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(serve: Serve, runs: Path) -> str:
-    return serve(runs) + "browse/"
+    address = serve(runs) + "browse/"
+    # The first prompt of a run opens its tokenizer and corpus; on a busy machine that is longer than a test waits.
+    with urlopen(f"{address}0/prompt?id={LONG}", timeout=60) as made:
+        assert made.status == 200
+    return address
 
 
 def test_by_keys_through_the_list_into_a_record_and_back(chrome: Chrome, address: str) -> None:
