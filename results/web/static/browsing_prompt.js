@@ -11,7 +11,7 @@
   const seen = document.getElementById("seen");
   const blocks = []; // { node, start, size } in characters of the prompt
   const parts = []; // { node, first } block
-  const marks = []; // { node, start, size }
+  const marks = []; // { node, kind, name, depth, button }, the node where it begins
   let size = 0;
   let current = -1;
 
@@ -51,22 +51,20 @@
   function lay(pieces) {
     let block = begin();
     for (const [kind, text, name, depth] of pieces) {
-      if (kind === "needle" || kind === "planted") {
-        const node = document.createElement("mark");
-        node.className = kind;
-        node.tabIndex = -1;
-        node.title = depth === null ? name : `${name}, depth ${depth} %`;
-        marks.push({ node, kind, name, depth, start: size, size: text.length });
-        add(block, node, text);
-        // In a block that is not laid out, a place that is asked for need not be the true one.
-        for (const each of [block.node, block.node.parentNode]) each.classList.add("laid-out");
-        continue;
-      }
+      const marked = kind === "needle" || kind === "planted";
+      // A needle that is a document goes over many blocks; a sentence stays in one.
+      const whole = marked && text.length <= ROOM;
       let from = 0;
       while (from < text.length) {
-        const end = cut(text, from, ROOM - block.size);
-        const node = document.createElement("span");
+        const end = whole ? text.length : cut(text, from, ROOM - block.size);
+        const node = document.createElement(marked ? "mark" : "span");
         node.className = kind;
+        if (marked) node.title = depth === null ? name : `${name}, depth ${depth} %`;
+        if (marked && from === 0) {
+          marks.push({ node, kind, name, depth });
+          // In a block that is not laid out, a place that is asked for need not be the true one.
+          for (const each of [block.node, block.node.parentNode]) each.classList.add("laid-out");
+        }
         add(block, node, text.slice(from, end));
         from = end;
         if (from < text.length) {

@@ -61,9 +61,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = f"{text}The code is 123. {text[:2_000_000]}"
     at = text.index("The code")
     needle = {"name": "code", "start": at, "end": at + 16, "depth": 70.0, "text": "The code is 123."}
+    document = {"name": "b.txt", "start": at + 17, "end": len(text), "depth": 71.0, "text": ""}
     key, digest = "f" * 64, sha256(text.encode()).hexdigest()
     large = [record(n) for n in range(1, 10_000)]
-    large.append(record(0, key=key, prompt={"sha256": digest, "needles": [needle]}))
+    large.append(record(0, key=key, prompt={"sha256": digest, "needles": [needle, document]}))
     write_journal(folder / "large", large)
     (folder / "large" / "prompts").mkdir()
     (folder / "large" / "prompts" / f"{key}.txt").write_text(text, encoding="utf-8")
@@ -161,9 +162,10 @@ def test_five_megabytes_on_one_line(chrome: Chrome, address: str) -> None:
     assert chrome.ask(LONGEST) < 10_000
     chrome.until(IN_VIEW)
     chrome.ask("document.getElementById('prompt').scrollTop = 0")
-    chrome.press("n")
+    chrome.press("n", "p")
     chrome.until(IN_VIEW)
     assert chrome.ask(LAID_OUT) < 20
+    assert len(chrome.texts("#prompt mark")) > 200, "a needle that is a document goes over many blocks"
     assert 65 < chrome.ask("return parseFloat(document.getElementById('seen').style.top)") < 75
 
 
