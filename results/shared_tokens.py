@@ -9,11 +9,11 @@ from results.text import one_line
 
 
 def shared_lines(records: Sequence[Record]) -> Iterator[str]:
-    """One line for each model whose answers tell that tokens were shared; replayed ones say nothing of this run."""
+    """One line for each model whose answers tell that tokens were shared, when they were asked for."""
     for model in dict.fromkeys(record["model"] for record in records):
-        fresh = [each for each in records if each["model"] == model and not each["timing"].get("replayed")]
-        tokens = sum(each["prompt"].get("tokens") or 0 for each in fresh)
-        shared = sum(each["timing"].get("cached_tokens") or 0 for each in fresh)
+        own = [each for each in records if each["model"] == model]
+        tokens = sum(each["prompt"].get("tokens") or 0 for each in own)
+        shared = sum(each["timing"].get("cached_tokens") or 0 for each in own)
         if 0 < shared < tokens:
             yield one_line(
                 f"{model}: {tokens:,} prompt tokens, {tokens - shared:,} computed and {shared:,} shared with other "
