@@ -260,7 +260,8 @@ class TrialBuilder:
             reserved=reserved(suite),
             memo=self._windows,
         )
-        if any(stands_elsewhere(needle.answer, prompt, source.haystack) for needle in asked.needles if needle.answer):
+        # In the absent arms too, where no needle has it.
+        if asked.search is not None and stands_elsewhere(asked.search.answer, prompt, source.haystack):
             prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
         if self._settings.verify_prompts:
             verify_prompt(self._tokenizer, prompt)

@@ -97,6 +97,19 @@ def test_two_workers_and_a_second_start_ask_the_same(run, project):
     assert len(one) == len(project.journal()) == 2 * 2 + 2 * 2
 
 
+def test_a_plan_tells_the_most_that_it_costs(run):
+    result = run("--plan", "--task=doc_position", "--price=2,10")
+    result.stdout.fnmatch_lines(
+        [
+            "doc_position, 2 questions, mock:perfect: 6 cells",
+            "in all: 6 cells = 6 requests, 13,632 prompt tokens, at most 768 answer tokens",
+            "at most 0.03 dollars (0.03 for prompts, 0.01 for answers)*",
+        ]
+    )
+    for price in ("2", "2,x", "-1,2"):
+        run("--plan", f"--price={price}").stderr.fnmatch_lines([f"*--price: '{price}': give dollars*"])
+
+
 def test_one_line_where_something_is_missing(project):
     project.pytester.makepyfile(
         test_documents="""

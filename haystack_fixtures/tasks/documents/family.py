@@ -99,7 +99,7 @@ def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Asked:
         return _asked(suite, cell, seed, label, (), (), reference)
     number = material.nearest(question)
     if number is None:
-        raise InputError(DOCUMENTS, suite.documents, f"has no document beside those that question {label} is about")
+        raise InputError(DOCUMENTS, suite.documents, f"has no other document without the answer to question {label}")
     near = Needle(
         name=material.names[number], text=material.texts[number], question=question.question.question, answer=""
     )
