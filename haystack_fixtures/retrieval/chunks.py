@@ -87,6 +87,8 @@ def chunk_spans(text: str, rule: Chunking, starts: NDArray[np.int64] | None = No
             start = _first_break(text, breaks, min(lowest, end), end)
         else:
             start = end
+        while start < end and ruler.forward(start, rule.size) <= end:  # a character of several tokens stands there
+            start = min(end, max(start + 1, ruler.forward(start, 1)))
     return spans
 
 
