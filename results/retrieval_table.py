@@ -29,14 +29,9 @@ def retrieval_columns(rows: Sequence[ArmScore]) -> tuple[tuple[str, ...], list[t
     """The head and the rows of the table. Columns that nothing fills are left out; where there are several models
     their name is the first column."""
     table = [_cells(row) for row in rows]
-    several = len({row.model for row in rows}) > 1
-    head = [
-        name
-        for name in (table[0] if table else ())
-        if name in _ALWAYS
-        or (name == "model" and several)
-        or (name != "model" and any(row[name] != NONE for row in table))
-    ]
+    always = (*_ALWAYS, *(("model",) if len({row.model for row in rows}) > 1 else ()))
+    filled = {name for row in table for name, text in row.items() if text != NONE} - {"model"}
+    head = [name for name in (table[0] if table else ()) if name in always or name in filled]
     return tuple(head), [tuple(row[name] for name in head) for row in table]
 
 
@@ -54,8 +49,8 @@ def retrieval_lines(rows: Sequence[ArmScore], *, ascii_only: bool = False) -> li
 def notes(rows: Sequence[ArmScore]) -> list[str]:
     """What a reader of the rows must know: chunks that an embedder did not read to their end."""
     return [
-        f"{one_line(row.task)}, {row.retriever}: the embedder read only the beginning of some chunks in {row.cut} "
-        "trials; use a smaller --chunk-size"
+        f"{one_line(row.task)}, {one_line(row.retriever)}: the embedder read only the beginning of some chunks in "
+        f"{row.cut} trials; use a smaller --chunk-size"
         for row in rows
         if row.cut
     ]

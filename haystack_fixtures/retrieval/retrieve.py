@@ -56,7 +56,7 @@ class Retrieval:
         scores, cut = self._indexed(search.texts, rule, embedder)
         rounded = np.round(scores(search.query), _DIGITS) + 0.0  # no -0
         best = np.argsort(-rounded, kind="stable")[: suite.retrieve].tolist()
-        hits = tuple(Hit(*chunks[at][:3], score=float(rounded[at])) for at in best)
+        hits = tuple(Hit(name, start, end, float(rounded[at])) for at in best for name, start, end, _ in [chunks[at]])
         return Retrieved(
             search=search,
             retriever=retriever,
