@@ -89,6 +89,7 @@ def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run, p
     ]
     assert "retrieval_answer_recall" in project.file("results.csv").splitlines()[0]
     assert ">Retrieval</h2>" in project.file("report.html")
+    assert json.loads(project.file("manifest.json"))["embedders"] == {"openai:words": f"openai:words {server.url}"}
 
 
 def test_without_a_retriever_nothing_is_told_of_one(run, project):
