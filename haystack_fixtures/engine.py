@@ -118,6 +118,7 @@ class Engine:
             "tokenizers": {builder.tokenizer.name: builder.tokenizer.fingerprint},
             "prompts": {f"{shape.name}/{series.suite.language}": shape.sha256},
             "models": {series.model: dict(loaded.identity) | {"window": loaded.window}} if loaded else {},
+            **({"embedders": embedders} if (embedders := builder.embedders(series.suite)) else {}),
         }
 
     # -- before the first cell -----------------------------------------------------------------------------------

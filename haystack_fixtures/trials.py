@@ -104,6 +104,10 @@ class TrialBuilder:
             self._shapes[key] = load_shape(*key)
         return self._shapes[key]
 
+    def embedders(self, suite: Suite) -> dict[str, str]:
+        """What embeds the suite's documents, by its spec; empty where nothing does."""
+        return self._retrieval.identity(suite)
+
     def canaries(self, suite: Suite, cell: Cell) -> Canaries | None:
         """The canaries in a cell's context, where they were asked for."""
         if not self._settings.canary:
