@@ -131,7 +131,7 @@ def _asked(
     space = "" if language == "zh" else " "
     about = f"question {label} about {asked.document!r}"
     if suite.task == SIZE:
-        about += f" ({SIZE} asks {SHARES[0]} % of each length too)"
+        about += f" ({SIZE}: at {SHARES[0]} % of each of --lengths)"
     return Asked(
         needles=needles,
         depths=depths,
