@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, chdir, nullcontext
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -48,6 +48,26 @@ def main(argv: Sequence[str]) -> int:
     if not recorded:
         print("needlework prompt: unchecked: the trial ended before its hash was recorded", file=sys.stderr)
     return 0 if recorded else 1
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltPrompt:
+    """A prompt's text, with the hash that its record should have.
+
+    `needles`: name, start and end in characters of the text. `context`: start and end of what stands around them.
+    """
+
+    text: str
+    sha256: str
+    context: tuple[int, int]
+    needles: tuple[tuple[str, int, int], ...]
+
+
+def rebuilt_prompt(run: Path, cell_id: str) -> RebuiltPrompt:
+    """Build the prompt of a cell of the run in this folder. Raises `InputError`. One thread at a time."""
+    prompt = rebuild(_json(run / "manifest.json"), cell_id).prompt
+    needles = tuple((needle.name, needle.start, needle.end) for needle in prompt.placed)
+    return RebuiltPrompt(prompt.text, prompt.text_sha256, prompt.context, needles)
 
 
 def rebuild(manifest: Mapping[str, Any], cell_id: str) -> Trial:

@@ -160,7 +160,8 @@ def _suites(preset: Preset, above: Sequence[Written], below: Sequence[Written], 
     for task in wanted:
         if task not in known:
             others = [other.name for other in built_in_presets().values() if task in {s["task"] for s in other.suites}]
-            hint = f"; --preset {others[0]} has it" if others else ""
+            near = get_close_matches(task, known, n=1)
+            hint = f"; --preset {others[0]} has it" if others else f"; did you mean {near[0]}?" if near else ""
             raise InputError("--task", task, f"preset {preset.name} has {', '.join(known)}{hint}")
     asked = cast("str | None", _first(above, "language"))
     found: list[Suite] = []

@@ -9,7 +9,7 @@ from haystack_fixtures.errors import InputError
 from results.csv_report import read_csv
 from results.foreign import foreign_panels, panels_in_json
 from results.journal import read_journal
-from results.json_report import check_record, records_in
+from results.json_report import check_record, read_json, records_in
 from results.records import Record
 from results.summary import Panel, panels_of, summarise
 
@@ -30,6 +30,12 @@ def load_panels(path: Path) -> tuple[Panel, ...]:
     if not panels:
         raise InputError("results", path, "holds no trials; there is nothing to draw")
     return panels
+
+
+def run_records(folder: Path) -> list[Record]:
+    """Read the last record of each trial of a run; none where it has just begun. Raises `InputError`."""
+    report, journal = folder / "results.json", folder / "journal.jsonl"
+    return read_json(report) if report.is_file() else _journal(journal)
 
 
 def _load(path: Path) -> tuple[Panel, ...]:
