@@ -419,6 +419,14 @@ OPTIONS: tuple[Option, ...] = (
         shown_default="not shown",
         metavar="IN,OUT",
     ),
+    Option(
+        "vote",
+        OUT,
+        "of the answers over this many orders of the documents, also score the one most like the others (doc_ tasks)",
+        whole(0),
+        "0",
+        metavar="K",
+    ),
     Option("save-prompts", OUT, "write each prompt beside the results", switch, "false", flag=True),
     Option(
         "heatmap-colors",

@@ -73,7 +73,7 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A run's settings. Times in seconds, `max_errors` in percent."""
+    """A run's settings. Times in seconds, `max_errors` in percent. `vote`: answers that vote, 0 for none."""
 
     preset: str
     suites: tuple[Suite, ...]
@@ -105,10 +105,13 @@ class Settings:
     baseline: str | None
     top_up: int
     price: tuple[str, ...] | None = None
+    vote: int = 0
     embedder_base_url: str | None = field(default=None, repr=False)
     embedder_api_key_env: str = "OPENAI_API_KEY"
 
 
+_ORDERED = "doc_"  # tasks whose repeats are orders of documents
+_FEWEST_VOTES = 3
 _LEVAL = {"leval_subset": "scored", "leval_truncation": "exact", "leval_length_hint": True, "no_truncate": False}
 _RETRIEVAL = {"chunk_size": "1000", "chunk_overlap": "200", "retrieve": 4, "embedder": None}
 
@@ -140,9 +143,10 @@ def resolve_settings(command_line: Written, ini: Written, root: Path) -> Setting
             written = cast("str | None", value) if value is not None else option.default
             run[option.key] = None if written is None else option.parse(f"--{option.name}", written)
     results_dir = Path(cast(str, run.pop("results_dir")))
+    suites = _suites(preset, above, below, _first(levels, "task"))
     return Settings(
         preset=preset.name,
-        suites=_suites(preset, above, below, _first(levels, "task")),
+        suites=_with_votes(suites, cast(int, run["vote"])),
         results_dir=results_dir if results_dir.is_absolute() else root / results_dir,
         **cast("dict[str, Any]", run),
     )
@@ -183,6 +187,21 @@ def _suites(preset: Preset, above: Sequence[Written], below: Sequence[Written], 
             "--language", asked, f"preset {preset.name} has no suite in {', '.join(sorted(missing - served))}"
         )
     return _merge(found)
+
+
+def _with_votes(suites: tuple[Suite, ...], vote: int) -> tuple[Suite, ...]:
+    """The suites with as many orders of documents as vote; more stay more. Raises `InputError`."""
+    if not vote:
+        return suites
+    if vote < _FEWEST_VOTES:
+        remedy = f"of two answers neither is more like the others: give {_FEWEST_VOTES} or more"
+        raise InputError("--vote", vote, remedy)
+    if not any(suite.task.startswith(_ORDERED) for suite in suites):
+        raise InputError("--vote", vote, "is for questions over orders of documents: use --preset own-documents")
+    return tuple(
+        replace(suite, repeats=max(suite.repeats, vote)) if suite.task.startswith(_ORDERED) else suite
+        for suite in suites
+    )
 
 
 def _merge(suites: Sequence[Suite]) -> tuple[Suite, ...]:

@@ -155,7 +155,7 @@ class Recorder:
         try:
             drop_halves(self.folder)
             if self._settings.fresh:
-                for pattern in ("heatmap-*", "tasks-*", "results.*", "cells.csv", "report.html"):
+                for pattern in ("heatmap-*", "tasks-*", "documents-*", "results.*", "cells.csv", "report.html"):
                     for old in self.folder.glob(pattern):
                         old.unlink()
                 drop_answers(self.folder)
@@ -218,7 +218,8 @@ class Recorder:
         if not self._fault:
             try:
                 style = Style(colors=self._settings.heatmap_colors, numbers=self._settings.heatmap_numbers)
-                self._written = write_files(self.folder, records, style, design_of(self._settings))
+                design = design_of(self._settings)
+                self._written = write_files(self.folder, records, style, design, self._settings.vote)
                 self._write_manifest(datetime.now(UTC).isoformat(timespec="seconds"))
             except (OSError, InputError) as error:
                 problem = getattr(error, "strerror", None) or error

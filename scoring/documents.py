@@ -5,7 +5,8 @@ with judges (`content_words`). Beside that:
 
 * clauses that say that the text is silent do not count: what stands beside them does (`it is not stated, but ... X`);
 * a word that the question has too is no answer by itself (`the Nile river` to `which river?`);
-* numbers and dates have all their figures, and Chinese names of up to four characters stand whole;
+* short numbers and dates have all their figures, and a longer answer has no others in place of the reference's;
+* Chinese names of up to four characters stand whole;
 * an answer that denies the reference's words is wrong;
 * in a long answer (1000 letters) the first sentence and the end count: elsewhere the words were copied.
 """
@@ -13,6 +14,7 @@ with judges (`content_words`). Beside that:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from scoring.abstaining import abstain_score
@@ -34,6 +36,7 @@ _NEGATIVE = re.compile(
     r"\b(?:no|not|never|none|nor|nothing|nobody|without|unable|fail\w*|lack\w*)\b|n't\b|[不没沒無无未非]"
 )
 _UNTIL = re.compile(r"(?:\bnot|n't) until\W+(?:\w+\W+){0,3}$")
+_BRACKETS = re.compile(r"\(([^()]*)\)")
 _PHRASES = ("not found", "没有提到")
 
 
@@ -59,7 +62,8 @@ def documents_score(answer: str, reference: Reference) -> Score:
     """
     if reference.absent:
         return abstain_score(answer, replace(reference, answers=_PHRASES, parts=(), distractors=(), statement=""))
-    accepted = [value for value in map(normalize_value, reference.answers or reference.parts) if value]
+    given = [value for value in map(normalize_value, reference.answers or reference.parts) if value]
+    accepted = [spelling for value in given for spelling in _spellings(value)]
     if not accepted:
         raise ValueError("the reference has no answer to compare with")
     lines = normalize_lines(answer)
@@ -67,7 +71,10 @@ def documents_score(answer: str, reference: Reference) -> Score:
         return Score(0.0, "empty", why="no text")
     asked = content_words(reference.question) if reference.question else frozenset[str]()
     best = max((_compare(lines, value, asked) for value in accepted), key=lambda each: (each.found, each.recall))
-    details = {"recall": round(best.recall, 4), "missing": ", ".join(best.missing)}
+    details: dict[str, float | str | int | bool | None] = {
+        "recall": round(best.recall, 4),
+        "missing": ", ".join(best.missing),
+    }
     told = flatten(lines)[:_SHOWN]
     if best.found:
         return Score(1.0, "found", told, f"has {best.recall:.0%} of the reference's words", details)
@@ -97,9 +104,10 @@ def _fault(text: str, value: str, wanted: frozenset[str], places: list[tuple[str
     telling = wanted - asked or wanted
     if not had & telling:
         return "has only words of the question"
-    figures = {word for word in wanted if any(char.isdigit() for char in word)}
-    if len(wanted) <= _FEW_WORDS and figures - had:
-        return f"lacks {', '.join(sorted(figures - had))}"
+    lacking = _figures(wanted - had)
+    others = _figures(word for word, _ in content_word_places(text)) - wanted - asked if lacking else lacking
+    if lacking and (others or len(wanted) <= _FEW_WORDS):
+        return f"lacks {', '.join(sorted(lacking))}" + (f", gives {', '.join(sorted(others))}" if others else "")
     if _SHORT_NAME.fullmatch(value) and not find_whole(text, value):
         return "has a part of the name"
     if not _NEGATIVE.search(value):
@@ -107,6 +115,17 @@ def _fault(text: str, value: str, wanted: frozenset[str], places: list[tuple[str
         if 2 * len((had & telling) - affirmed) >= len(had & telling):
             return "denies the reference"
     return ""
+
+
+def _spellings(value: str) -> list[str]:
+    """A value as it stands, and each side of one that is said again in brackets: `74°C (165°F)`."""
+    sides = [_BRACKETS.sub(" ", value), *(match[1] for match in _BRACKETS.finditer(value))]
+    twice = len(sides) > 1 and all(any(char.isdigit() for char in side) for side in sides)
+    return [value, *sides] if twice and len(content_words(value)) <= _FEW_WORDS else [value]
+
+
+def _figures(words: Iterable[str]) -> set[str]:
+    return {word for word in words if any(char.isdigit() for char in word)}
 
 
 def _denied(text: str, span: Span) -> bool:

@@ -132,6 +132,8 @@ def test_scorers_that_know_absence_judge_it_themselves(scorer: str, used: str) -
         error_kind = finish_reason = None
         invalid = ()
 
-    Exchange.scorer = scorer
+        def __init__(self) -> None:
+            self.scorer = scorer
+
     scored = score_exchange(Exchange())
     assert (scored.scorer, scored.score.value if scored.score else None) == (used, 1.0)
