@@ -16,13 +16,16 @@ COMMANDS = {
     "leval-export": ("results.leval.export_command", "the folder that L-Eval's leaderboard asks for, from runs"),
     "plot": ("results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("haystack_fixtures.reconstruct", "print a recorded trial's prompt, byte for byte"),
+    "questions": ("results.document_questions.command", "make questions about your documents, and check them"),
     "rescore": ("results.rescore", "judge a run's stored answers by another scorer, without a model"),
     "score": ("results.score", "score L-Eval prediction files, without a model"),
     "serve": ("results.web.command", "pages for people: rate, annotate, review, browse, on this machine alone"),
 }
 # What a command is handed that asks a model or builds prompts: `results` does neither. (argument, module, function)
+_JUDGE = ("open_judge", "haystack_fixtures.models.judging", "judge_for_command")
 HANDED = {
-    "judge": ("open_judge", "haystack_fixtures.models.judging", "judge_for_command"),
+    "judge": _JUDGE,
+    "questions": _JUDGE,
     "serve": ("rebuild", "haystack_fixtures.reconstruct", "rebuilt_prompt"),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import json
+import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -139,6 +140,9 @@ def _pdf(path: Path, name: str) -> Found:
         raise MissingPackageError(f"{name} needs pypdf: {EXTRA}, or take the PDF files out") from None
 
     def text() -> str:
+        complaints = logging.getLogger("pypdf")
+        if not complaints.handlers:  # without one, each goes to the terminal; what matters is raised
+            complaints.addHandler(logging.NullHandler())
         reader = PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
             raise _UnusableError("it is encrypted: store it without a password")

@@ -38,7 +38,7 @@ class _Reader(HTMLParser):
             self._unseen = self._unseen or tag
         if tag == "br":
             self.pieces.append("\n")
-        elif tag in ("td", "th"):
+        elif tag in ("td", "th") and self.pieces and not self.pieces[-1].endswith((" ", "\n")):
             self.pieces.append(" ")
         self._block(tag, inside=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import count
 from math import ceil
 
 import numpy as np
@@ -51,15 +52,15 @@ def twins(documents: Sequence[OwnDocument]) -> tuple[tuple[str, ...], ...]:
 
 def _shingle_sets(texts: Sequence[str]) -> list[Shingles]:
     """The hashes of each text's shingles, sorted, each once. A text of fewer words is one shingle."""
-    numbers: dict[str, int] = {}
+    numbers: defaultdict[str, int] = defaultdict(count(1).__next__)
     sets = []
     for text in texts:
         words = _WORD.findall(text.casefold()) or [text]
-        ids = np.fromiter((numbers.setdefault(word, len(numbers) + 1) for word in words), np.uint64, len(words))
-        count = max(1, len(ids) - SHINGLE + 1)
-        mixed = np.zeros(count, np.uint64)
+        ids = np.fromiter(map(numbers.__getitem__, words), np.uint64, len(words))
+        many = max(1, len(ids) - SHINGLE + 1)
+        mixed = np.zeros(many, np.uint64)
         for offset in range(min(SHINGLE, len(ids))):
-            mixed = _stirred((mixed + ids[offset : offset + count]) * _MULTIPLIER)
+            mixed = _stirred((mixed + ids[offset : offset + many]) * _MULTIPLIER)
         sets.append(np.unique(mixed))
     return sets
 

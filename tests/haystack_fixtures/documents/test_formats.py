@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from haystack_fixtures.documents.folder import read_documents
+from haystack_fixtures.documents.formats import read_file
 from haystack_fixtures.documents.html_text import html_text
 from haystack_fixtures.errors import InputError
 
@@ -92,16 +93,17 @@ def _pdf(text: str) -> bytes:
     parts = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents 4 0 R /Resources 6 0 R >>",
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Font << /F1 5 0 R >> >>",
     ]
     data, places = b"%PDF-1.4\n", []
     for number, part in enumerate(parts, 1):
         places.append(len(data))
         data += b"%d 0 obj\n%s\nendobj\n" % (number, part)
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    end = b"xref\n0 6\n0000000000 65535 f \n%strailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF"
+    end = b"xref\n0 7\n0000000000 65535 f \n%strailer << /Size 7 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF"
     return data + end % (table, len(data))
 
 
@@ -151,3 +153,21 @@ def test_a_missing_package_is_named_with_the_extra(
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(InputError, match=rf"{name} needs .*{package}: pip install 'needlework\[documents\]'"):
         read_documents(str(folder({name: b"x", "b.txt": "Text."})))
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from([".txt", ".html", ".json", ".jsonl", ".pdf", ".docx", ""]),
+    st.binary(max_size=60) | st.text(max_size=60).map(lambda text: json.dumps(text).encode()),
+)
+def test_any_bytes_are_documents_or_left_out_with_a_reason(
+    tmp_path_factory: pytest.TempPathFactory, ending: str, data: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"any{ending}"
+    path.write_bytes(data)
+
+    found = read_file(path, path.name)
+
+    assert found.documents or found.left_out
+    assert all(text.strip() and text.encode() for _, text in found.documents)
+    assert all(reason for _, reason in found.left_out)

@@ -77,7 +77,7 @@ def test_thousands_of_documents_with_much_in_common_take_little_time() -> None:
     boilerplate = " ".join(_text("boilerplate", 100))
     documents = [OwnDocument(f"d{at:05}", f"{boilerplate} {' '.join(_text(at, 60))}") for at in range(1500)]
     documents.append(OwnDocument("twin", documents[77].text))
-    begun = time.perf_counter()
+    begun = time.process_time()
 
     assert twins(documents) == (("d00077", "twin"),)
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
