@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from haystack_fixtures.documents.folder import DocumentSet
 from haystack_fixtures.documents.questions import DocumentQuestion, Rows, question_of
-from haystack_fixtures.documents.twins import twins
 from results.document_questions.corpus import Corpus
 from results.document_questions.pairs import too_long
 from scoring.normalize import normalize_value
@@ -51,9 +50,11 @@ class Checked:
         return max((each.status for each in self.reasons), key=_ORDER.index, default="accept")
 
 
-def check_rows(rows: Rows, found: DocumentSet, corpus: Corpus, max_other: int) -> list[Checked]:
+def check_rows(
+    rows: Rows, found: DocumentSet, twins: Sequence[Sequence[str]], corpus: Corpus, max_other: int
+) -> list[Checked]:
     """Check every row against the documents, without a model. `max_other`: rivals that are let pass."""
-    groups = {name: group for group in twins(found.documents) for name in group}
+    groups = {name: group for group in twins for name in group}
     checked: dict[str, Checked] = {}
     same: dict[str, list[Checked]] = defaultdict(list)
     for key, row in rows.items():

@@ -16,12 +16,14 @@ from typing import Any
 
 from haystack_fixtures.documents.folder import DocumentSet, read_documents
 from haystack_fixtures.documents.questions import STATUSES, Rows, is_decided, question_file, read_rows
+from haystack_fixtures.documents.twins import twins
 from haystack_fixtures.errors import InputError, printable
 from results.asking import OpenJudge, ReplyFile, gather
 from results.atomic import write_atomic
 from results.columns import aligned
 from results.document_questions.check import Checked, check_rows
 from results.document_questions.corpus import Corpus
+from results.document_questions.folder_report import folder_lines
 from results.document_questions.make import correction
 from results.document_questions.model_options import add_model_arguments, open_model, replies_beside
 from results.document_questions.probe import (
@@ -71,7 +73,8 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     out = options.out or Path(f"{options.questions.removesuffix('.json').removesuffix('.checked')}{SUFFIX}")
     before = read_rows(str(out), "--out")[0] if out.exists() else {}
     corpus = Corpus(found.documents)
-    checked = check_rows(rows, found, corpus, options.max_other)
+    groups = twins(found.documents)
+    checked = check_rows(rows, found, groups, corpus, options.max_other)
     if options.model or options.checker:
         file = ReplyFile(replies_beside(options, out), "--replies")
         try:
@@ -83,7 +86,7 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
             file.close()
     kept, dropped = _decisions(rows, before)
     _write(out, {each.key: _row(rows[each.key], each, kept.get(each.key)) for each in checked})
-    for line in _lines(checked, found, kept, dropped):
+    for line in (*_lines(checked, found, kept, dropped), *folder_lines(found, groups)):
         print(line)
     print(printable(f"written to {out}"))
     return 1 if any(reason.kind in _MISSING for each in checked for reason in each.reasons) else 0

@@ -16,6 +16,7 @@ from haystack_fixtures.documents.questions import Rows, question_file, read_rows
 from haystack_fixtures.errors import InputError, printable
 from results.asking import Judge, OpenJudge, Question, Replied, ReplyFile, gather
 from results.atomic import write_atomic
+from results.document_questions.folder_report import folder_lines, listed
 from results.document_questions.make import Chosen, Made, Wanted, choose, correction, made, wanted
 from results.document_questions.model_options import add_model_arguments, open_model, replies_beside
 from results.document_questions.pairs import read_pairs
@@ -23,7 +24,6 @@ from results.document_questions.templates import load_template, names
 
 ABOUT = "have a model write questions about your documents"
 _REPLY_TOKENS, _PAIR_TOKENS = 512, 256  # of a reply, and more for each further pair
-_SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     finally:
         model.close()
     for line in _lines(found, chosen, asked, result):
-        print(printable(line))
+        print(line)
     if not result.rows:
         raise InputError("--model", options.model, "has written no question that can be used; see the lines above")
     _write(out, result.rows, before)
@@ -103,17 +103,9 @@ def _write(out: Path, rows: Rows, before: Rows) -> None:
 def _lines(found: DocumentSet, chosen: Chosen, asked: Sequence[Wanted], result: Made) -> Iterator[str]:
     told = f"{len(found.documents)} documents in the folder, {len(asked)} asked about"
     yield f"{told}, {len(asked) - len(result.failed)} have questions: {len(result.rows)} in all"
-    groups = [", ".join(map(repr, names)) for names in chosen.twins]
-    yield from _listed("twins, of which only the first is asked about", groups)
-    yield from _listed("files that are no documents", [f"{name!r}: {why}" for name, why in found.left_out])
+    yield from folder_lines(found, chosen.twins)
+    if chosen.twins:
+        yield "of twins only the first is asked about"
     shortened = [repr(each.document) for each in asked if each.shortened]
-    yield from _listed("documents longer than the model's window, of which it saw the beginning", shortened)
-    yield from _listed("documents without a question", [f"{name!r}: {why}" for name, why in result.failed])
-
-
-def _listed(what: str, items: Sequence[str]) -> Iterator[str]:
-    if items:
-        yield f"{what}, {len(items)}:"
-        yield from (f"- {item}" for item in items[:_SHOWN])
-        if len(items) > _SHOWN:
-            yield f"- and {len(items) - _SHOWN} more"
+    yield from listed("documents longer than the model's window, of which it saw the beginning", shortened)
+    yield from listed("documents without a question", [f"{name!r}: {why}" for name, why in result.failed])

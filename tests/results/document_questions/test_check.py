@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from haystack_fixtures.documents.folder import DocumentSet, OwnDocument
+from haystack_fixtures.documents.twins import twins
 from results.document_questions.check import Checked, check_rows
 from results.document_questions.corpus import Corpus
 
@@ -22,7 +23,9 @@ OWL = {"question": "What does the barn owl of Kells weigh?", "answer": "three st
 
 
 def check(rows: dict[str, dict[str, Any]], max_other: int = 0) -> dict[str, Checked]:
-    return {each.key: each for each in check_rows(rows, FOUND, Corpus(FOUND.documents), max_other)}
+    return {
+        each.key: each for each in check_rows(rows, FOUND, twins(FOUND.documents), Corpus(FOUND.documents), max_other)
+    }
 
 
 def kinds(row: dict[str, Any], **changed: Any) -> list[tuple[str, str]]:

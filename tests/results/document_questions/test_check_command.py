@@ -56,16 +56,22 @@ def honest(asked: Asked) -> Said:
 def test_without_a_model_every_row_gets_a_status_and_keeps_what_it_had(
     questions: Call, rows: Rows, animals: Path, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (animals / "owl (2).txt").write_bytes((animals / "owl.txt").read_bytes())
+    (animals / "picture.png").write_bytes(b"x")
+
     assert questions("check", animals, file) == 0
 
     found = rows(file.with_name("q.checked.json"))
+    assert found["owl"]["twins"] == ["owl (2).txt"]
     assert [(row["status"], row["topic"]) for row in found.values()] == [("accept", "weights")] * 3 + [
         ("reject", "none")
     ]
     assert found["owl"]["reasons"] == []
     assert found["none"]["reasons"] == ["no such document: 'gone.txt' is not in the folder, or names several"]
     said = capsys.readouterr().out
-    assert "4 questions about 5 documents" in said
+    assert "4 questions about 6 documents" in said
+    assert "documents that are twins, equal or nearly, 1:\n- 'owl (2).txt', 'owl.txt'" in said
+    assert "files that are no documents, 1:\n- 'picture.png': .png is not a kind that is read" in said
     assert "accept          3" in said
     assert "reject, no such document: 1" in said
 
