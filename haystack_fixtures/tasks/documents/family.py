@@ -71,6 +71,16 @@ def _check(suites: Sequence[Suite]) -> None:
         material_of(suite)
 
 
+def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
+    """The questions' file, and what of the folder is no document."""
+    documents, questions = material_of(suite).documents, material_of(suite).questions
+    told = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
+    return {
+        "questions": {str(suite.questions): told},
+        "left_out_documents": dict(documents.left_out),
+    }
+
+
 def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     material = material_of(suite)
     label = without_language(cell.needle, suite)
@@ -160,7 +170,9 @@ def _material_hash(material: Material, question: Question, order: tuple[int, ...
     return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_task = partial(Task, family=FAMILY, scorer=SCORER, version=1, corpus=_corpus, check=_check, one_haystack=True)
+_task = partial(
+    Task, family=FAMILY, scorer=SCORER, version=1, corpus=_corpus, check=_check, facts=_facts, one_haystack=True
+)
 
 TASKS = (
     _task("doc_position", "where the document that answers stands among the others", _labels, _depths, _ask),
