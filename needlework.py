@@ -26,7 +26,7 @@ _JUDGE = ("open_judge", "haystack_fixtures.models.judging", "judge_for_command")
 HANDED = {
     "judge": _JUDGE,
     "questions": _JUDGE,
-    "serve": ("rebuild", "haystack_fixtures.reconstruct", "rebuilt_prompt"),
+    "serve": ("open_rebuild", "haystack_fixtures.reconstruct", "Rebuilder"),
 }
 
 

@@ -24,7 +24,12 @@ from results.web.store import Store
 
 # In the order of the start page. Each is a module with `SCHEMA` (SQL) and `open_page(context) -> Page | None`: none
 # where no path that was given is of its kind. Raises `InputError`.
-PAGES: tuple[str, ...] = ("results.web.rating", "results.web.annotating", "results.web.reviewing")
+PAGES: tuple[str, ...] = (
+    "results.web.browsing",
+    "results.web.rating",
+    "results.web.annotating",
+    "results.web.reviewing",
+)
 _STATIC = Path(__file__).parent / "static"
 
 

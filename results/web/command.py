@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +22,13 @@ _HOST = "127.0.0.1"
 _STATE = "people.sqlite"
 
 
-def main(argv: Sequence[str], rebuild: Rebuild) -> int:
-    """Serve until Ctrl-C; returns the exit code: 0, or 2 after one line about what was wrong."""
+def main(argv: Sequence[str], open_rebuild: Callable[[], Rebuild]) -> int:
+    """Serve until Ctrl-C; returns the exit code: 0, or 2 after one line about what was wrong.
+
+    `open_rebuild`: gives what builds prompts of recorded trials.
+    """
     try:
-        _serve(_parser().parse_args(argv), rebuild)
+        _serve(_parser().parse_args(argv), open_rebuild)
     except InputError as error:
         return refuse("serve", error)
     except KeyboardInterrupt:
@@ -44,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _serve(options: argparse.Namespace, rebuild: Rebuild) -> None:
+def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> None:
     try:
         import uvicorn
 
@@ -58,8 +61,9 @@ def _serve(options: argparse.Namespace, rebuild: Rebuild) -> None:
         port = place.getsockname()[1]
         app = build_app(
             sources,
-            options.state or _state_at(sources),
-            rebuild=rebuild,
+            # Building a prompt changes the folder that relative paths start from.
+            (options.state or _state_at(sources)).absolute(),
+            rebuild=open_rebuild(),
             hosts=(f"{_HOST}:{port}", f"localhost:{port}"),
         )
         print(f"http://{_HOST}:{port}/ (this machine alone; Ctrl-C ends)", flush=True)

@@ -29,7 +29,7 @@ class RebuiltPrompt(Protocol):
     def needles(self) -> tuple[tuple[str, int, int], ...]: ...
 
 
-# Builds the prompt of a trial again: (run folder, record's id). Raises `InputError`. Not for several threads at once.
+# Builds the prompt of a trial again: (run folder, record's id). Raises `InputError`. Threads wait for each other.
 Rebuild = Callable[[Path, str], RebuiltPrompt]
 
 
