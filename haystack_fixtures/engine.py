@@ -21,7 +21,7 @@ from haystack_fixtures.needles.canaries import Canaries
 from haystack_fixtures.replay import replayed
 from haystack_fixtures.settings import Settings
 from haystack_fixtures.stability import ask_again, probed_cells
-from haystack_fixtures.tasks.load import Series, grid
+from haystack_fixtures.tasks.load import Series, grid, task_named
 from haystack_fixtures.trials import Trial, TrialBuilder, reserved
 
 _COMPANY = 3  # other prompts in the batch of a stability probe
@@ -103,6 +103,7 @@ class Engine:
         corpus = builder.corpus(series.suite)
         shape = builder.shape(series.suite)
         loaded = self._pool.loaded(series.model)
+        own = task_named(series.suite.task).facts
         return {
             "corpora": {
                 f"{series.suite.corpus}/{series.suite.language}": {
@@ -118,6 +119,8 @@ class Engine:
             "tokenizers": {builder.tokenizer.name: builder.tokenizer.fingerprint},
             "prompts": {f"{shape.name}/{series.suite.language}": shape.sha256},
             "models": {series.model: dict(loaded.identity) | {"window": loaded.window}} if loaded else {},
+            **(own(series.suite) if own else {}),
+            **({"embedders": embedders} if (embedders := builder.embedders(series.suite)) else {}),
         }
 
     # -- before the first cell -----------------------------------------------------------------------------------

@@ -105,6 +105,14 @@ def percent(option: str, value: str) -> float:
     return number
 
 
+def prices(option: str, value: str) -> tuple[str, ...]:
+    """Dollars for a million prompt tokens and for a million answer tokens: `0.5,1.5`."""
+    found = tuple(part.strip() for part in value.split(","))
+    if len(found) != 2 or not all(re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", part) for part in found):
+        raise InputError(option, value, "give dollars per million tokens, of prompts and of answers, such as 0.5,1.5")
+    return found
+
+
 def one_of(*choices: str) -> Parser:
     """One word of a list."""
 

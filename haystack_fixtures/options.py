@@ -12,6 +12,7 @@ from haystack_fixtures.option_values import (
     one_of,
     path,
     percent,
+    prices,
     seconds,
     some_of,
     switch,
@@ -409,6 +410,14 @@ OPTIONS: tuple[Option, ...] = (
         text,
         shown_default="not shown",
         metavar="EXPR",
+    ),
+    Option(
+        "price",
+        OUT,
+        "with --plan: dollars per million prompt tokens and per million answer tokens, to tell the cost",
+        prices,
+        shown_default="not shown",
+        metavar="IN,OUT",
     ),
     Option(
         "vote",

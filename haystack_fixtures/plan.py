@@ -48,6 +48,17 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
     yield ""
     total = f"{total_in:,} prompt tokens, at most {total_out:,} answer tokens"
     yield f"in all: {len(cells):,} cells = {len(cells):,} requests, {total}"
+    if engine.settings.price:
+        yield _cost(total_in, total_out, *map(float, engine.settings.price))
     if engine.settings.top_up:
         yield f"--top-up: at most {engine.settings.top_up:,} further requests while a gate is inconclusive"
     yield "nothing was run; leave out --plan to run it"
+
+
+def _cost(prompt_tokens: int, answer_tokens: int, prompt_price: float, answer_price: float) -> str:
+    """The most that a run can cost but for retries, at prices in dollars per million tokens."""
+    prompts, answers = prompt_tokens * prompt_price / 1e6, answer_tokens * answer_price / 1e6
+    parts = f"{prompts:,.2f} for prompts, {answers:,.2f} for answers"
+    return (
+        f"at most {prompts + answers:,.2f} dollars ({parts}); less where a server bills what it has in its cache lower"
+    )

@@ -104,6 +104,7 @@ class Settings:
     gate: tuple[str, ...]
     baseline: str | None
     top_up: int
+    price: tuple[str, ...] | None = None
     vote: int = 0
     embedder_base_url: str | None = field(default=None, repr=False)
     embedder_api_key_env: str = "OPENAI_API_KEY"

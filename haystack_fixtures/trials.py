@@ -104,6 +104,10 @@ class TrialBuilder:
             self._shapes[key] = load_shape(*key)
         return self._shapes[key]
 
+    def embedders(self, suite: Suite) -> dict[str, str]:
+        """What embeds the suite's documents, by its spec; empty where nothing does."""
+        return self._retrieval.identity(suite)
+
     def canaries(self, suite: Suite, cell: Cell) -> Canaries | None:
         """The canaries in a cell's context, where they were asked for."""
         if not self._settings.canary:
@@ -260,7 +264,8 @@ class TrialBuilder:
             reserved=reserved(suite),
             memo=self._windows,
         )
-        if any(stands_elsewhere(needle.answer, prompt, source.haystack) for needle in asked.needles if needle.answer):
+        # In the absent arms too, where no needle has it.
+        if asked.search is not None and stands_elsewhere(asked.search.answer, prompt, source.haystack):
             prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
         if self._settings.verify_prompts:
             verify_prompt(self._tokenizer, prompt)

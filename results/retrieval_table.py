@@ -13,7 +13,7 @@ from results.text import one_line, percent1
 
 MEANINGS = {
     "whole %": "the same questions on the documents as they are",
-    "- whole": "the difference in points, over questions scored in both ways",
+    "vs whole": "the difference in points, over questions scored in both ways",
     "recall %": "of questions whose document is known, those with a chunk of it among the ones shown",
     "MRR": "mean of 1 / the place of its first chunk, 0 for none",
     "words %": "the reference's content words that were retrieved, of those that the documents have",
@@ -29,14 +29,9 @@ def retrieval_columns(rows: Sequence[ArmScore]) -> tuple[tuple[str, ...], list[t
     """The head and the rows of the table. Columns that nothing fills are left out; where there are several models
     their name is the first column."""
     table = [_cells(row) for row in rows]
-    several = len({row.model for row in rows}) > 1
-    head = [
-        name
-        for name in (table[0] if table else ())
-        if name in _ALWAYS
-        or (name == "model" and several)
-        or (name != "model" and any(row[name] != NONE for row in table))
-    ]
+    always = (*_ALWAYS, *(("model",) if len({row.model for row in rows}) > 1 else ()))
+    filled = {name for row in table for name, text in row.items() if text != NONE} - {"model"}
+    head = [name for name in (table[0] if table else ()) if name in always or name in filled]
     return tuple(head), [tuple(row[name] for name in head) for row in table]
 
 
@@ -54,8 +49,8 @@ def retrieval_lines(rows: Sequence[ArmScore], *, ascii_only: bool = False) -> li
 def notes(rows: Sequence[ArmScore]) -> list[str]:
     """What a reader of the rows must know: chunks that an embedder did not read to their end."""
     return [
-        f"{one_line(row.task)}, {row.retriever}: the embedder read only the beginning of some chunks in {row.cut} "
-        "trials; use a smaller --chunk-size"
+        f"{one_line(row.task)}, {one_line(row.retriever)}: the embedder read only the beginning of some chunks in "
+        f"{row.cut} trials; use a smaller --chunk-size"
         for row in rows
         if row.cut
     ]
@@ -73,10 +68,10 @@ def _cells(row: ArmScore) -> dict[str, str]:
         "n": str(score.n),
         "unscored": ", ".join(f"{count} {name}" for name, count in score.unscored.items()) or NONE,
         "whole %": _percent(row.paired.whole) if row.paired else NONE,
-        "- whole": _difference(row.paired) if row.paired else NONE,
-        "recall %": _rate(row.recall),
+        "vs whole": _difference(row.paired, score.n) if row.paired else NONE,
+        "recall %": _rate(row.recall, score.n),
         "MRR": NONE if row.reciprocal_rank.value is None else f"{row.reciprocal_rank.value:.2f}",
-        "words %": _rate(row.answer_recall),
+        "words %": _rate(row.answer_recall, score.n),
         "if found %": _tally(row.found),
         "if missed %": _tally(row.missed),
         "tokens": _tokens(row.paired) if row.paired else NONE,
@@ -87,10 +82,11 @@ def _percent(value: float | None) -> str:
     return NONE if value is None else percent1(value)
 
 
-def _rate(rate: Rate) -> str:
+def _rate(rate: Rate, usual: int) -> str:
+    """A rate with its interval, and its n where that is not the usual one."""
     if rate.value is None or rate.low is None or rate.high is None:
         return NONE
-    return f"{percent1(rate.value)} ({percent1(rate.low)}–{percent1(rate.high)}, n {rate.n})"
+    return f"{percent1(rate.value)} ({percent1(rate.low)}–{percent1(rate.high)}{_n(rate.n, usual)})"
 
 
 def _tally(found: Tally) -> str:
@@ -99,10 +95,15 @@ def _tally(found: Tally) -> str:
     return f"{percent1(found.mean)} ({percent1(found.interval.low)}–{percent1(found.interval.high)}, n {found.n})"
 
 
-def _difference(paired: Paired) -> str:
+def _difference(paired: Paired, usual: int) -> str:
     found = paired.difference
-    ends = "" if found.low is None or found.high is None else f"{points1(found.low)} to {points1(found.high)}, "
-    return f"{points1(found.mean)} ({ends}n {found.n})"
+    if found.low is None or found.high is None:
+        return f"{points1(found.mean)} (no interval{_n(found.n, usual)})"
+    return f"{points1(found.mean)} ({points1(found.low)} to {points1(found.high)}{_n(found.n, usual)})"
+
+
+def _n(n: int, usual: int) -> str:
+    return "" if n == usual else f", n {n}"
 
 
 def _tokens(paired: Paired) -> str:

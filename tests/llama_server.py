@@ -1,4 +1,4 @@
-"""A real OpenAI-compatible server (llama.cpp) with the embedded model, as a fixture."""
+"""A real OpenAI-compatible server (llama.cpp) with the embedded model, as a fixture: for answers or for embeddings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -18,6 +19,8 @@ import sys, xllamacpp
 params = xllamacpp.CommonParams()
 params.model.path, params.port, params.hostnames = sys.argv[1], int(sys.argv[2]), ["127.0.0.1"]
 params.n_ctx, params.n_parallel, params.warmup = 2048, 1, False
+if sys.argv[3:] == ["embeddings"]:
+    params.embedding, params.pooling_type = True, xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
 server = xllamacpp.Server(params)
 sys.stdin.read()
@@ -27,12 +30,25 @@ sys.stdin.read()
 @pytest.fixture(scope="session")
 def llama_server() -> Iterator[str]:
     """Base URL of a real llama.cpp server with the embedded model's own GGUF file."""
+    with _running() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def embedding_server() -> Iterator[str]:
+    """Base URL of one that gives vectors: the mean of the last layer's, 576 numbers."""
+    with _running("embeddings") as url:
+        yield url
+
+
+@contextmanager
+def _running(*mode: str) -> Iterator[str]:
     pytest.importorskip("xllamacpp")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-c", _SERVER, str(installed_gguf()), str(port)],
+        [sys.executable, "-c", _SERVER, str(installed_gguf()), str(port), *mode],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -176,9 +176,9 @@ def _closers(source: HaystackSource, ends: Sequence[int]) -> list[str]:
     closes = source.closes
     stops: dict[int, str | None] = {}  # by sentence: most have several cuts
     closers = []
-    for end, sentence_end in zip(ends, source.ends[numbers].tolist(), strict=True):
+    for end, sentence_end in zip(ends, (source.ends[numbers] - len(closes)).tolist(), strict=True):
         last = text[end - 1]
-        whole = bool(closes) and end + len(closes) == sentence_end
+        whole = bool(closes) and end == sentence_end
         if whole or (not last.isalnum() and _CLOSED.search(text, max(0, end - 8), end)):
             closers.append(closes)
             continue

@@ -20,7 +20,7 @@ Unit = Literal["characters", "tokens"]
 _Breaks = Sequence[NDArray[np.int64]]
 _PARAGRAPH = regex.compile(r"\n[^\S\n]*+\n\s*+")
 _LINE = regex.compile(r"\n\s*+")
-_SPACES = regex.compile(r"\s*+")
+_VISIBLE = regex.compile(r"\S")
 _WORD = regex.compile(r"\s++")
 
 
@@ -87,6 +87,8 @@ def chunk_spans(text: str, rule: Chunking, starts: NDArray[np.int64] | None = No
             start = _first_break(text, breaks, min(lowest, end), end)
         else:
             start = end
+        while start < end and ruler.forward(start, rule.size) <= end:  # a character of several tokens stands there
+            start = min(end, max(start + 1, ruler.forward(start, 1)))
     return spans
 
 
@@ -116,7 +118,9 @@ def _tokens(length: int, starts: NDArray[np.int64]) -> _Ruler:
 def _breaks(text: str) -> _Breaks:
     """Where a chunk may end, by how good a place it is: behind paragraphs, lines, sentences, words, white space and
     all, so that the next one begins with what can be seen."""
-    sentences = (_SPACES.match(text, end).end() for end in sentence_ends(text).tolist())
+    sentences = (
+        match.start() for end in sentence_ends(text).tolist() if (match := _VISIBLE.search(text, end)) is not None
+    )
     kinds: tuple[Iterable[int], ...] = (
         (match.end() for match in _PARAGRAPH.finditer(text)),
         (match.end() for match in _LINE.finditer(text)),

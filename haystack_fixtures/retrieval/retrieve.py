@@ -46,6 +46,12 @@ class Retrieval:
         facts: list[Any] = [_VERSION, retriever, suite.retrieve, rule.size, rule.overlap, rule.unit]
         return json.dumps([*facts, self._embedder(suite.embedder).identity if retriever == "dense" else None])
 
+    def identity(self, suite: Suite) -> dict[str, str]:
+        """The suite's embedder and what it is, for the manifest; empty where none is used. Raises `InputError`."""
+        if "dense" not in suite.retriever or suite.embedder is None:
+            return {}
+        return {suite.embedder: self._embedder(suite.embedder).identity}
+
     def retrieve(self, suite: Suite, search: Search, retriever: str) -> Retrieved:
         """The best chunks of the texts by `bm25` or `dense`; of equal ones the first. Raises `InputError`."""
         rule = chunking(suite.chunk_size, suite.chunk_overlap)
@@ -56,7 +62,7 @@ class Retrieval:
         scores, cut = self._indexed(search.texts, rule, embedder)
         rounded = np.round(scores(search.query), _DIGITS) + 0.0  # no -0
         best = np.argsort(-rounded, kind="stable")[: suite.retrieve].tolist()
-        hits = tuple(Hit(*chunks[at][:3], score=float(rounded[at])) for at in best)
+        hits = tuple(Hit(name, start, end, float(rounded[at])) for at in best for name, start, end, _ in [chunks[at]])
         return Retrieved(
             search=search,
             retriever=retriever,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -30,8 +31,8 @@ def open_embedder(spec: str, folder: Path) -> Callable[[Sequence[str], bool], li
     def embed(texts: Sequence[str], query: bool) -> list[Embedded]:
         encode = model.encode_query if query else model.encode_document
         vectors = encode(list(texts), batch_size=_BATCH, show_progress_bar=False, convert_to_numpy=True)
-        most = model.max_seq_length
-        cut = [bool(most) and len(ids) > most for ids in model.tokenizer(list(texts), verbose=False)["input_ids"]]
+        most = model.max_seq_length or math.inf
+        cut = [len(ids) > most for ids in model.tokenizer(list(texts), verbose=False)["input_ids"]]
         return [Embedded(vector.astype("float32"), long) for vector, long in zip(vectors, cut, strict=True)]
 
     return embed

@@ -80,6 +80,8 @@ class ServedEmbedder:
             told = None
         if status != 200:
             return fault_of_status(HttpError(status, told, page[:65_536].decode("utf-8", "replace"), headers))
+        if told is None:
+            return Fault("protocol", "the reply is not JSON", retry=True, sign="broken")
         return _vectors(told, count)
 
 
@@ -88,7 +90,7 @@ def _vectors(told: Any, count: int) -> list[Embedded] | Fault:
     rows = told.get("data") if isinstance(told, dict) else None
     if not isinstance(rows, list) or len(rows) != count:
         there = f"{len(rows)} vectors" if isinstance(rows, list) else "no list of vectors"
-        return Fault("protocol", f"the reply to {count} texts has {there}", retry=False)
+        return Fault("protocol", f"the reply to {count} texts has {there}")
     found: dict[int, list[float]] = {}
     for at, row in enumerate(rows):
         vector = row.get("embedding") if isinstance(row, dict) else None

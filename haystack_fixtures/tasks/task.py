@@ -91,7 +91,7 @@ class Task:
     the suite's lengths that a label is asked at; all of them, unless its text has a length of its own. `corpus(suite)`:
     the texts that take the place of the suite's corpus. `retrieves`: its context may be retrieved; it says what to
     search (`Asked.search`). `check(suites)`: raises `InputError` where suites of its family, all that a run has, cannot
-    be asked.
+    be asked. `facts(suite)`: what a manifest tells of the user's files beside their texts.
     """
 
     name: str
@@ -109,6 +109,7 @@ class Task:
     corpus: Callable[[Suite], Corpus] | None = None
     check: Callable[[Sequence[Suite]], None] | None = None
     retrieves: bool = False
+    facts: Callable[[Suite], dict[str, dict[str, Any]]] | None = None
 
 
 def no_depths(_suite: Suite) -> tuple[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 
 import pytest
 
@@ -23,6 +24,7 @@ def run(project):
         )
         founder = f"{town} was founded by {FOUNDERS[n]}. " if n < len(FOUNDERS) else ""
         (folder / f"town{n}.txt").write_text(f"{town}\n\n{founder}{said}", encoding="utf-8")
+    (folder / ".hidden.txt").write_text("Not for the run.", encoding="utf-8")
     rows = {
         str(n): {"question": f"Who founded {TOWNS[n]} {n}?", "answer": FOUNDERS[n], "answer_doc": f"town{n}.txt"}
         for n in range(len(FOUNDERS))
@@ -70,6 +72,12 @@ def test_the_preset_asks_by_position_size_retrieval_and_absence(run, project, ca
             assert needles[0]["name"] == reference["document"]
             assert needles[0]["depth"] == needles[0]["requested"] == record["depth"]
             assert record["prompt"]["slack"] <= 2
+    manifest = json.loads(project.file("manifest.json"))
+    ((path, questions),) = manifest["questions"].items()
+    assert path == "questions.json"
+    digest = sha256((project.pytester.path / path).read_bytes()).hexdigest()
+    assert questions == {"questions": 2, "reviewed": False, "sha256": digest}
+    assert manifest["left_out_documents"] == {".hidden.txt": "hidden"}
     # Each kind of prompt is made again byte for byte.
     for task in ("doc_position", "doc_size", "doc_absent"):
         for needle in {record["needle"][2:] for record in records if record["task"] == task}:
@@ -95,6 +103,19 @@ def test_two_workers_and_a_second_start_ask_the_same(run, project):
     one, two = ({each["id"]: each["prompt"]["sha256"] for each in project.records(name)} for name in ("r", "two"))
     assert one == two
     assert len(one) == len(project.journal()) == 2 * 2 + 2 * 2
+
+
+def test_a_plan_tells_the_most_that_it_costs(run):
+    result = run("--plan", "--task=doc_position", "--price=2,10")
+    result.stdout.fnmatch_lines(
+        [
+            "doc_position, 2 questions, mock:perfect: 6 cells",
+            "in all: 6 cells = 6 requests, 13,632 prompt tokens, at most 768 answer tokens",
+            "at most 0.03 dollars (0.03 for prompts, 0.01 for answers)*",
+        ]
+    )
+    for price in ("2", "2,x", "-1,2"):
+        run("--plan", f"--price={price}").stderr.fnmatch_lines([f"*--price: '{price}': give dollars*"])
 
 
 def test_one_line_where_something_is_missing(project):

@@ -71,6 +71,16 @@ def _check(suites: Sequence[Suite]) -> None:
         material_of(suite)
 
 
+def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
+    """The questions' file, and what of the folder is no document."""
+    documents, questions = material_of(suite).documents, material_of(suite).questions
+    told = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
+    return {
+        "questions": {str(suite.questions): told},
+        "left_out_documents": dict(documents.left_out),
+    }
+
+
 def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     material = material_of(suite)
     label = without_language(cell.needle, suite)
@@ -99,7 +109,7 @@ def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Asked:
         return _asked(suite, cell, seed, label, (), (), reference)
     number = material.nearest(question)
     if number is None:
-        raise InputError(DOCUMENTS, suite.documents, f"has no document beside those that question {label} is about")
+        raise InputError(DOCUMENTS, suite.documents, f"has no other document without the answer to question {label}")
     near = Needle(
         name=material.names[number], text=material.texts[number], question=question.question.question, answer=""
     )
@@ -131,7 +141,7 @@ def _asked(
     space = "" if language == "zh" else " "
     about = f"question {label} about {asked.document!r}"
     if suite.task == SIZE:
-        about += f" ({SIZE} asks {SHARES[0]} % of each length too)"
+        about += f" ({SIZE}: at {SHARES[0]} % of each of --lengths)"
     return Asked(
         needles=needles,
         depths=depths,
@@ -160,7 +170,9 @@ def _material_hash(material: Material, question: Question, order: tuple[int, ...
     return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_task = partial(Task, family=FAMILY, scorer=SCORER, version=1, corpus=_corpus, check=_check, one_haystack=True)
+_task = partial(
+    Task, family=FAMILY, scorer=SCORER, version=1, corpus=_corpus, check=_check, facts=_facts, one_haystack=True
+)
 
 TASKS = (
     _task("doc_position", "where the document that answers stands among the others", _labels, _depths, _ask),

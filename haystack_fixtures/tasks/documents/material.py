@@ -13,6 +13,7 @@ from haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet,
 from haystack_fixtures.documents.twins import twins
 from haystack_fixtures.draws import draws, shuffled
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.unique import occurs
 from haystack_fixtures.haystacks.whole_documents import separator_for
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.documents.near import Likeness
@@ -63,8 +64,10 @@ class Material:
         return self._orders[seed, repeat]
 
     def nearest(self, asked: Question) -> int | None:
-        """The document most like the one that answers, of those that may stand in its place."""
-        return self._likeness.nearest(asked.gold[0], {*asked.gold, *asked.barred})
+        """The document most like the one that answers, of those that do not have an answer's very words."""
+        apart, answers = {*asked.gold, *asked.barred}, asked.question.answers
+        near = (number for number in self._likeness.nearest(asked.gold[0]) if number not in apart)
+        return next((at for at in near if not any(occurs(answer, self.texts[at]) for answer in answers)), None)
 
     @cached_property
     def _likeness(self) -> Likeness:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from math import fsum, log, sqrt
 
 import regex
@@ -24,11 +24,10 @@ class Likeness:
         self._weights = {word: log(len(texts) / count) ** 2 for word, count in counts.items()}
         self._sizes = [sqrt(fsum(self._weights[word] for word in words)) for words in self._words]
 
-    def nearest(self, number: int, left_out: Collection[int]) -> int | None:
-        """The document most like one, itself and others left out; the first of those that are equally so."""
-        left = {number, *left_out}
-        others = [other for other in range(len(self._words)) if other not in left]
-        return max(others, key=lambda other: self._likeness(number, other), default=None)
+    def nearest(self, number: int) -> list[int]:
+        """The other documents, those most like one first; of those that are equally so the first."""
+        others = [other for other in range(len(self._words)) if other != number]
+        return sorted(others, key=lambda other: -self._likeness(number, other))
 
     def _likeness(self, one: int, other: int) -> float:
         size = self._sizes[one] * self._sizes[other]

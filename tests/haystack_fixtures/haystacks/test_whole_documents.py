@@ -186,3 +186,15 @@ def test_no_other_document(tokenizer: Tokenizer, tmp_path: Path) -> None:
 )
 def test_a_rule_is_one_that_no_document_has(texts: tuple[str, ...], rule: str) -> None:
     assert separator_for(texts) == f"\n\n{rule}\n\n"
+
+
+def test_chinese_documents_are_closed_by_their_own_full_stop(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:
+    texts = [
+        f"渡船{n}\n\n" + "".join(f"第{day}天渡船{n}送了{day * n + 3}个人回家。" for day in range(1, 12))
+        for n in range(1, 20)
+    ]
+    bench = Bench(tokenizers["o200k"], texts, tmp_path)
+    for budget in range(700, 712):
+        built = bench.build(budget, 50)
+        check(bench, built, budget)
+        assert built[1][-1].text.endswith("。")

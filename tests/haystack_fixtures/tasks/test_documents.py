@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.exchange import prompt_facts
 from haystack_fixtures.settings import recipe_fields, resolve_settings
 from haystack_fixtures.tasks.documents.near import Likeness
 from haystack_fixtures.tasks.load import deepest_first, grid
@@ -270,7 +271,7 @@ def test_what_cannot_be_asked_is_told_in_one_line(folder, options, words):
 
 
 def test_a_share_of_the_length_that_is_too_short_is_named(folder):
-    with pytest.raises(InputError, match=r"\(doc_size asks 25 % of each length too\)"):
+    with pytest.raises(InputError, match=r"\(doc_size: at 25 % of each of --lengths\), and a sentence"):
         trials(folder, "doc_size", lengths="1500", retriever="none")
 
 
@@ -292,8 +293,37 @@ def test_a_question_about_no_document_is_named(folder):
 def test_the_nearest_document_shares_rare_words():
     texts = ["the red fox sleeps", "the cat sleeps", "a red fox runs", "the dog barks", "狐狸在睡觉", "狐狸在奔跑", ""]
     likeness = Likeness(texts)
-    assert likeness.nearest(0, ()) == 2
-    assert likeness.nearest(0, (2,)) == 1
-    assert likeness.nearest(4, ()) == 5
-    assert likeness.nearest(6, range(6)) is None
-    assert Likeness(["one"]).nearest(0, ()) is None
+    assert likeness.nearest(0)[:2] == [2, 1]
+    assert likeness.nearest(4)[0] == 5
+    assert likeness.nearest(6) == [0, 1, 2, 3, 4, 5]
+    assert Likeness(["one"]).nearest(0) == []
+
+
+def test_a_near_miss_does_not_have_the_answer(folder):
+    first = trials(folder, "doc_absent")["len3000-depthall-q0_near-r0"].asked.reference["near_document"]
+    path = folder / "documents" / first
+    path.write_text(f"{path.read_text(encoding='utf-8')} Ada Vane came once.", encoding="utf-8")
+    found = trials(folder, "doc_absent")["len3000-depthall-q0_near-r0"]
+    assert found.asked.reference["near_document"] not in (first, "island0 (copy).txt")
+
+
+def test_an_answer_that_stands_elsewhere_too_is_flagged(folder):
+    for n in range(30):
+        path = folder / "documents" / "more" / f"dish{n}.txt"
+        path.write_text(f"Ada Vane cooked this. {recipe(n)}", encoding="utf-8")
+    for task in ("doc_position", "doc_absent"):
+        for trial in trials(folder, task, depths="50").values():
+            assert trial.prompt.flags == (
+                ("answer_elsewhere",) if trial.asked.reference["document"] == "island0.txt" else ()
+            )
+
+
+def test_of_a_long_document_a_record_keeps_both_ends(folder):
+    path = folder / "documents" / "island0.txt"
+    path.write_text(f"{island(0)}\n\n{recipe(50)}\n\nThe very end.", encoding="utf-8")
+    trial = trials(folder, "doc_position", depths="50")["len3000-depth50-q0-r0"]
+    (needle,) = prompt_facts(trial)["needles"]
+    assert needle["end"] - needle["start"] > 1500
+    assert len(needle["text"]) < 1010
+    assert needle["text"].startswith("Gull Rock")
+    assert needle["text"].endswith("The very end.")

@@ -1,0 +1,128 @@
+"""From a question to its context: which chunks, in what order, and what is made once."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+
+import pytest
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.retrieval.found import Search
+from haystack_fixtures.retrieval.retrieve import Retrieval
+from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.tokenizers.load import load_tokenizer
+from tests.haystack_fixtures.retrieval.embeddings import embeddings
+from tests.loopback import loopback
+
+pytest.importorskip("bm25s")
+pytest.importorskip("faiss")
+TREES = "Pear trees stood behind the mill.\n\nApple trees stood before the church.\n\nNobody planted plum trees."
+BOATS = "The ferry ran on Thursdays only.\n\nThe night boat never came back.\n\nNobody planted plum trees."
+TEXTS = (("trees.txt", TREES), ("boats.txt", BOATS))
+QUESTION = Search(TEXTS, "Which day did the ferry run on?", gold="boats.txt", answer="On Thursdays only")
+
+
+@pytest.fixture
+def retrieval(tmp_path):
+    """`retrieval(embedder_base_url=...)`: a retrieval with chunks of 45 characters, and its suite."""
+
+    def make(**options):
+        given = {"model": ["mock:perfect"], "chunk_size": "45", "chunk_overlap": "0", "retrieve": "2"} | options
+        settings = resolve_settings(given, {}, tmp_path)
+        return Retrieval(settings, load_tokenizer("o200k_base"), tmp_path), settings.suites[0]
+
+    return make
+
+
+def test_the_best_chunks_are_the_context_and_stand_where_the_record_says(retrieval):
+    made, suite = retrieval()
+    found = made.retrieve(suite, QUESTION, "bm25")
+    assert found.hits[0].document == "boats.txt"
+    assert found.text.startswith("The ferry ran on Thursdays only.\n\n")
+    texts = dict(TEXTS)
+    shown = [texts[hit.document][hit.start : hit.end].strip() for hit in found.hits]
+    assert found.text == "\n\n".join(shown)
+    assert found.facts == {
+        "retriever": "bm25",
+        "embedder": None,
+        "k": 2,
+        "chunk_size": 45,
+        "chunk_overlap": 0,
+        "unit": "characters",
+        "chunks": 6,
+        "hits": [
+            {"document": hit.document, "start": hit.start, "end": hit.end, "score": hit.score} for hit in found.hits
+        ],
+        "gold": "boats.txt",
+        "rank": 1,
+    }
+
+
+@pytest.mark.parametrize("retriever", ["bm25", "dense"])
+def test_of_equal_chunks_the_first_comes_first(retrieval, retriever):
+    with loopback(embeddings) as server:
+        made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url)
+        found = made.retrieve(suite, Search(TEXTS, "Who planted plum trees?"), retriever)
+    assert [hit.document for hit in found.hits] == ["trees.txt", "boats.txt"]
+    assert found.hits[0].score == found.hits[1].score
+    assert found.rank is None
+
+
+def test_the_rank_is_none_where_no_chunk_of_the_gold_text_is_found(retrieval):
+    made, suite = retrieval(retrieve="1")
+    assert made.retrieve(suite, replace(QUESTION, gold="trees.txt"), "bm25").rank is None
+
+
+def test_asking_for_more_chunks_than_there_are_gives_all_of_them(retrieval):
+    made, suite = retrieval(retrieve="50")
+    assert len(made.retrieve(suite, QUESTION, "bm25").hits) == 6
+
+
+def test_sizes_in_tokens_are_those_of_the_models_tokenizer(retrieval):
+    made, suite = retrieval(chunk_size="8t")
+    found = made.retrieve(suite, QUESTION, "bm25")
+    assert found.facts["unit"] == "tokens"
+    for piece in found.text.split("\n\n"):
+        assert len(load_tokenizer("o200k_base").encode(piece).ids) <= 8
+
+
+def test_texts_are_embedded_once_per_machine(retrieval):
+    with loopback(embeddings) as server:
+        for _ in range(2):
+            made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url)
+            found = [made.retrieve(suite, QUESTION, "dense") for _ in range(3)]
+        asked = [text for request in server.requests for text in request.body["input"]]
+    assert found[0].hits == found[1].hits == found[2].hits
+    assert found[0].hits[0].document == "boats.txt"
+    assert len(asked) == len(set(asked)) == 6  # five different chunks and the question
+    # What is on disk does until the server is needed: it is gone now.
+    made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url, retries="0")
+    assert made.retrieve(suite, QUESTION, "dense").hits == found[0].hits
+
+
+def test_a_cache_that_cannot_be_read_costs_time_only(retrieval, tmp_path):
+    with loopback(embeddings) as server:
+        made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url)
+        first = made.retrieve(suite, QUESTION, "dense")
+        with sqlite3.connect(tmp_path / "embeddings" / "embeddings.sqlite3") as cache:
+            cache.execute("DROP TABLE embedding")
+        made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url)
+        assert made.retrieve(suite, QUESTION, "dense").hits == first.hits
+
+
+def test_everything_that_decides_what_is_found_is_in_the_recipe(retrieval):
+    with loopback(embeddings) as server:
+        recipes = set()
+        for options in ({}, {"retrieve": "3"}, {"chunk_size": "46"}, {"chunk_size": "45t"}, {"chunk_overlap": "1"}):
+            made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url, **options)
+            recipes |= {made.recipe(suite, "bm25"), made.recipe(suite, "dense")}
+        made, suite = retrieval(embedder="openai:others", embedder_base_url=server.url)
+        recipes |= {made.recipe(suite, "bm25"), made.recipe(suite, "dense")}
+    assert len(recipes) == 11  # BM25 has no embedder
+
+
+def test_texts_of_white_space_cannot_be_searched(retrieval):
+    made, suite = retrieval()
+    with pytest.raises(InputError, match="no text to search"):
+        made.retrieve(suite, Search((("a", " \n\n "),), "Which?"), "bm25")

@@ -1,0 +1,109 @@
+"""Embeddings by a server: what is sent, what is believed, and how it fails."""
+
+import json
+import socket
+
+import pytest
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.retrieval.embedders import load_embedder
+from tests.haystack_fixtures.retrieval.embeddings import embeddings, vector
+from tests.llama_server import embedding_server  # noqa: F401 - a fixture
+from tests.loopback import Said, loopback
+
+KEY = "EMBEDDER_KEY"
+
+
+def embedder(url, tmp_path, *, retries=0):
+    connection = Connection(base_url=url, api_key_env=KEY, timeout_s=5, retries=retries)
+    return load_embedder("openai:words", connection, tmp_path)
+
+
+def refused(url, tmp_path, **options):
+    with pytest.raises(InputError) as caught:
+        embedder(url, tmp_path, **options).texts(["a", "b"])
+    said = str(caught.value)
+    assert said.startswith("--embedder: 'openai:words': ")
+    assert "\n" not in said
+    return said
+
+
+def test_texts_go_in_batches_and_vectors_come_back_in_their_order(tmp_path, monkeypatch):
+    monkeypatch.setenv(KEY, "sk-embedding-4711")
+    asked = [f"text number {number}" for number in range(100)]
+    with loopback(embeddings) as server:
+        found = embedder(server.url, tmp_path).texts(asked)
+    assert [each.vector.tolist() for each in found] == [vector(text) for text in asked]
+    first, second = server.requests
+    assert len(first.body["input"]) + len(second.body["input"]) == 100
+    assert first.path == "/v1/embeddings"
+    assert first.body["model"] == "words"
+    assert first.headers["authorization"] == "Bearer sk-embedding-4711"
+
+
+def test_what_fails_in_passing_is_tried_again(tmp_path):
+    failures = iter([Said(raw=b"busy", status=503), Said(raw=b"{", status=200)])
+    with loopback(lambda asked: next(failures, None) or embeddings(asked)) as server:
+        assert len(embedder(server.url, tmp_path, retries=2).texts(["a"])) == 1
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ({"data": [{"index": 0, "embedding": [1.0]}]}, "the reply to 2 texts has 1 vectors"),
+        ({"error": "no"}, "has no list of vectors"),
+        ({"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}, "not one for each text"),
+        ({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}, "of one length"),
+        ({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": "AAAA"}]}, "no list of numbers"),
+        ({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [float("nan")]}]}, "no list of numbers"),
+        ({"data": [{"index": 0, "embedding": []}, {"index": 1, "embedding": []}]}, "no list of numbers"),
+        ([], "has no list of vectors"),
+    ],
+)
+def test_nonsense_is_one_line(tmp_path, reply, said):
+    with loopback(lambda _asked: Said(raw=json.dumps(reply).encode())) as server:
+        assert said in refused(server.url, tmp_path)
+
+
+def test_a_server_that_is_not_there_is_one_line(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    said = refused(f"http://127.0.0.1:{port}/v1", tmp_path)
+    assert f"http://127.0.0.1:{port}/v1 gave no embeddings (no connection" in said
+    assert "--embedder-base-url" in said
+
+
+def test_a_key_that_a_server_quotes_is_not_shown(tmp_path, monkeypatch):
+    monkeypatch.setenv(KEY, "sk-embedding-4711")
+    body = json.dumps({"error": {"message": "bad key sk-embedding-4711"}}).encode()
+    with loopback(lambda _asked: Said(raw=body, status=401)) as server:
+        url = server.url.replace("http://", "http://me:hunter22@")
+        said = refused(url, tmp_path)
+    assert "4711" not in said
+    assert "hunter22" not in said
+    assert "refuses the key" in said
+
+
+@pytest.mark.parametrize(
+    ("spec", "url", "said"),
+    [
+        ("words", None, "--embedder: 'words': write st:NAME_OR_FOLDER"),
+        ("openai:", None, "--embedder: 'openai:': write"),
+        ("openai:words", "nowhere", "--embedder-base-url: 'nowhere'"),
+        ("openai:words", "https://embed.example/v1", "--embedder-api-key-env: 'EMBEDDER_KEY'"),
+        ("st:/no/such/folder", None, "--embedder: 'st:/no/such/folder': there is no such folder"),
+    ],
+)
+def test_what_cannot_be_an_embedder_is_one_line(tmp_path, monkeypatch, spec, url, said):
+    monkeypatch.delenv(KEY, raising=False)
+    with pytest.raises(InputError) as caught:
+        load_embedder(spec, Connection(base_url=url, api_key_env=KEY), tmp_path)
+    assert str(caught.value).startswith(said)
+
+
+def test_a_real_server_gives_vectors(embedding_server, tmp_path):  # noqa: F811
+    found = embedder(embedding_server, tmp_path).texts(["The ferry ran on Thursdays.", "梨树在磨坊后面。"])
+    assert {each.vector.shape for each in found} == {(576,)}

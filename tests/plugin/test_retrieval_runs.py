@@ -1,0 +1,155 @@
+"""Whole runs with retrievers, on two documents of ours in L-Eval's layout."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.haystack_fixtures.retrieval.embeddings import embeddings
+from tests.loopback import loopback
+
+pytest.importorskip("bm25s")
+pytest.importorskip("faiss")
+ROOT = Path(__file__).parents[2]
+FILLER = "Nothing happened that day, and nobody wrote it down. "
+TREE = f"{FILLER * 30}\n\nThe pear tree stood behind the mill.\n\n{FILLER * 30}"
+FERRY = f"{FILLER * 30}\n\nThe ferry ran on Thursdays.\n\n{FILLER * 30}"
+KEY = "sk-planted-embedder-key-4711"
+
+
+@pytest.fixture
+def run(project, monkeypatch):
+    folder = project.pytester.mkdir("data")
+    rows = [
+        (TREE, ["Where did the pear tree stand?\nA. behind the mill\nB. by the church"], ["A"]),
+        (
+            FERRY,
+            ["On which day did the ferry run?\nA. Mondays\nB. Thursdays", "What ran?\nA. ferry\nB. bus"],
+            ["B", "A"],
+        ),
+    ]
+    lines = [
+        json.dumps({"input": text, "instructions": questions, "outputs": answers, "evaluation": "exam"})
+        for text, questions, answers in rows
+    ]
+    (folder / "tpo.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    project.pytester.makepyfile(
+        test_leval="""
+        import pytest
+
+        @pytest.mark.cells("leval")
+        def test_leval(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+        """
+    )
+    monkeypatch.setenv("NEEDLEWORK_CACHE", str(project.pytester.mkdir("cache")))
+    monkeypatch.setenv("EMBEDDER_KEY", KEY)
+    given = ("--preset=leval-closed", "--task=leval_tpo", "--leval-data=data", "--lengths=1200")
+    given += ("--chunk-size=300", "--chunk-overlap=50", "--retrieve=2", "--embedder-api-key-env=EMBEDDER_KEY")
+    return lambda *args, **options: project.run(*given, *args, **options)
+
+
+@pytest.fixture
+def server():
+    with loopback(embeddings) as state:
+        yield state
+
+
+def dense(server):
+    return ("--retriever=none,bm25,dense", "--embedder=openai:words", f"--embedder-base-url={server.url}")
+
+
+def without_timing(records):
+    return [{key: value for key, value in record.items() if key != "timing"} for record in records]
+
+
+def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run, project, server):
+    result = run(*dense(server))
+    result.stdout.fnmatch_lines(
+        ["mock:perfect · leval_tpo · questions_bm25", "task * retriever * score % * whole % * words % * tokens"]
+    )
+    records = {record["needle"]: record for record in project.records()}
+    assert len(records) == 9
+    assert "retrieval" not in records["doc0_q0"]["prompt"]
+    for arm in ("bm25", "dense"):
+        facts = records[f"doc1_q0_{arm}"]["prompt"]["retrieval"]
+        assert facts["retriever"] == arm
+        assert facts["answer_recall"] == 1
+        assert facts["hits"][0]["document"] == "doc1"
+        assert "The ferry ran on Thursdays." in FERRY[facts["hits"][0]["start"] : facts["hits"][0]["end"]]
+        assert records[f"doc1_q0_{arm}"]["score"] == 1
+    told = json.loads(project.file("results.json"))["retrieval"]
+    assert [(row["retriever"], row["score"]["n"], row["paired"]["difference"]["mean"]) for row in told] == [
+        ("bm25", 3, 0.0),
+        ("dense", 3, 0.0),
+    ]
+    assert "retrieval_answer_recall" in project.file("results.csv").splitlines()[0]
+    assert ">Retrieval</h2>" in project.file("report.html")
+    assert json.loads(project.file("manifest.json"))["embedders"] == {"openai:words": f"openai:words {server.url}"}
+
+
+def test_without_a_retriever_nothing_is_told_of_one(run, project):
+    run()
+    assert "retriever" not in project.file("results.csv").splitlines()[0]
+    assert json.loads(project.file("results.json"))["retrieval"] == []
+    assert ">Retrieval</h2>" not in project.file("report.html")
+
+
+def test_a_run_that_goes_on_asks_nothing_again_and_new_arms_join_it(run, project, server):
+    run()
+    run(*dense(server))
+    assert len(project.journal()) == 9  # three of them from the first run
+    asked = len(server.requests)
+    run(*dense(server))
+    assert len(project.journal()) == 9
+    assert len(server.requests) == asked
+
+
+def test_two_workers_find_the_same_chunks_as_one(run, project, server):
+    run(*dense(server), name="one", model="mock:sleep=0.01")
+    run(*dense(server), "-n2", name="two", model="mock:sleep=0.01")
+    assert without_timing(project.records("one")) == without_timing(project.records("two"))
+
+
+def test_the_prompt_of_an_arm_can_be_made_again_when_the_embedder_is_gone(run, project):
+    with loopback(embeddings) as server:
+        run(*dense(server))
+    for arm in ("bm25", "dense"):
+        cell = f"leval_tpo-len1200-depthall-doc1_q0_{arm}-r0"
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "needlework.py"), "prompt", str(project.runs / "r"), cell],
+            capture_output=True, check=False, cwd=project.pytester.path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert b"The ferry ran on Thursdays." in done.stdout
+
+
+def test_a_plan_asks_the_embedder_nothing(run, server):
+    result = run(*dense(server), "--plan")
+    result.stdout.fnmatch_lines(["leval_tpo, 3 questions, dense (2 chunks of 300), mock:perfect: 3 cells"])
+    assert server.requests == []
+
+
+def test_a_dead_embedder_is_one_line_before_the_first_question(run, project):
+    with loopback(embeddings) as server:
+        gone = server.url.replace("http://", "http://me:planted-password@")
+    result = run("--retriever=dense", "--embedder=openai:words", f"--embedder-base-url={gone}", "--retries=0")
+    (line,) = [line for line in result.stderr.lines if line.startswith("ERROR")]
+    assert line.startswith("ERROR: --embedder: 'openai:words': http://127.0.0.1:")
+    assert "planted-password" not in str(result.outlines + result.errlines)
+    assert result.ret == 4
+
+
+def test_the_embedders_key_is_in_no_file(run, project, server):
+    url = server.url.replace("http://", "http://me:planted-password@")
+    run("--retriever=dense", "--embedder=openai:words", f"--embedder-base-url={url}")
+    assert server.requests[0].headers["authorization"].startswith(("Bearer", "Basic"))
+    for path in [*project.runs.rglob("*"), *(project.pytester.path / "cache").rglob("*")]:
+        if path.is_file():
+            content = path.read_bytes()
+            assert KEY.encode() not in content, path
+            assert b"planted-password" not in content, path

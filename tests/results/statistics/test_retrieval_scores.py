@@ -1,0 +1,152 @@
+"""Retrieval beside the whole documents, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from results.gates import groups_of, parse_gate
+from results.html_report import html_text
+from results.intervals import wilson
+from results.json_report import json_text
+from results.records import Record
+from results.retrieval_table import retrieval_columns, retrieval_lines
+from results.statistics.comparison import compare
+from results.statistics.retrieval import arm_scores, retrieval_object
+from results.statistics.tasks import task_scores
+from results.summary import summarise
+from tests.results.html.pages import EVIL, Page
+
+Make = Callable[..., Record]
+FACTS = {"retriever": "bm25", "embedder": None, "k": 4, "chunk_size": 1000, "chunk_overlap": 200, "unit": "characters"}
+
+
+@pytest.fixture
+def ask(make_record: Make) -> Callable[..., list[Record]]:
+    """`ask(scores, arm="bm25", ranks=[...])`: a question of each document, with these scores, as L-Eval's are."""
+
+    def build(scores: list[float | None], *, arm: str = "", ranks: list[int | None] | None = None, **told: object):
+        records = []
+        for number, score in enumerate(scores):
+            needle, prompt, reference = f"doc{number}_q0", {"tokens": 9000}, {"answers": ["a"]}
+            if arm:
+                facts = {**FACTS, "retriever": arm, "gold": None, "rank": None, "answer_recall": None, **told}
+                if ranks is not None:
+                    facts |= {"gold": f"doc{number}", "rank": ranks[number]}
+                reference |= {"retriever": arm, "twin": needle}
+                prompt, needle = {"tokens": 1000, "retrieval": facts}, f"{needle}_{arm}"
+            outcome = "error" if score is None else "partial"
+            records.append(
+                make_record(
+                    task="leval_tpo", needle=needle, depth=None, outcome=outcome, score=score, prompt=prompt,
+                    reference=reference,
+                )
+            )  # fmt: skip
+        return records
+
+    return build
+
+
+def test_an_arm_is_compared_with_the_same_questions_on_the_whole_documents(ask):
+    records = ask([1.0, 1.0, 0.0, 1.0, None]) + ask([1.0, 0.0, 0.0, None, 1.0], arm="bm25")
+    (row,) = arm_scores(records)
+    assert (row.score.n, row.score.mean) == (4, 0.5)
+    assert row.paired is not None
+    assert row.paired.difference.n == 3  # two questions have no score on one side
+    assert (row.paired.arm, row.paired.whole) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+    assert row.paired.difference.mean == pytest.approx(-1 / 3)
+    assert row.paired.difference.low is not None
+    assert row.paired.difference.low < -1 / 3 < row.paired.difference.high
+    assert (row.paired.arm_tokens, row.paired.whole_tokens) == (1000, 9000)
+
+
+def test_where_the_whole_was_asked_at_several_depths_their_mean_counts(ask, make_record):
+    whole = [
+        make_record(task="leval_tpo", needle="doc0_q0", depth=depth, outcome="partial", score=score)
+        for depth, score in ((0.0, 1.0), (50.0, 0.0), (100.0, 0.5))
+    ]
+    (row,) = arm_scores(whole + ask([1.0], arm="bm25"))
+    assert row.paired is not None
+    assert (row.paired.whole, row.paired.difference.mean, row.paired.difference.n) == (0.5, 0.5, 1)
+    assert row.paired.difference.low is None  # one document says nothing of others
+
+
+def test_recall_and_rank_are_of_the_answers_own_document(ask):
+    (row,) = arm_scores(ask([1.0, 1.0, 0.0, 0.5], arm="bm25", ranks=[1, 2, None, 4]))
+    assert (row.recall.value, row.recall.n) == (0.75, 4)
+    assert (row.recall.low, row.recall.high) == pytest.approx(wilson(0.75, 4))
+    assert row.reciprocal_rank.value == pytest.approx((1 + 1 / 2 + 0 + 1 / 4) / 4)
+    assert (row.found.n, row.found.mean) == (3, pytest.approx(2.5 / 3))
+    assert (row.missed.n, row.missed.mean) == (1, 0.0)
+    assert row.paired is None
+
+
+def test_what_was_retrieved_is_told_of_trials_without_a_score_too(ask):
+    (row,) = arm_scores(ask([None, 1.0], arm="bm25", ranks=[1, 1], answer_recall=0.5))
+    assert (row.recall.n, row.answer_recall.n, row.answer_recall.value) == (2, 2, 0.5)
+    assert (row.found.n, row.found.trials) == (1, 2)
+
+
+def test_each_retriever_has_a_row_and_the_order_of_records_does_not_matter(ask):
+    records = ask([1.0] * 3) + ask([0.5] * 3, arm="dense", embedder="st:m") + ask([1.0] * 3, arm="bm25")
+    rows = arm_scores(records)
+    assert [(row.retriever, row.embedder) for row in rows] == [("bm25", None), ("dense", "st:m")]
+    assert arm_scores(records[::-1]) == rows
+    assert arm_scores(ask([1.0])) == ()
+
+
+def test_a_tasks_score_has_nothing_retrieved_in_it(ask):
+    records = ask([1.0, 0.0]) + ask([0.0, 0.0, 0.0], arm="bm25")
+    (row,) = task_scores(records, lambda _task: "leval")
+    assert (row.overall.n, row.overall.mean) == (2, 0.5)
+    panels = {panel.needle: panel.overall.n for panel in summarise(records)}
+    assert panels == {"questions": 2, "questions_bm25": 3}
+
+
+def test_a_gate_sees_what_was_retrieved_only_where_it_names_the_retriever(ask):
+    records = ask([1.0, 0.0]) + ask([0.0], arm="bm25") + ask([0.0], arm="dense")
+    assert len(groups_of(parse_gate("score >= 0.9"), records)["all"]) == 2
+    (found,) = groups_of(parse_gate("score >= 0.9 [retriever = bm25]"), records)["all"]
+    assert found["needle"] == "doc0_q0_bm25"
+
+
+def test_runs_are_compared_on_the_documents_as_they_are_where_both_have_them(ask):
+    both, alone = ask([1.0, 0.0]) + ask([1.0, 0.0], arm="bm25"), ask([1.0, 1.0], arm="bm25")
+    assert compare(both, both).pairs == 2
+    assert compare(both, alone).pairs == 2
+    assert compare(alone, alone).pairs == 2
+
+
+def test_the_table_says_what_its_words_mean(ask):
+    records = ask([1.0] * 12) + ask([1.0, 0.0] * 6, arm="bm25", ranks=[1, None] * 6, answer_recall=0.5)
+    lines = retrieval_lines(arm_scores(records))
+    head, row = lines[:2]
+    assert head.split("  ")[0] == "task"
+    for word in ("retriever", "score %", "whole %", "vs whole", "recall %", "MRR", "words %", "if found %", "tokens"):
+        assert word in head
+    assert "bm25, 4" in row
+    assert "-50.0 (" in row
+    assert "1,000 / 9,000" in row
+    assert any(line.startswith("recall %: of questions") for line in lines)
+    assert all(line.isascii() for line in retrieval_lines(arm_scores(records), ascii_only=True))
+    assert retrieval_lines(()) == []
+
+
+def test_columns_that_nothing_fills_are_left_out_and_cut_chunks_are_told(ask):
+    rows = arm_scores(ask([1.0, 1.0], arm="dense", cut_chunks=3))
+    head, _ = retrieval_columns(rows)
+    assert head == ("task", "retriever", "score %", "95 %", "n")
+    assert retrieval_lines(rows)[-1].startswith(
+        "leval_tpo, dense: the embedder read only the beginning of some chunks in 2"
+    )
+
+
+def test_reports_have_it_and_stay_pages_whatever_names_say(ask):
+    records = ask([1.0, 0.0]) + ask([1.0, 1.0], arm=EVIL, embedder=EVIL)
+    rows = arm_scores(records)
+    assert retrieval_object(rows)[0]["paired"]["difference"]["n"] == 2
+    assert '"recall_at_k"' in json_text(records)
+    page = Page(html_text(records, title="t", retrieval=rows))
+    assert "Retrieval" in page.inside("h2")
+    assert "Retrieval" not in Page(html_text(ask([1.0]), title="t")).inside("h2")
