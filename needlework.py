@@ -13,13 +13,21 @@ COMMANDS = {
     "compare": ("results.compare", "compare two runs trial by trial"),
     "judge": ("results.leval.judge_command", "have a judge compare L-Eval prediction files, or mark one"),
     "judge-audit": ("results.judge_audit", "compare a judge with human labels, and with itself"),
+    "leval-export": ("results.leval.export_command", "the folder that L-Eval's leaderboard asks for, from runs"),
     "plot": ("results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("haystack_fixtures.reconstruct", "print a recorded trial's prompt, byte for byte"),
+    "questions": ("results.document_questions.command", "make questions about your documents, and check them"),
     "rescore": ("results.rescore", "judge a run's stored answers by another scorer, without a model"),
     "score": ("results.score", "score L-Eval prediction files, without a model"),
+    "serve": ("results.web.command", "pages for people: rate, annotate, review, browse, on this machine alone"),
 }
-# What a command is handed that asks a model: `results` imports none. (module, function)
-ASKING = {"judge": ("haystack_fixtures.models.judging", "judge_for_command")}
+# What a command is handed that asks a model or builds prompts: `results` does neither. (argument, module, function)
+_JUDGE = ("open_judge", "haystack_fixtures.models.judging", "judge_for_command")
+HANDED = {
+    "judge": _JUDGE,
+    "questions": _JUDGE,
+    "serve": ("open_rebuild", "haystack_fixtures.reconstruct", "Rebuilder"),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,16 +45,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"needlework: there is no command {words[0]!r}; {hint}", file=sys.stderr)
         return 2
     run = import_module(COMMANDS[words[0]][0]).main
-    if words[0] in ASKING:
-        module, function = ASKING[words[0]]
-        run = partial(run, open_judge=getattr(import_module(module), function))
+    if words[0] in HANDED:
+        argument, module, function = HANDED[words[0]]
+        run = partial(run, **{argument: getattr(import_module(module), function)})
     code: int = run(words[1:])
     return code
 
 
 def usage() -> str:
     """Return the help text."""
-    rows = "\n".join(f"  {name:<11} {about}" for name, (_, about) in COMMANDS.items())
+    rows = "\n".join(f"  {name:<12} {about}" for name, (_, about) in COMMANDS.items())
     return (
         "usage: needlework COMMAND ...\n\n"
         f"commands:\n{rows}\n\n"

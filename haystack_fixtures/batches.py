@@ -13,15 +13,15 @@ Value = TypeVar("Value")
 class Batches(Generic[Key, Value]):
     """Answers worked out some at a time, in the order that was announced.
 
-    `work` answers a batch, in its order; `size()` says how many keys one batch may have, `wanted(key)` whether a key
-    still needs an answer. Nothing is worked out before it or a key of its batch is taken, so that memory holds one
-    batch at a time.
+    `work` answers a batch, in its order; `size(key)` says how many keys a batch that begins with this one may have,
+    `wanted(key)` whether a key still needs an answer. Nothing is worked out before it or a key of its batch is taken,
+    so that memory holds one batch at a time.
     """
 
     def __init__(
         self,
         work: Callable[[Sequence[Key]], Sequence[Value]],
-        size: Callable[[], int],
+        size: Callable[[Key], int],
         wanted: Callable[[Key], bool],
     ) -> None:
         self._work = work
@@ -46,7 +46,7 @@ class Batches(Generic[Key, Value]):
         if key in self._coming:
             while self._coming.popleft() != key:
                 pass
-        batch, size = [key], self._size()
+        batch, size = [key], self._size(key)
         while self._coming and len(batch) < size:
             following = self._coming.popleft()
             if following not in self._done and self._wanted(following):

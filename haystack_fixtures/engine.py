@@ -163,7 +163,7 @@ class Engine:
             return self._ahead[cell.model]
         spec = self.series_of(cell).model
         if runs_here(spec):
-            return Batches(self._ask_batch, lambda: self._batch_size(cell), self._unanswered)
+            return Batches(self._ask_batch, self._batch_size, self._unanswered)
         served = parse_spec(spec).kind == "openai"
         if self.settings.concurrency > 1 and (served or spec.startswith("mock:sleep")):
             width = -(-self.settings.concurrency // self._workers)
@@ -284,7 +284,9 @@ class Engine:
             model = self.model(cell)
         except InputError:
             return 1  # told by the cell itself
-        return model.batch_size if isinstance(model, BatchModel) else 1
+        if not isinstance(model, BatchModel):
+            return 1
+        return max(1, min(model.batch_size, model.batch_tokens // cell.length))
 
     def _draft(self, cell: Cell) -> tuple[Exchange, Model | None]:
         """The exchange as far as it is known before the model is asked; without a model it is final."""

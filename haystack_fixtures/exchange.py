@@ -18,6 +18,7 @@ from haystack_fixtures.trials import Trial
 # than that away. Not a share of the length: 0.05 % of 128k tokens could be a needle.
 TOLERANCE = 2
 AROUND = 160  # characters on either side of a needle that a record keeps, to be looked at
+_LONGEST = 1000  # of a needle itself: of one that is a whole document both ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,4 +208,6 @@ def prompt_facts(trial: Trial) -> dict[str, Any]:
 def _around(text: str, start: int, end: int) -> dict[str, str]:
     """A needle as it stands in the prompt, and the characters on either side."""
     before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
-    return {"before": before, "text": text[start:end], "after": after}
+    shown, half = text[start:end], _LONGEST // 2
+    shown = shown if len(shown) <= _LONGEST else f"{shown[:half]} [...] {shown[-half:]}"
+    return {"before": before, "text": shown, "after": after}

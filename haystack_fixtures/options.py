@@ -184,10 +184,19 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "questions",
         WHAT,
-        "questions of yours for ruler_qa_1 and ruler_qa_2: JSON as SQuAD or HotpotQA have it",
+        "questions of yours: what `needlework questions` writes, for tasks doc_...; JSON as SQuAD or HotpotQA have it,"
+        " for ruler_qa_1 and ruler_qa_2",
         path,
         shown_default="generated documents",
         metavar="FILE",
+        suite=True,
+    ),
+    Option(
+        "documents",
+        WHAT,
+        "folder of documents of yours, for tasks doc_...; see docs/documents.md",
+        path,
+        metavar="DIR",
         suite=True,
     ),
     Option(
@@ -400,6 +409,14 @@ OPTIONS: tuple[Option, ...] = (
         text,
         shown_default="not shown",
         metavar="EXPR",
+    ),
+    Option(
+        "vote",
+        OUT,
+        "of the answers over this many orders of the documents, also score the one most like the others (doc_ tasks)",
+        whole(0),
+        "0",
+        metavar="K",
     ),
     Option("save-prompts", OUT, "write each prompt beside the results", switch, "false", flag=True),
     Option(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, chdir, nullcontext
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.cells import parse_id
+from haystack_fixtures.cells import Cell, parse_id
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.engine import Engine
 from haystack_fixtures.errors import InputError
@@ -21,6 +23,7 @@ from haystack_fixtures.settings import Settings, Suite
 from haystack_fixtures.trials import Trial
 
 _MOST = 10**12
+_ENGINES_KEPT = 2  # two runs are looked at beside each other
 
 
 def main(argv: Sequence[str]) -> int:
@@ -50,19 +53,70 @@ def main(argv: Sequence[str]) -> int:
     return 0 if recorded else 1
 
 
+@dataclass(frozen=True, slots=True)
+class RebuiltPrompt:
+    """A prompt's text, with the hash that its record should have.
+
+    `needles`: name, start and end in characters of the text. `context`: start and end of what stands around them.
+    """
+
+    text: str
+    sha256: str
+    context: tuple[int, int]
+    needles: tuple[tuple[str, int, int], ...]
+
+
+class Rebuilder:
+    """Builds prompts of recorded trials one after another; what the trials of a run share is opened once.
+
+    Threads may share it: one builds at a time, since options may name files from where a run was started.
+    """
+
+    def __init__(self) -> None:
+        self._turn = Lock()
+        self._engines: OrderedDict[str, Engine] = OrderedDict()
+
+    def __call__(self, run: Path, cell_id: str) -> RebuiltPrompt:
+        """Build the prompt of a cell of the run in this folder. Raises `InputError`."""
+        manifest = _json(run / "manifest.json")
+        cell = _cell(cell_id)
+        with self._turn, _there(manifest.get("folder")):
+            prompt = _trial(self._engine(manifest), cell).prompt
+        needles = tuple((needle.name, needle.start, needle.end) for needle in prompt.placed)
+        return RebuiltPrompt(prompt.text, prompt.text_sha256, prompt.context, needles)
+
+    def _engine(self, manifest: Mapping[str, Any]) -> Engine:
+        key = json.dumps([manifest.get("folder"), manifest.get("suites"), manifest.get("options")])
+        engine = self._engines.pop(key, None) or Engine(settings_of(manifest), default_cache_dir())
+        self._engines[key] = engine
+        if len(self._engines) > _ENGINES_KEPT:
+            self._engines.popitem(last=False)[1].close()
+        return engine
+
+
 def rebuild(manifest: Mapping[str, Any], cell_id: str) -> Trial:
     """Build the trial of a cell of the run that a manifest describes. Raises `InputError`."""
-    cell = parse_id(cell_id)
-    if cell is None:
-        raise InputError("CELL", cell_id, "write it like niah-len4000-depth50-code-r0")
+    cell = _cell(cell_id)
     with _there(manifest.get("folder")):
         engine = Engine(settings_of(manifest), default_cache_dir())
         try:
-            return engine.trial(cell)
-        except KeyError:
-            raise InputError("CELL", cell_id, "is not a cell of this run") from None
+            return _trial(engine, cell)
         finally:
             engine.close()
+
+
+def _cell(cell_id: str) -> Cell:
+    cell = parse_id(cell_id)
+    if cell is None:
+        raise InputError("CELL", cell_id, "write it like niah-len4000-depth50-code-r0")
+    return cell
+
+
+def _trial(engine: Engine, cell: Cell) -> Trial:
+    try:
+        return engine.trial(cell)
+    except KeyError:
+        raise InputError("CELL", cell.id, "is not a cell of this run") from None
 
 
 def _there(folder: object) -> AbstractContextManager[None]:

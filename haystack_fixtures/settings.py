@@ -27,10 +27,10 @@ class Suite:
     `length_buffer`: tokens of each length that stay unused beside prompt and answer. `diff`, `keyword`: override the
     needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer. `scorer`: `None`: the task's.
     `answer_prefix`: the prompt ends with the beginning of the answer, where the task has one. `questions`: the user's
-    file of questions, for tasks that ask them. `leval_...`, `no_truncate`: L-Eval's folder, which of its rows to ask,
-    how documents are cut, whether open questions tell the length of the reference. `retriever`: how documents are
-    shown, each a series of cells (`none`: as they are); `chunk_size` and `chunk_overlap` as written, `retrieve` chunks
-    of them, found by `embedder`.
+    file of questions, for tasks that ask them; `documents`: the folder of the user's documents that they are about.
+    `leval_...`, `no_truncate`: L-Eval's folder, which of its rows to ask, how documents are cut, whether open questions
+    tell the length of the reference. `retriever`: how documents are shown, each a series of cells (`none`: as they
+    are); `chunk_size` and `chunk_overlap` as written, `retrieve` chunks of them, found by `embedder`.
     """
 
     task: str
@@ -58,6 +58,7 @@ class Suite:
     variants: tuple[str, ...] = ()
     answer_prefix: bool = False
     questions: str | None = None
+    documents: str | None = None
     leval_data: str | None = None
     leval_subset: str = "scored"
     leval_truncation: Literal["exact", "compat"] = "exact"
@@ -72,7 +73,7 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A run's settings. Times in seconds, `max_errors` in percent."""
+    """A run's settings. Times in seconds, `max_errors` in percent. `vote`: answers that vote, 0 for none."""
 
     preset: str
     suites: tuple[Suite, ...]
@@ -103,10 +104,13 @@ class Settings:
     gate: tuple[str, ...]
     baseline: str | None
     top_up: int
+    vote: int = 0
     embedder_base_url: str | None = field(default=None, repr=False)
     embedder_api_key_env: str = "OPENAI_API_KEY"
 
 
+_ORDERED = "doc_"  # tasks whose repeats are orders of documents
+_FEWEST_VOTES = 3
 _LEVAL = {"leval_subset": "scored", "leval_truncation": "exact", "leval_length_hint": True, "no_truncate": False}
 _RETRIEVAL = {"chunk_size": "1000", "chunk_overlap": "200", "retrieve": 4, "embedder": None}
 
@@ -138,9 +142,10 @@ def resolve_settings(command_line: Written, ini: Written, root: Path) -> Setting
             written = cast("str | None", value) if value is not None else option.default
             run[option.key] = None if written is None else option.parse(f"--{option.name}", written)
     results_dir = Path(cast(str, run.pop("results_dir")))
+    suites = _suites(preset, above, below, _first(levels, "task"))
     return Settings(
         preset=preset.name,
-        suites=_suites(preset, above, below, _first(levels, "task")),
+        suites=_with_votes(suites, cast(int, run["vote"])),
         results_dir=results_dir if results_dir.is_absolute() else root / results_dir,
         **cast("dict[str, Any]", run),
     )
@@ -158,7 +163,8 @@ def _suites(preset: Preset, above: Sequence[Written], below: Sequence[Written], 
     for task in wanted:
         if task not in known:
             others = [other.name for other in built_in_presets().values() if task in {s["task"] for s in other.suites}]
-            hint = f"; --preset {others[0]} has it" if others else ""
+            near = get_close_matches(task, known, n=1)
+            hint = f"; --preset {others[0]} has it" if others else f"; did you mean {near[0]}?" if near else ""
             raise InputError("--task", task, f"preset {preset.name} has {', '.join(known)}{hint}")
     asked = cast("str | None", _first(above, "language"))
     found: list[Suite] = []
@@ -180,6 +186,21 @@ def _suites(preset: Preset, above: Sequence[Written], below: Sequence[Written], 
             "--language", asked, f"preset {preset.name} has no suite in {', '.join(sorted(missing - served))}"
         )
     return _merge(found)
+
+
+def _with_votes(suites: tuple[Suite, ...], vote: int) -> tuple[Suite, ...]:
+    """The suites with as many orders of documents as vote; more stay more. Raises `InputError`."""
+    if not vote:
+        return suites
+    if vote < _FEWEST_VOTES:
+        remedy = f"of two answers neither is more like the others: give {_FEWEST_VOTES} or more"
+        raise InputError("--vote", vote, remedy)
+    if not any(suite.task.startswith(_ORDERED) for suite in suites):
+        raise InputError("--vote", vote, "is for questions over orders of documents: use --preset own-documents")
+    return tuple(
+        replace(suite, repeats=max(suite.repeats, vote)) if suite.task.startswith(_ORDERED) else suite
+        for suite in suites
+    )
 
 
 def _merge(suites: Sequence[Suite]) -> tuple[Suite, ...]:
@@ -261,7 +282,8 @@ def recipe_fields(suite: Suite) -> dict[str, object]:
     alone = replace(suite, lengths=(), depths=(), repeats=0)
     # What came later counts where it is used: keys of older runs stay what they were.
     unsaid = {"controls", "variants"} | {name for name in ("answer_prefix", "questions") if not getattr(suite, name)}
-    # Trials know L-Eval's data by its hash, wherever it lies.
+    # Trials know L-Eval's data and the user's documents by their hashes, wherever they lie.
+    unsaid |= {"documents", "questions"} if suite.documents else {"documents"}
     unsaid |= {"leval_data"} | {name for name, usual in _LEVAL.items() if getattr(suite, name) == usual}
     # Each retriever has cells of its own, and their keys say what it does.
     used = suite.retriever != ("none",)

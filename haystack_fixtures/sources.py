@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Hashable
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.corpora.load import load_corpus
 from haystack_fixtures.haystacks.source import EncodedDocuments, HaystackSource, order_source
+from haystack_fixtures.haystacks.whole_documents import DocumentSource, OtherDocuments, document_source
 from haystack_fixtures.settings import Settings, Suite
 from haystack_fixtures.tasks.load import task_named
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -18,6 +21,31 @@ _CHARS_PER_TOKEN = 6
 # Sources are kept while they have so many tokens together (about 40 bytes each), and never fewer of them than this.
 _TOKENS_KEPT = 2_000_000
 _SOURCES_KEPT = 3
+_ORDERS_KEPT = 4096
+
+Source = TypeVar("Source", HaystackSource, DocumentSource)
+
+
+class _Kept(Generic[Source]):
+    """Sources that are kept while there is room, the least recently used go first."""
+
+    def __init__(self) -> None:
+        self._sources: OrderedDict[Hashable, tuple[Source, int]] = OrderedDict()
+        self._tokens = 0
+
+    def get(self, key: Hashable) -> Source | None:
+        """A source that was kept."""
+        if key not in self._sources:
+            return None
+        self._sources.move_to_end(key)
+        return self._sources[key][0]
+
+    def keep(self, key: Hashable, source: Source, tokens: int) -> None:
+        """Keep a source of so many tokens."""
+        self._sources[key] = (source, tokens)
+        self._tokens += tokens
+        while len(self._sources) > _SOURCES_KEPT and self._tokens > _TOKENS_KEPT:
+            self._tokens -= self._sources.popitem(last=False)[1][1]
 
 
 class Sources:
@@ -30,8 +58,10 @@ class Sources:
         self._longest = max(max(each.lengths) for each in settings.suites)
         self._corpora: dict[tuple[object, ...], Corpus] = {}
         self._documents: dict[str, EncodedDocuments] = {}
-        self._sources: OrderedDict[tuple[str, int], HaystackSource] = OrderedDict()
-        self._tokens = 0
+        self._sources: _Kept[HaystackSource] = _Kept()
+        self._document_sources: _Kept[DocumentSource] = _Kept()
+        # Of an order of documents: those that it begins with and that are needed.
+        self._beginnings: dict[tuple[str, tuple[int, ...]], tuple[int, ...]] = {}
         self._lock = threading.RLock()
 
     def corpus(self, suite: Suite) -> Corpus:
@@ -58,17 +88,31 @@ class Sources:
         with self._lock:
             corpus = self.corpus(suite)
             key = (corpus.sha256, repeat)
-            if key in self._sources:
-                self._sources.move_to_end(key)
-            else:
-                if corpus.sha256 not in self._documents:
-                    self._documents[corpus.sha256] = EncodedDocuments(corpus, self._tokenizer, self._cache_dir)
-                documents = self._documents[corpus.sha256]
-                self._keep(key, order_source(documents, seed=self._seed, repeat=repeat, min_tokens=self._longest))
-            return self._sources[key]
+            found = self._sources.get(key)
+            if found is None:
+                found = order_source(self._encoded(corpus), seed=self._seed, repeat=repeat, min_tokens=self._longest)
+                self._sources.keep(key, found, len(found.encoded.ids))
+            return found
 
-    def _keep(self, key: tuple[str, int], source: HaystackSource) -> None:
-        self._sources[key] = source
-        self._tokens += len(source.encoded.ids)
-        while len(self._sources) > _SOURCES_KEPT and self._tokens > _TOKENS_KEPT:
-            self._tokens -= len(self._sources.popitem(last=False)[1].encoded.ids)
+    def documents(self, suite: Suite, others: OtherDocuments) -> DocumentSource:
+        """The encoded text of other documents in their order; orders that begin alike, as far as needed, have one."""
+        with self._lock:
+            corpus = self.corpus(suite)
+            order = (corpus.sha256, others.order)
+            found = self._document_sources.get((corpus.sha256, self._beginnings.get(order)))
+            if found is not None:
+                return found
+            made = document_source(self._encoded(corpus), others, min_tokens=self._longest)
+            if len(self._beginnings) >= _ORDERS_KEPT:
+                self._beginnings.clear()
+            self._beginnings[order] = made.numbers
+            key = (corpus.sha256, made.numbers)
+            found = self._document_sources.get(key)
+            if found is None:
+                self._document_sources.keep(key, made, len(made.haystack.encoded.ids))
+            return found or made
+
+    def _encoded(self, corpus: Corpus) -> EncodedDocuments:
+        if corpus.sha256 not in self._documents:
+            self._documents[corpus.sha256] = EncodedDocuments(corpus, self._tokenizer, self._cache_dir)
+        return self._documents[corpus.sha256]

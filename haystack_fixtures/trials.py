@@ -22,6 +22,7 @@ from haystack_fixtures.haystacks.listing import Listing, ListSources, build_list
 from haystack_fixtures.haystacks.placement import gap
 from haystack_fixtures.haystacks.splice import WindowMemo
 from haystack_fixtures.haystacks.unique import stands_elsewhere
+from haystack_fixtures.haystacks.whole_documents import OtherDocuments, ShownDocument, build_of_documents
 from haystack_fixtures.needles.canaries import Canaries, canaries
 from haystack_fixtures.prompts.prompt import Message, Prompt
 from haystack_fixtures.prompts.shape import CONTEXT, Shape, guided, lay_out, load_shape, raw_text
@@ -196,7 +197,8 @@ class TrialBuilder:
             return self._with_retrieved(suite, cell, asked, frame)
         if asked.document is not None:
             return self._with_document(suite, cell, asked, asked.document, frame)
-        source = self._sources.source(suite, cell.repeat)
+        if asked.others is not None:
+            return self._among_documents(suite, cell, asked, asked.others, frame)[0]
         statements = [(needle.name, needle.text) for needle in asked.needles]
         distractors = asked.all_distractors
         statements += [(f"distractor{i}", text) for i, text in enumerate(distractors)]
@@ -220,15 +222,17 @@ class TrialBuilder:
             + asked.avoid,
         }
         if asked.listing is None:
+            source = self._sources.source(suite, cell.repeat)
             prompt = build_prompt(self._tokenizer, source=source, needles=statements, **common)
             if any(stands_elsewhere(needle.answer, prompt, source) for needle in asked.needles if not needle.key):
                 prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
         else:
+            prose = self._sources.source(suite, cell.repeat).text[:_PROSE] if asked.listing.fill else ""
             prompt, size = build_listing(
                 self._tokenizer,
                 listing=asked.listing,
                 sources=self._list_sources(cell, asked.listing),
-                prose=source.text[:_PROSE],
+                prose=prose,
                 needles=[(name, f"{text}\n") for name, text in statements],
                 **common,
             )
@@ -239,11 +243,47 @@ class TrialBuilder:
             verify_prompt(self._tokenizer, prompt)
         return Trial(cell, suite, asked, prompt)
 
+    def _among_documents(
+        self, suite: Suite, cell: Cell, asked: Asked, others: OtherDocuments, frame: _Frame
+    ) -> tuple[Trial, tuple[ShownDocument, ...]]:
+        """The trial on whole documents, and what they are."""
+        if self._settings.canary:
+            raise InputError("--canary", "true", f"{suite.task} asks about documents as they are: leave it out")
+        source = self._sources.documents(suite, others)
+        prompt, shown = build_of_documents(
+            others,
+            source,
+            before=frame.before,
+            after=frame.after,
+            needles=[(needle.name, needle.text) for needle in asked.needles],
+            depths=asked.depths,
+            token_budget=cell.length - reserved(suite),
+            longest=max(suite.lengths) - reserved(suite),
+            messages=lambda context: tuple(_put(message, context) for message in frame.messages),
+            bos=frame.bos,
+            reserved=reserved(suite),
+            memo=self._windows,
+        )
+        if any(stands_elsewhere(needle.answer, prompt, source.haystack) for needle in asked.needles if needle.answer):
+            prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
+        if self._settings.verify_prompts:
+            verify_prompt(self._tokenizer, prompt)
+        cut = next((each.name for each in shown if each.cut), None)
+        told = {"documents": tuple(each.name for each in shown), "cut_document": cut}
+        return Trial(cell, suite, replace(asked, reference=asked.reference | told), prompt), shown
+
     def _with_retrieved(self, suite: Suite, cell: Cell, asked: Asked, frame: _Frame) -> Trial:
         if asked.search is None:
             raise ValueError(f"{suite.task} does not say what {asked.retriever} is to search")
-        found = self._retrieval.retrieve(suite, asked.search, asked.retriever)
-        return replace(self._with_document(suite, cell, asked, Document(found.text), frame), retrieved=found)
+        search, others, closes = asked.search, asked.others, ""
+        if others is not None:
+            whole, shown = self._among_documents(suite, cell, asked, others, frame)
+            # By name: where the one that answers stands among them must not decide between equal chunks.
+            search = replace(search, texts=tuple(sorted((each.name, each.text) for each in shown)))
+            asked, closes = whole.asked, others.separator
+        found = self._retrieval.retrieve(suite, search, asked.retriever)
+        trial = self._with_document(suite, cell, asked, Document(f"{found.text}{closes}"), frame)
+        return replace(trial, retrieved=found)
 
     def _with_document(self, suite: Suite, cell: Cell, asked: Asked, document: Document, frame: _Frame) -> Trial:
         if self._settings.canary:

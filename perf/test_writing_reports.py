@@ -5,17 +5,17 @@ from __future__ import annotations
 import random
 import time
 from hashlib import sha256
-from types import SimpleNamespace
 
 import pytest
 
 from haystack_fixtures.cells import Cell
+from results.heatmap_panel import Style
 from results.html_comparison import comparison_html
 from results.statistics.comparison import compare
 from results.writers import write_files
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time, min_rounds=1, max_time=1)
-SETTINGS = SimpleNamespace(model=("mock",), heatmap_colors="safe", heatmap_numbers=True)
+STYLE = Style(numbers=True)
 
 
 def records(lengths, depths, repeats, seed=0):
@@ -50,7 +50,7 @@ def records(lengths, depths, repeats, seed=0):
 @pytest.mark.parametrize("shape", [(100, 100, 1), (35, 35, 8), (10, 11, 91)], ids="{}".format)
 def test_files_of_a_run(benchmark, tmp_path, shape, perf_row):
     made = records(*shape)
-    written = benchmark.pedantic(write_files, (tmp_path, made, SETTINGS), rounds=1)
+    written = benchmark.pedantic(write_files, (tmp_path, made, STYLE), rounds=1)
 
     assert (tmp_path / "report.html").stat().st_size < 3_000_000
     assert all(path.is_file() for path in written.paths)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from results.statistics.agreement import Agreement
 from results.statistics.tasks import Share
-from results.text import display_width
+from results.text import display_width, one_line
 
 NONE = "–"
 
@@ -29,3 +30,15 @@ def percent2(value: float | None) -> str:
 def ends(share: Share) -> str:
     """The interval of a share of 0..1, in percent."""
     return NONE if share.low is None or share.high is None else f"{100 * share.low:.1f}–{100 * share.high:.1f}"
+
+
+def agreement_lines(found: Agreement, rows: str, columns: str) -> Iterator[str]:
+    """How far two agree, and the table of their labels; `rows` and `columns` say whose labels they are."""
+    kappa = found.kappa
+    span = NONE if kappa.low is None or kappa.high is None else f"{kappa.low:.3f} to {kappa.high:.3f}"
+    told = f"{found.n} verdicts on {found.items} items"
+    yield f"{rows} and {columns} agree: {percent2(found.agreement.value)} % ({ends(found.agreement)}), {told}"
+    yield f"  Cohen's kappa: {NONE if kappa.value is None else f'{kappa.value:.3f}'} ({span})"
+    names = [one_line(label) for label in found.labels]
+    table = [(name, *map(str, counts)) for name, counts in zip(names, found.table, strict=True)]
+    yield from (f"  {line}" for line in aligned([(f"{rows} \\ {columns}", *names), *table], names=1))

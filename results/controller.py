@@ -34,6 +34,7 @@ from results.recipe import recipe_of
 from results.recorder import lost_record
 from results.records import Record
 from results.run_folder import JOURNAL, whole_run
+from results.shared_tokens import shared_lines
 from results.step_summary import write_step_summary
 from results.unscored import unscored_lines
 from results.verdicts import Verdict
@@ -155,7 +156,7 @@ class Recorder:
         try:
             drop_halves(self.folder)
             if self._settings.fresh:
-                for pattern in ("heatmap-*", "tasks-*", "results.*", "cells.csv", "report.html"):
+                for pattern in ("heatmap-*", "tasks-*", "documents-*", "results.*", "cells.csv", "report.html"):
                     for old in self.folder.glob(pattern):
                         old.unlink()
                 drop_answers(self.folder)
@@ -218,7 +219,8 @@ class Recorder:
         if not self._fault:
             try:
                 style = Style(colors=self._settings.heatmap_colors, numbers=self._settings.heatmap_numbers)
-                self._written = write_files(self.folder, records, style, design_of(self._settings))
+                design = design_of(self._settings)
+                self._written = write_files(self.folder, records, style, design, self._settings.vote)
                 self._write_manifest(datetime.now(UTC).isoformat(timespec="seconds"))
             except (OSError, InputError) as error:
                 problem = getattr(error, "strerror", None) or error
@@ -256,20 +258,7 @@ class Recorder:
             return
         terminalreporter.ensure_newline()
         if self._written is not None:
-            color = terminalreporter.hasmarkup
-            encoding = getattr(sys.__stdout__, "encoding", None) or "utf-8"
-            width = self._config.get_terminal_writer().fullwidth
-            for line in self._written.terminal_lines(color=color, encoding=encoding, width=width):
-                terminalreporter.write_line(line)
-            if self._config.option.verbose > 1:
-                for line in self._written.statistics:
-                    terminalreporter.write_line(line)
-            for line in unscored_lines(self._records):
-                terminalreporter.write_line(line, red=line.startswith("invalid"), yellow=line.startswith("skipped"))
-            terminalreporter.write_sep("-", f"results: {_relative(self.folder)}")
-            for path in self._written.paths:
-                terminalreporter.write_line(_relative(path))
-            terminalreporter.write_line(self._written.next_line(_relative(self.folder)))
+            self._tell(terminalreporter, self._written)
         colors = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
         further = self._gatekeeper.spent if self._gatekeeper else 0
         for line, state in gate_lines(self._verdicts, further) if self._verdicts else ():
@@ -286,6 +275,24 @@ class Recorder:
         if self._fault:
             terminalreporter.write_line(self._fault, red=True)
         write_step_summary(self._written, self._verdicts)
+
+    def _tell(self, terminalreporter: TerminalReporter, written: Written) -> None:
+        color = terminalreporter.hasmarkup
+        encoding = getattr(sys.__stdout__, "encoding", None) or "utf-8"
+        width = self._config.get_terminal_writer().fullwidth
+        for line in written.terminal_lines(color=color, encoding=encoding, width=width):
+            terminalreporter.write_line(line)
+        if self._config.option.verbose > 1:
+            for line in written.statistics:
+                terminalreporter.write_line(line)
+        for line in unscored_lines(self._records):
+            terminalreporter.write_line(line, red=line.startswith("invalid"), yellow=line.startswith("skipped"))
+        for line in shared_lines(self._records):
+            terminalreporter.write_line(line)
+        terminalreporter.write_sep("-", f"results: {_relative(self.folder)}")
+        for path in written.paths:
+            terminalreporter.write_line(_relative(path))
+        terminalreporter.write_line(written.next_line(_relative(self.folder)))
 
 
 def ambiguous_words(keyword: str, records: Sequence[Record]) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from results.atomic import write_atomic
 from results.controls import without_controls
+from results.documents_table import document_rows, document_tables, documents_name
 from results.html.budget import fit
 from results.html.page import page
 from results.html.panels import entries, looks_of, panel_views
@@ -18,6 +19,7 @@ from results.retrieval_table import MEANINGS as RETRIEVAL_MEANINGS
 from results.retrieval_table import notes as notes_on
 from results.retrieval_table import retrieval_columns
 from results.statistics.absent import AbsentTwins
+from results.statistics.documents import Documents
 from results.statistics.needlebench import NeedleBench
 from results.statistics.needlebench_rows import needlebench_name, needlebench_rows
 from results.statistics.panel_rows import twins_name, twins_rows
@@ -41,6 +43,7 @@ def write_html(
     tasks: Sequence[TaskScore] = (),
     macros: Sequence[Macro] = (),
     suites: Sequence[NeedleBench] = (),
+    documents: Sequence[Documents] = (),
     retrieval: Sequence[ArmScore] = (),
     notes: Sequence[str] = (),
     colors: ColorsName = "safe",
@@ -56,6 +59,7 @@ def write_html(
         tasks=tasks,
         macros=macros,
         suites=suites,
+        documents=documents,
         retrieval=retrieval,
         notes=notes,
         colors=colors,
@@ -74,6 +78,7 @@ def html_text(
     tasks: Sequence[TaskScore] = (),
     macros: Sequence[Macro] = (),
     suites: Sequence[NeedleBench] = (),
+    documents: Sequence[Documents] = (),
     retrieval: Sequence[ArmScore] = (),
     notes: Sequence[str] = (),
     colors: ColorsName = "safe",
@@ -95,6 +100,9 @@ def html_text(
         "twins": [(on_one_line(twins_name(each)), twins_rows(each)) for each in twins],
         "tables": [*_task_table(tasks, macros), *_retrieval_table(retrieval)],
         "suites": [(on_one_line(needlebench_name(each)), needlebench_rows(each)) for each in suites],
+        "documents": [
+            (on_one_line(documents_name(each)), document_tables(each), document_rows(each)) for each in documents
+        ],
         "notes": [on_one_line(note, 2_000) for note in notes],
         "unscored": UNSCORED,
         "trials": len(records),

@@ -85,11 +85,12 @@ def read_journal(path: Path) -> list[Record]:
         return []
     except OSError as error:
         raise InputError("journal", path, f"cannot be read ({error.strerror})") from None
-    return list(_records(data))
+    return list(records_of(data))
 
 
-def _records(data: bytes) -> Iterator[Record]:
-    for line in data.split(b"\n")[:-1]:  # what follows the last newline is torn
+def records_of(data: bytes) -> Iterator[Record]:
+    """The records of a journal's lines; what follows the last newline is left out, it may not be whole yet."""
+    for line in data.split(b"\n")[:-1]:
         try:
             record: Any = json.loads(line, parse_float=_finite, parse_constant=_finite)
         except (ValueError, RecursionError):

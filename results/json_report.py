@@ -17,6 +17,7 @@ from results.atomic import write_atomic
 from results.records import SCHEMA, Record
 from results.stability import stability_of
 from results.statistics.absent import absent_twins
+from results.statistics.documents import Documents, document_statistics, documents_object
 from results.statistics.needlebench import NeedleBench, needlebench_object
 from results.statistics.retrieval import arm_scores, retrieval_object
 from results.statistics.ruler import ruler_object, ruler_tables
@@ -36,9 +37,10 @@ def write_json(
     statistics: Sequence[object] = (),
     panels: Sequence[Panel] | None = None,
     suites: Sequence[NeedleBench] = (),
+    documents: Sequence[Documents] | None = None,
 ) -> None:
     """Write `path` atomically: schema, summary, and the records, one a line, sorted by what they are about."""
-    write_atomic(path, json_text(records, statistics, panels, suites).encode())
+    write_atomic(path, json_text(records, statistics, panels, suites, documents).encode())
 
 
 def json_text(
@@ -46,16 +48,19 @@ def json_text(
     statistics: Sequence[object] = (),
     panels: Sequence[Panel] | None = None,
     suites: Sequence[NeedleBench] = (),
+    documents: Sequence[Documents] | None = None,
 ) -> str:
     """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order.
 
-    `panels`: those of `records`, where the caller has them already; `suites`: summaries of a published suite.
+    `panels`, `documents`: those of `records`, where the caller has them already; `suites`: summaries of a published
+    suite.
     """
     ordered = sorted(records, key=_order)
     lines = ",\n".join(map(_record_line, ordered))
     stability = stability_of(ordered)
     summary = summarise(ordered) if panels is None else panels
     rows = task_scores(ordered, family_of)
+    own = document_statistics(ordered) if documents is None else documents
     return (
         f'{{\n"schema": {SCHEMA},\n'
         f'"summary": {_dump([panel_object(panel) for panel in summary], indent=1)},\n'
@@ -66,6 +71,7 @@ def json_text(
         f'"retrieval": {_dump(_plain(retrieval_object(arm_scores(ordered))), indent=1)},\n'
         f'"ruler": {_dump(_plain(ruler_object(ruler_tables(ordered))), indent=1)},\n'
         f'"needlebench": {_dump(_plain(needlebench_object(suites)), indent=1)},\n'
+        f'"documents": {_dump(_plain(documents_object(own)), indent=1)},\n'
         f'"stability": {_dump(_plain(stability.as_object() if stability else None), indent=1)},\n'
         f'"records": [\n{lines}\n]\n}}\n'
     )

@@ -1,6 +1,8 @@
 """`needlework judge-audit FILE`: how far a judge agrees with human labels, and with itself.
 
-FILE: JSON lines, or NAME.csv, with `item`, `human` and `verdict` (docs/leval.md).
+FILE: JSON lines, or NAME.csv, with `item`, `human` and `verdict` (docs/leval.md). Or a run on your documents that a
+judge judged, or JSON lines with `question`, `answers`, `response` and `human` (docs/statistics.md): then the offline
+rule is compared too.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from pathlib import Path
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from results.columns import NONE, aligned, ends, percent2
+from results.document_audit import document_audit_lines, is_run, judged_in_run, labelled_answers
 from results.judge_labels import Labelled, read_labels
 from results.statistics.agreement import Agreement, agreement, share
 from results.statistics.tasks import Share
@@ -37,9 +40,19 @@ class Audit:
 def main(argv: Sequence[str]) -> int:
     """Print the audit; returns the exit code: 0, or 2 after one line about what was wrong."""
     parser = OneLineParser(prog="needlework judge-audit", description=__doc__)
-    parser.add_argument("file", type=Path, metavar="FILE", help="JSON lines or NAME.csv with item, human, verdict")
+    parser.add_argument("file", type=Path, metavar="FILE", help="labels and verdicts, a run, or labelled answers")
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="with a run: rows with item (a record's id), human")
     options = parser.parse_args(argv)
     try:
+        answers = (
+            judged_in_run(options.file, options.labels) if is_run(options.file) else labelled_answers(options.file)
+        )
+        if answers is not None:
+            for line in document_audit_lines(answers):
+                print(line)
+            return 0
+        if options.labels:
+            raise InputError("--labels", options.labels, "goes with a run: give its folder, or its results.json")
         found = audit(read_labels(options.file))
         if not found.with_human.n and not found.repeated:
             remedy = "has neither an item with a human label and a verdict nor one with two verdicts"

@@ -9,7 +9,7 @@ from haystack_fixtures.errors import InputError
 from results.csv_report import read_csv
 from results.foreign import foreign_panels, panels_in_json
 from results.journal import read_journal
-from results.json_report import check_record, records_in
+from results.json_report import check_record, read_json, records_in
 from results.records import Record
 from results.summary import Panel, panels_of, summarise
 
@@ -30,6 +30,25 @@ def load_panels(path: Path) -> tuple[Panel, ...]:
     if not panels:
         raise InputError("results", path, "holds no trials; there is nothing to draw")
     return panels
+
+
+def load_records(path: Path) -> list[Record]:
+    """Read the records of a path that `load_panels` has read; none where it holds scores alone, or another system's."""
+    if path.is_dir():
+        own = next((path / name for name in _OF_A_RUN if (path / name).is_file()), None)
+        return [] if own is None else load_records(own)
+    if path.suffix.lower() == ".csv":
+        return []
+    if path.suffix.lower() == ".jsonl":
+        return _journal(path)
+    content = json.loads(path.read_text(encoding="utf-8-sig"))
+    return [] if panels_in_json(content, path) else records_in(content, path)
+
+
+def run_records(folder: Path) -> list[Record]:
+    """Read the last record of each trial of a run; none where it has just begun. Raises `InputError`."""
+    report, journal = folder / "results.json", folder / "journal.jsonl"
+    return read_json(report) if report.is_file() else _journal(journal)
 
 
 def _load(path: Path) -> tuple[Panel, ...]:

@@ -1,4 +1,4 @@
-"""`needlework plot`: draw heatmaps again, from our files or another system's."""
+"""`needlework plot`: draw heatmaps and curves again, from our files or another system's."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from pathlib import Path
 
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
+from results.documents_chart import write_document_charts
 from results.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
 from results.heatmap_panel import Style
-from results.load import load_panels
+from results.load import load_panels, load_records
+from results.questions import OWN_DOCUMENTS
+from results.statistics.documents import document_statistics
 from results.summary import Panel
 
 
@@ -57,6 +60,9 @@ def _plot(options: argparse.Namespace) -> list[Path]:
         here = [number for number, each in enumerate(places) if each == place]
         drawn, named = [panels[number] for number in here], [titles[number] for number in here]
         paths += write_heatmaps(drawn, place, style=style, formats=options.format, titles=named)
+    for path in dict.fromkeys(path for path, panel in found if panel.task in OWN_DOCUMENTS):
+        statistics = document_statistics(load_records(path))
+        paths += write_document_charts(statistics, options.out or _folder(path), options.format)
     if several:
         stem = places[0] / "heatmap-combined"
         heading = options.title or ""

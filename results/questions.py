@@ -1,22 +1,46 @@
-"""Questions on documents (L-Eval): all of a task are one panel, and those of one document are one sample.
+"""Questions on documents: all of a task and an arm are one panel, and those that share a document are one sample.
 
-Questions with a retriever (`doc3_q7_bm25`) are a panel of their own.
+In L-Eval that is the questions of one document; on documents of one's own each question is a sample, whatever the order
+of the documents around it (the repeats). An arm is a retriever (`doc3_q7_bm25`), or an absence (`q0_near`).
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from zlib import crc32
 
 from haystack_fixtures.tasks.load import family_of
 
 PANEL = "questions"
+OWN_DOCUMENTS = ("doc_position", "doc_size", "doc_absent")
 _LABEL = re.compile(r"doc(?P<document>\d+)_q(?P<question>\d+)(?P<retriever>_[a-z0-9]+)?")
+_OWN_LABEL = re.compile(r"(?P<question>q.+?)(?P<arm>(?:_(?:zh|bm25|dense|absent|near|focused))*)")
 # What its questions share is a prompt of worked examples: nothing that makes them alike.
 _APART = "leval_gsm100"
 
 
+@dataclass(frozen=True, slots=True)
+class OwnLabel:
+    """A needle label on documents of one's own: `q0` and `bm25` of `q0_bm25`. `arm` is empty for the whole context."""
+
+    question: str
+    arm: str = ""
+
+
+def own_label(needle: str) -> OwnLabel:
+    """Take a label apart; one that is no question's is a question by itself."""
+    found = _OWN_LABEL.fullmatch(needle)
+    return OwnLabel(found["question"], found["arm"][1:]) if found else OwnLabel(needle)
+
+
 def panel_and_sample(task: str, needle: str, repeat: int) -> tuple[str, int]:
     """Return the panel that a trial belongs to, and its sample: needle and repeat, unless it asks about a document."""
+    if task in OWN_DOCUMENTS:
+        own = own_label(needle)
+        key = own.question[1:]
+        number = int(key) if key.isascii() and key.isdigit() and len(key) < 10 else crc32(own.question.encode())
+        return f"{PANEL}_{own.arm}" if own.arm else PANEL, number
     label = _LABEL.fullmatch(needle) if family_of(task) == "leval" else None
     if label is None:
         return needle, repeat

@@ -11,17 +11,18 @@ from typing import Any, cast
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.reconstruct import settings_of
-from results.controls import control_of
+from haystack_fixtures.settings import Settings
 from results.headline import headline
 from results.json_report import read_json
 from results.records import Record
 from results.scorer_names import check_scorer
-from results.statistics.needlebench import Design, design_of
+from results.statistics.absent import is_absent
+from results.statistics.needlebench import design_of
 from results.statistics.needlebench_rows import needlebench_lines
 from results.summary import summarise
 from results.writers import write_files
 from scoring.outcomes import outcome_of
-from scoring.recording import JUDGE, score_exchange
+from scoring.recording import JUDGE, knows_absence, score_exchange
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,9 @@ def main(argv: Sequence[str]) -> int:
         after = [rescored(record, options.scorer) for record in before]
         out = options.out or path.parent / f"rescored-{options.scorer}"
         out.mkdir(parents=True, exist_ok=True)
-        written = write_files(out, after, design=_design(path.parent / "manifest.json"))
+        settings = _settings(path.parent / "manifest.json")
+        design, vote = (design_of(settings), settings.vote) if settings else (None, 0)
+        written = write_files(out, after, design=design, vote=vote)
     except InputError as error:
         return refuse("rescore", error)
     except (OSError, ValueError) as error:  # a full disk; a name that no file can have
@@ -67,19 +70,23 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _design(manifest: Path) -> Design | None:
-    """What the run was to ask of NeedleBench, if it was; without a manifest beside the results nobody knows."""
+def _settings(manifest: Path) -> Settings | None:
+    """What the run was to ask; without a manifest beside the results nobody knows."""
     try:
-        return design_of(settings_of(json.loads(manifest.read_text(encoding="utf-8"))))
+        return settings_of(json.loads(manifest.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError, InputError):
         return None
 
 
 def rescored(record: Record, scorer: str) -> Record:
-    """The record with the scorer's judgement. Errors, invalid and skipped trials stay what they are, and so do those
-    whose answer is absent on purpose: abstaining is right there, whatever the scorer.
+    """The record with the scorer's judgement. Invalid and skipped trials stay what they are, and errors but a judge's.
+
+    So do those whose answer is absent on purpose, unless the scorer knows absence: abstaining is right there.
     """
-    if record["outcome"] in ("error", "invalid", "skipped") or control_of(record) == "absent":
+    unjudged = record["outcome"] == "error" and (record["error"] or {}).get("kind") == "judge"
+    if record["outcome"] in ("error", "invalid", "skipped") and not unjudged:
+        return record
+    if is_absent(record) and not knows_absence(scorer):
         return record
     response = record["response"]
     stored = _Stored(response.get("text", ""), record["reference"], None, response.get("finish_reason"), ())

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from haystack_fixtures.errors import InputError
-from scoring.judge_prompts import JudgeStyle
 from scoring.judge_scorers import judged
 from scoring.recording import JUDGE
 from scoring.registry import scorer_named
@@ -15,7 +12,7 @@ def check_scorer(name: str) -> None:
     """Raise `InputError` where there is no such scorer."""
     try:
         if name.startswith(JUDGE):
-            judged(lambda _system, _user: "", cast("JudgeStyle", name.removeprefix(JUDGE)))
+            judged(lambda _system, _user: "", name.removeprefix(JUDGE))
         else:
             scorer_named(name)
     except ValueError as error:

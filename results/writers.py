@@ -9,6 +9,8 @@ from pathlib import Path
 from haystack_fixtures.tasks.load import family_of
 from results.cells_report import write_cells
 from results.csv_report import write_csv
+from results.documents_chart import write_document_charts
+from results.documents_table import document_lines
 from results.heatmap import write_heatmaps
 from results.heatmap_panel import DEFAULT, Style
 from results.html_report import write_html
@@ -19,6 +21,7 @@ from results.records import Record
 from results.retrieval_table import retrieval_lines
 from results.stability import Stability, stability_line, stability_of
 from results.statistics.absent import absent_twins
+from results.statistics.documents import Documents, document_statistics
 from results.statistics.needlebench import Design, NeedleBench, needlebench
 from results.statistics.needlebench_rows import needlebench_lines
 from results.statistics.panel_rows import statistics_lines
@@ -50,6 +53,7 @@ class Written:
     macros: tuple[Macro, ...] = ()
     suites: tuple[NeedleBench, ...] = ()
     ruler: tuple[RulerTable, ...] = ()
+    documents: tuple[Documents, ...] = ()
     retrieval: tuple[ArmScore, ...] = ()
     stability: Stability | None = None
     missed: str | None = None
@@ -64,13 +68,19 @@ class Written:
             retrieval_lines(self.retrieval, ascii_only=ascii_only),
             needlebench_lines(self.suites, ascii_only=ascii_only),
             ruler_lines(self.ruler, ascii_only=ascii_only),
+            document_lines(self.documents, ascii_only=ascii_only),
         ):
             lines += [*([""] if lines and block else []), *block]
         return [*lines, *self._stability_lines()]
 
     def markdown_lines(self) -> list[str]:
         """A table with a row for each panel, and a suite's summary."""
-        summaries = (retrieval_lines(self.retrieval), needlebench_lines(self.suites), ruler_lines(self.ruler))
+        summaries = (
+            retrieval_lines(self.retrieval),
+            needlebench_lines(self.suites),
+            ruler_lines(self.ruler),
+            document_lines(self.documents),
+        )
         summary = [line for each in summaries if each for line in each]
         stability = [f"- {line}" for line in self._stability_lines()]
         block = ["", "```", *summary, "```"] if summary else []
@@ -88,11 +98,11 @@ class Written:
 
 
 def write_files(
-    folder: Path, records: Sequence[Record], style: Style = DEFAULT, design: Design | None = None
+    folder: Path, records: Sequence[Record], style: Style = DEFAULT, design: Design | None = None, vote: int = 0
 ) -> Written:
-    """Write report.html, results.json, results.csv, cells.csv and the heatmaps.
+    """Write report.html, results.json, results.csv, cells.csv and the pictures.
 
-    `design`: what a run of a NeedleBench preset is to ask, for its summary.
+    `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`: the run's `--vote`.
     Raises `OSError` when the folder cannot take them.
     """
     panels = summarise(records)
@@ -103,10 +113,11 @@ def write_files(
     found = macros(rows)
     retrieval = arm_scores(records)
     suites = needlebench(records, design)
+    documents = document_statistics(records, vote)
     notes = [stability_line(stability)] if stability else []
     lines = statistics_lines(statistics, twins)
     paths = [folder / "report.html", folder / "results.json", folder / "results.csv", folder / "cells.csv"]
-    write_json(paths[1], records, statistics_object(statistics), panels, suites)
+    write_json(paths[1], records, statistics_object(statistics), panels, suites, documents)
     write_csv(paths[2], records)
     write_cells(paths[3], panels)
     write_html(
@@ -118,6 +129,7 @@ def write_files(
         tasks=rows,
         macros=found,
         suites=suites,
+        documents=documents,
         retrieval=retrieval,
         notes=notes,
         colors=style.colors,
@@ -129,7 +141,10 @@ def write_files(
     charts = write_task_charts(rows, found, folder)
     for old in set(folder.glob("tasks-*")) - set(charts):
         old.unlink()
-    paths += [*charts, *heatmaps]
+    curves = write_document_charts(documents, folder)
+    for old in set(folder.glob("documents-*")) - set(curves):
+        old.unlink()
+    paths += [*charts, *curves, *heatmaps]
     return Written(
         paths=tuple(paths),
         panels=panels,
@@ -140,6 +155,7 @@ def write_files(
         macros=found,
         suites=suites,
         ruler=ruler_tables(records),
+        documents=documents,
         retrieval=retrieval,
         stability=stability,
         missed=next((record["id"] for record in records if record["outcome"] != "found"), None),

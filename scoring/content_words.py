@@ -6,9 +6,12 @@ reference's (1,055 judged records of snorkel's long-context-eval: 92 % agreement
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import regex
 
 from scoring.normalize import normalize
+from scoring.values import Span
 
 _WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]+|[^\W_]+(?:['.][^\W_]+)*")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
@@ -32,16 +35,23 @@ def content_words(text: str) -> frozenset[str]:
     Text without spaces between words (Chinese, Japanese) counts by pairs of neighbouring characters. A text that has
     function words alone counts these.
     """
-    found: set[str] = set()
     plain = normalize(text)
+    found = frozenset(word for word, _ in content_word_places(plain))
+    return found or frozenset(match[0] for match in _WORD.finditer(plain))
+
+
+def content_word_places(plain: str) -> Iterator[tuple[str, Span]]:
+    """Each content word of a text from `normalize`, and where it stands there; of a text of function words none."""
     for match in _WORD.finditer(plain):
-        word = match[0]
+        word, start = match[0], match.start()
         if _UNSPACED.match(word):
             for part in _CHINESE_PARTICLES.split(word):
-                found.update((part,) if len(part) == 1 else (part[at : at + 2] for at in range(len(part) - 1)))
+                size = min(len(part), 2)
+                for at in range(start, start + len(part) - size + 1 if part else start):
+                    yield plain[at : at + size], Span(at, at + size)
+                start += len(part) + 1
         elif word.removesuffix("'s") not in _FUNCTION_WORDS:
-            found.add(_stem(word.removesuffix("'s")))
-    return frozenset(found) or frozenset(match[0] for match in _WORD.finditer(plain))
+            yield _stem(word.removesuffix("'s")), Span(*match.span())
 
 
 def content_word_recall(reference: str, text: str) -> float:

@@ -38,7 +38,7 @@ def parse_evalscope_reply(reply: str) -> float:
     """
     if not reply:
         raise JudgeReplyError("empty response")
-    objects = _top_level_objects(reply)
+    objects = top_level_objects(reply)
     if not objects:
         raise JudgeReplyError("no JSON object found in the reply")
     if len(objects) > 1:
@@ -64,7 +64,7 @@ def parse_llmtest_reply(reply: str) -> int:
     return mark
 
 
-def _top_level_objects(text: str) -> list[str]:
+def top_level_objects(text: str) -> list[str]:
     """Cut out everything from a `{` to its matching `}`, reading double-quoted strings from the start of the text."""
     objects: list[str] = []
     depth = start = 0

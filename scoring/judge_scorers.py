@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import get_args
+from functools import partial
+from typing import cast, get_args
 
+from scoring.judge_asking import Ask, read_reply
+from scoring.judge_documents import STYLE, judged_documents
 from scoring.judge_prompts import JudgeStyle, judge_messages
-from scoring.judge_replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
+from scoring.judge_replies import parse_evalscope_reply, parse_llmtest_reply
 from scoring.scores import Reference, Score, Scorer, Verdict
 from scoring.verdicts import expected_text, verdict_for
-
-Ask = Callable[[str, str], str]
-
-
-class JudgeUnreachableError(Exception):
-    """The judge gave no reply at all."""
-
 
 _FULL = 10.0
 _FOUND_FROM = 9.0
@@ -23,14 +18,18 @@ _PARTIAL_FROM = 5.0
 _SHOWN = 200
 
 
-def judged(ask: Ask, style: JudgeStyle = "evalscope") -> Scorer:
+def judged(ask: Ask, style: str = "evalscope") -> Scorer:
     """Make a scorer of `ask(system, user) -> reply`. The value is the mark / 10.
 
     A mark of 9 or 10 is found, 5 up to 9 partial, less wrong. A reply that cannot be read is asked for once more, then
-    raises `JudgeReplyError`. A blank answer is empty without asking.
+    raises `JudgeReplyError`. A blank answer is empty without asking. `documents` has no marks (`judge_documents`).
     """
+    if style == STYLE:
+        return judged_documents(ask)
     if style not in get_args(JudgeStyle):
-        raise ValueError(f"unknown judge style {style!r}: use {' or '.join(get_args(JudgeStyle))}")
+        raise ValueError(f"unknown judge style {style!r}: use {', '.join(get_args(JudgeStyle))} or {STYLE}")
+
+    marks = cast("JudgeStyle", style)
 
     def judge(answer: str, reference: Reference) -> Score:
         expected = (
@@ -38,28 +37,14 @@ def judged(ask: Ask, style: JudgeStyle = "evalscope") -> Scorer:
         )
         if not answer.strip():
             return Score(0.0, "empty", why="no text")
-        system, user = judge_messages(style, reference.question, expected, answer)
-        mark, asked = _mark(ask, style, system, user)
+        system, user = judge_messages(marks, reference.question, expected, answer)
+        mark, asked = read_reply(ask, partial(_read, marks), system, user)
         verdict: Verdict = "found" if mark >= _FOUND_FROM else "partial" if mark >= _PARTIAL_FROM else "wrong"
         if verdict == "wrong":
             verdict = verdict_for(0.0, answer)
         return Score(mark / _FULL, verdict, answer[:_SHOWN], f"judge: {mark:g} of 10", {"mark": mark, "asked": asked})
 
     return Scorer(f"judge_{style}", 1, judge)
-
-
-def _mark(ask: Ask, style: JudgeStyle, system: str, user: str) -> tuple[float, int]:
-    try:
-        return _read(style, _reply(ask, system, user)), 1
-    except JudgeReplyError:
-        return _read(style, _reply(ask, system, user)), 2
-
-
-def _reply(ask: Ask, system: str, user: str) -> str:
-    try:
-        return ask(system, user)
-    except Exception as error:  # whatever a client raises, the answer under test is not to blame
-        raise JudgeUnreachableError(str(error)) from error
 
 
 def _read(style: JudgeStyle, reply: str) -> float:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import isnan, nan
-from typing import Protocol, TypeVar, cast
+from typing import Protocol, TypeVar
 
 from scoring.abstaining import ABSTAIN
-from scoring.judge_prompts import JudgeStyle
+from scoring.documents import DOCUMENTS
+from scoring.judge_asking import JudgeUnreachableError
 from scoring.judge_replies import JudgeReplyError
-from scoring.judge_scorers import JudgeUnreachableError, judged
+from scoring.judge_scorers import judged
 from scoring.outcomes import CUT_OFF
 from scoring.registry import scorer_named
 from scoring.scores import Reference, Score, Scorer
 from scoring.verdicts import verdict_for
 
 DEFAULT_SCORER = "match"
-JUDGE = "judge_"  # `judge_evalscope`, `judge_llmtest`: made of the exchange's `ask_judge(system, user) -> reply`
+JUDGE = "judge_"  # `judge_evalscope`, `judge_documents`: made of the exchange's `ask_judge(system, user) -> reply`
 
 _FIELDS = tuple(field.name for field in fields(Reference))
 
@@ -72,7 +73,8 @@ class Scored:
 def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scored:
     """Score an exchange by the given scorer, else the suite's (`exchange.scorer`), else `match`. Never raises.
 
-    Where the reference says that the answer is absent, `abstain` takes the place of the suite's scorer.
+    Where the reference says that the answer is absent, `abstain` takes the place of a suite's scorer that does not know
+    what is right there.
     """
     if exchange.error_kind:
         return Scored(None, error_kind=exchange.error_kind, message=f"no score: error {exchange.error_kind}")
@@ -95,14 +97,20 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
 def _suites_scorer(exchange: Answered) -> str:
     reference = exchange.reference
     absent = reference.get("absent") if isinstance(reference, Mapping) else getattr(reference, "absent", False)
-    return ABSTAIN.name if absent is True else getattr(exchange, "scorer", None) or DEFAULT_SCORER
+    name = getattr(exchange, "scorer", None) or DEFAULT_SCORER
+    return ABSTAIN.name if absent is True and not knows_absence(name) else name
+
+
+def knows_absence(scorer: str) -> bool:
+    """Whether a scorer of that name knows what is right where the answer is absent."""
+    return scorer in (ABSTAIN.name, DOCUMENTS.name, f"{JUDGE}{DOCUMENTS.name}")
 
 
 def _judge(exchange: Answered, name: str) -> Scorer:
     ask = getattr(exchange, "ask_judge", None)
     if ask is None:
         raise ValueError(f"{name} needs a judge: give --judge SPEC")
-    return judged(ask, cast("JudgeStyle", name.removeprefix(JUDGE)))
+    return judged(ask, name.removeprefix(JUDGE))
 
 
 def as_scorer(scorer: ScorerLike) -> Scorer:

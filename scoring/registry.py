@@ -9,6 +9,7 @@ from scoring import (
     abstaining,
     confusing,
     copy_fidelity,
+    documents,
     edit_distance,
     exact,
     keyword,
@@ -26,6 +27,7 @@ from scoring.scores import Scorer
 _ALL = (
     match.MATCH,
     abstaining.ABSTAIN,
+    documents.DOCUMENTS,
     number.NUMBER,
     word_list.WORD_LIST,
     copy_fidelity.COPY,

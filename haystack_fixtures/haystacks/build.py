@@ -64,7 +64,7 @@ def build_prompt(
         if not 0 <= depth <= 100:
             raise InputError("--depths", depth, "a depth is a percentage from 0 to 100")
     frame = Frame(before, after, source, tuple(needles), tuple(depths), len(bos), memo or WindowMemo(tokenizer))
-    draft = _search(frame, token_budget, reserved)
+    draft = search(frame, token_budget, reserved, "template, question, needles and one sentence")
     return finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=unique)
 
 
@@ -124,26 +124,31 @@ def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[
             raise InputError("prompt", message.role, "the text is not that of its messages")
 
 
-def _search(frame: Frame, budget: int, reserved: int) -> Draft:
-    """The draft with the most tokens within the budget, exact where one of the cuts tried is."""
+def search(frame: Frame, budget: int, reserved: int, least: str) -> Draft:
+    """The draft with the most tokens within the budget, exact where one of the cuts tried is.
+
+    Raises `InputError` where none comes near, or where the shortest is too long; `least` says in words what that has.
+    """
     # The same for all lengths.
     key = ("shortest", frame.before, frame.after, frame.needles, frame.depths, frame.bos, frame.memo)
     shortest = frame.source.remember(key, lambda: draft_of(frame, first_cut(frame.source)))
     if shortest.count > budget:
-        remedy = f"template, question, needles and one sentence need more: use at least {shortest.count + reserved}"
+        remedy = f"{least} need more: use at least {shortest.count + reserved}"
         raise InputError("--lengths", budget + reserved, remedy)
     best = shortest
     # What the template, needles and seams add; nearly the same for neighbouring cuts.
     extra = float(shortest.count - shortest.cut.tokens)
     available = len(frame.source.encoded.ids)
-    if budget - extra > available:
+    if budget - extra > available and frame.source.closing is None:
         raise InputError("haystack", budget + reserved, f"the source that was opened holds {available} tokens only")
     for tries, cuts_of in (
         (_TRIES, partial(cuts_near, around=_AROUND, any_grapheme=False)),
         (_TRIES_PATCHED, patched_cuts),
         (_TRIES, partial(cuts_near, around=4 * _AROUND, any_grapheme=True)),
     ):
-        if best.count == budget or (cuts_of is not patched_cuts and near_enough(best.count, budget)):
+        # Sentences are left out for a token or two, whole documents are not.
+        content = cuts_of is not patched_cuts or frame.source.closing is not None
+        if best.count == budget or (content and near_enough(best.count, budget)):
             break
         found = cuts_of(frame.source, round(budget - extra))
         untried = found.tokens.astype(float)
@@ -159,7 +164,7 @@ def _search(frame: Frame, budget: int, reserved: int) -> Draft:
     for dots in range(budget - best.count, 0, -1):
         if near_enough(best.count, budget) or dots > _MOST_DOTS:
             break
-        padded = draft_of(frame, padded_cut(best.cut, dots))
+        padded = draft_of(frame, padded_cut(frame.source, best.cut, dots))
         best = padded if best.count < padded.count <= budget else best
     if not near_enough(best.count, budget):
         remedy = f"no cut of the haystack comes near enough: try {best.count + reserved}"

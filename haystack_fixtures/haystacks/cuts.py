@@ -60,8 +60,9 @@ class Cut:
 
 def first_cut(source: HaystackSource) -> Cut:
     """The shortest haystack: one sentence."""
-    end = int(source.ends[0])
-    return _cut(source, end, int(source.encoded.starts.searchsorted(end)))
+    end = source.shortest
+    (closer,) = _closers(source, [end])
+    return Cut(end, (end, end), closer, int(source.encoded.starts.searchsorted(end)) + _tokens(source, closer))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,13 +91,13 @@ def _near(source: HaystackSource, tokens: int, around: int, any_grapheme: bool) 
     starts, text = source.encoded.starts, source.text
     begin = int(starts[min(max(tokens - around, 0), len(starts) - 1)])
     stop = int(starts[tokens + around]) if tokens + around < len(starts) else len(text)
-    shortest = int(source.ends[0])
+    shortest = source.shortest
     low, high = source.ends.searchsorted((begin, stop + 1)).tolist()
-    found = set(source.ends[low:high].tolist())
+    found = set((source.ends[low:high] - len(source.closes)).tolist())
     found.update(_word_ends(text, begin, stop, _GRAPHEME if any_grapheme else _WORD))
     ends = [end for end in sorted(found) if end >= shortest]
     for end, count, closer in zip(ends, starts.searchsorted(ends).tolist(), _closers(source, ends), strict=True):
-        yield Cut(end, (end, end), closer, count + len(closer))
+        yield Cut(end, (end, end), closer, count + _tokens(source, closer))
 
 
 def patched_cuts(source: HaystackSource, tokens: int) -> Cuts:
@@ -134,17 +135,18 @@ def _shortened(source: HaystackSource, number: int) -> tuple[NDArray[np.int64], 
     tokens from its start to there."""
 
     def make() -> tuple[NDArray[np.int64], ...]:
-        start, stop = int(source.ends[number]), int(source.ends[number + 1])
+        start, stop = int(source.ends[number]), int(source.ends[number + 1]) - len(source.closes)
         words = np.asarray(sorted(_word_ends(source.text, start, stop, _WORD) - {stop}), np.int64)
-        sizes = source.encoded.starts.searchsorted(words) - source.ends_tokens[number] + 1
+        sizes = source.encoded.starts.searchsorted(words) - source.ends_tokens[number] + 1 + _tokens(source, "")
         return np.full(len(words), start), words, sizes
 
     return source.remember(("shortened", number), make)
 
 
-def padded_cut(cut: Cut, tokens: int) -> Cut:
+def padded_cut(source: HaystackSource, cut: Cut, tokens: int) -> Cut:
     """The same haystack with a spaced ellipsis of so many dots: the last resort where single graphemes are too long."""
-    return replace(cut, closer=cut.closer + " ." * tokens, tokens=cut.tokens + tokens)
+    closer = f"{cut.closer.removesuffix(source.closes)}{' .' * tokens}{source.closes}"
+    return replace(cut, closer=closer, tokens=cut.tokens + tokens)
 
 
 def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> set[int]:
@@ -166,21 +168,19 @@ def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> se
     return found
 
 
-def _cut(source: HaystackSource, end: int, tokens: int) -> Cut:
-    (closer,) = _closers(source, [end])
-    return Cut(end, (end, end), closer, tokens + len(closer))
-
-
 def _closers(source: HaystackSource, ends: Sequence[int]) -> list[str]:
-    """For each cut the full stop of the sentence that holds it; nothing where the text is closed already."""
+    """For each cut the full stop of the sentence that holds it, none where the text is closed already; and what closes
+    every document."""
     text = source.text
     numbers = np.minimum(source.ends.searchsorted(ends), len(source.ends) - 1)
+    closes = source.closes
     stops: dict[int, str | None] = {}  # by sentence: most have several cuts
     closers = []
     for end, sentence_end in zip(ends, source.ends[numbers].tolist(), strict=True):
         last = text[end - 1]
-        if not last.isalnum() and _CLOSED.search(text, max(0, end - 8), end):
-            closers.append("")
+        whole = bool(closes) and end + len(closes) == sentence_end
+        if whole or (not last.isalnum() and _CLOSED.search(text, max(0, end - 8), end)):
+            closers.append(closes)
             continue
         if end > sentence_end - _STOP_CHARS:
             stop = _stop(text, end, sentence_end)
@@ -190,8 +190,14 @@ def _closers(source: HaystackSource, ends: Sequence[int]) -> list[str]:
             stop = stops[sentence_end] = _stop(text, sentence_end - _STOP_CHARS, sentence_end)
         if stop is None:
             stop = "。" if _HAN.match(last) else "" if _NO_STOP.match(last) else "."
-        closers.append(stop)
+        closers.append(stop + closes)
     return closers
+
+
+def _tokens(source: HaystackSource, closer: str) -> int:
+    """About how many tokens a closer has: its full stop one."""
+    closing = source.closing
+    return len(closer.removesuffix(closing.text)) + closing.tokens if closing else len(closer)
 
 
 def _stop(text: str, start: int, end: int) -> str | None:

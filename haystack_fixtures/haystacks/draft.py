@@ -52,6 +52,7 @@ def draft_of(frame: Frame, cut: Cut) -> Draft:
     begin = here = len(frame.before)
     spans, counted = [(0, 0)] * len(order), [(0, 0)] * len(order)
     chars = cut.chars
+    closes = frame.source.closes
     char, last = 0, ""  # how much of the haystack stands already, and what the context ends with
     for position, number in enumerate(order):
         place, needle = places[number].char, frame.needles[number][1]
@@ -62,7 +63,9 @@ def draft_of(frame: Frame, cut: Cut) -> Draft:
             char = place
         ahead = gap(last, needle)
         last_here = all(places[other].char > place for other in order[position + 1 :])
-        behind = gap(needle, _char(frame.source, cut, place)) if last_here and place < chars else ""
+        behind = closes
+        if not closes and last_here and place < chars:
+            behind = gap(needle, _char(frame.source, cut, place))
         pieces += [ahead, needle, behind]
         start = here + len(ahead)
         spans[number] = (start, start + len(needle))

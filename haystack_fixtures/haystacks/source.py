@@ -37,12 +37,25 @@ _CERTAIN = 0.8
 Made = TypeVar("Made")
 
 
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What stands after every unit of a source of whole documents, after each needle, and after the one that is cut.
+
+    `tokens`: its own. `shortest`: characters of the shortest haystack, a beginning of the first document.
+    """
+
+    text: str
+    tokens: int
+    shortest: int
+
+
 @dataclass(frozen=True, eq=False)
 class HaystackSource:
     """Text that haystacks are cut from, always from its start.
 
     `ends`: int64 [sentences], character offsets of sentence ends; `ends_tokens`: int64 [sentences], tokens before each.
-    `corpus_chars`: length of one pass over the whole corpus; text repeats after it.
+    `corpus_chars`: length of one pass over the whole corpus; text repeats after it. `closing`: the units that end at
+    `ends` are documents, not sentences; each has it at its end.
     """
 
     text: str = field(repr=False)
@@ -50,7 +63,18 @@ class HaystackSource:
     ends: NDArray[np.int64] = field(repr=False)
     ends_tokens: NDArray[np.int64] = field(repr=False)
     corpus_chars: int
+    closing: Closing | None = None
     _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def closes(self) -> str:
+        """What stands after every unit: nothing after a sentence."""
+        return self.closing.text if self.closing else ""
+
+    @property
+    def shortest(self) -> int:
+        """Characters of the shortest haystack: the first sentence."""
+        return self.closing.shortest if self.closing else int(self.ends[0])
 
     def remember(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` returned for this key before, or returns now: haystacks of one source have much in common."""

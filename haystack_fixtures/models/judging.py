@@ -1,12 +1,13 @@
-"""A language model as a judge: one question, one reply."""
+"""A language model as a judge, or as a writer of questions: one question, one reply."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,19 +16,30 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.load import load_model, resolve_tokenizer
 from haystack_fixtures.models.model import Model, Request, Response
+from haystack_fixtures.option_values import key_value
 from haystack_fixtures.prompts.prompt import Message, Prompt
 
 REPLY_BUDGET = 512
 _SAFE_AT_ONCE = ("openai:", "mock:")  # models that may be asked from many threads
+_OPTION = "--judge"
+_FILLED = 0.95  # of the window: a server may count more tokens than we do
 _MODELS_OPTION = re.compile(r"--(model|base-url)(?![\w-])")
 
 
-def open_judge(spec: str, connection: Connection, tokenizer: str | None, cache_dir: Path) -> Model:
+def open_judge(
+    spec: str,
+    connection: Connection,
+    tokenizer: str | None,
+    cache_dir: Path,
+    model_args: Mapping[str, str] = MappingProxyType({}),
+) -> Model:
     """Load the judge. Its tokenizer only counts: a served judge of unknown tokenizer is counted with cl100k."""
     if spec.startswith("openai:") and tokenizer is None:
         tokenizer = "tiktoken:cl100k_base"
-    counted = resolve_tokenizer(spec, {}, tokenizer, cache_dir)
-    return load_model(spec, model_args={}, tokenizer=counted, connection=connection, cache_dir=cache_dir, threads=None)
+    counted = resolve_tokenizer(spec, model_args, tokenizer, cache_dir)
+    return load_model(
+        spec, model_args=model_args, tokenizer=counted, connection=connection, cache_dir=cache_dir, threads=None
+    )
 
 
 def ask(judge: Model, system: str, user: str) -> str:
@@ -42,7 +54,7 @@ def ask(judge: Model, system: str, user: str) -> str:
 class Judge:
     """A judge for a command of its own. `identity`: what can change its replies. `at_once`: threads that may ask it.
 
-    `reply_budget`: tokens that a reply may have.
+    `reply_budget`: tokens that a reply may have. `option`: what named it.
     """
 
     spec: str
@@ -50,6 +62,7 @@ class Judge:
     at_once: int
     reply_budget: int
     model: Model
+    option: str = _OPTION
 
     def ask(self, system: str, user: str) -> str:
         """The judge's reply. Raises `RuntimeError` when there is none, `InputError` when there will never be one."""
@@ -57,10 +70,25 @@ class Judge:
         error = response.error
         if error is None:
             return response.text
-        message = _as_judge(f"{error.kind}: {error.message}")
+        message = _named(f"{error.kind}: {error.message}", self.option)
         if error.fatal:
-            raise InputError("--judge", self.spec, message)
-        raise RuntimeError(f"the judge did not answer: {message}")
+            raise InputError(self.option, self.spec, message)
+        raise RuntimeError(f"the {self.option.removeprefix('--')} did not answer: {message}")
+
+    def shortened(self, text: str, around: str) -> str:
+        """The beginning of a text that fits the window together with the words around it and a reply.
+
+        All of it where the window is not known. Raises `InputError` where the words around leave no room.
+        """
+        window = self.model.window
+        if window is None or len(f"{text}{around}".encode()) + self.reply_budget < _FILLED * window:
+            return text  # a token is a byte or more
+        counted = self.model.tokenizer.encode
+        room = int(_FILLED * (window - self.reply_budget)) - len(counted(around).ids)
+        if room < 1:
+            raise InputError(self.option, self.spec, f"its window of {window} tokens has no room for a document")
+        encoded = counted(text)
+        return text if len(encoded.ids) <= room else text[: int(encoded.starts[room])]
 
     def close(self) -> None:
         """Let go of the model; questions in other threads end at once."""
@@ -68,22 +96,36 @@ class Judge:
 
 
 def judge_for_command(
-    spec: str, *, base_url: str | None, api_key_env: str, concurrency: int, reply_budget: int
+    spec: str,
+    *,
+    base_url: str | None,
+    api_key_env: str,
+    concurrency: int,
+    reply_budget: int,
+    model_args: Sequence[str] = (),
+    option: str = _OPTION,
 ) -> Judge:
-    """Open the judge of `--judge`. Raises `InputError`; a server is not spoken to before its first question."""
+    """Open the judge of `--judge`, or what another `option` names. `model_args`: `KEY=VALUE`.
+
+    Raises `InputError`; a server is not spoken to before its first question.
+    """
     connection = Connection(base_url=base_url, api_key_env=api_key_env, concurrency=concurrency)
     try:
-        model = open_judge(spec, connection, None, default_cache_dir())
+        args = dict(key_value("--model-arg", word).partition("=")[::2] for word in model_args)
+        model = open_judge(spec, connection, None, default_cache_dir(), args)
     except InputError as error:
-        error.args = (_as_judge(str(error)),)
+        error.args = (_named(str(error), option),)
         raise
     identity = {**model.identity, "reply_budget": reply_budget}
-    return Judge(spec, identity, concurrency if spec.startswith(_SAFE_AT_ONCE) else 1, reply_budget, model)
+    at_once = concurrency if spec.startswith(_SAFE_AT_ONCE) else 1
+    return Judge(spec, identity, at_once, reply_budget, model, option)
 
 
-def _as_judge(line: str) -> str:
-    """The line with the judge's options in place of the model's."""
-    return _MODELS_OPTION.sub(lambda found: "--judge" if found[1] == "model" else "--judge-base-url", line)
+def _named(line: str, option: str) -> str:
+    """The line with the options of what is asked in place of the model's."""
+    if option == "--model":
+        return line
+    return _MODELS_OPTION.sub(lambda found: option if found[1] == "model" else f"{option}-base-url", line)
 
 
 def _response(judge: Model, system: str, user: str, budget: int) -> Response:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from haystack_fixtures.models.greedy import Generated, Limits
+from haystack_fixtures.models.memory import BATCH_TOKENS
 from haystack_fixtures.models.model import ErrorKind, ModelError, Request, Response
 from haystack_fixtures.models.reasoning import part_reasoning
 from haystack_fixtures.models.token_tree import Ids
@@ -38,7 +39,7 @@ class Counters:
 class LocalModel:
     """A loaded transformers model; answers several requests together, whoever asks.
 
-    `batch_size`: how many requests `respond_many` is best given at once.
+    `batch_size`: how many requests `respond_many` is best given at once, `batch_tokens`: with how many tokens together.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class LocalModel:
         limits: Limits,
         identity: Mapping[str, str | int | float | None],
         batch_size: int = 1,
+        batch_tokens: int = BATCH_TOKENS,
     ) -> None:
         self._runner: Runner | None = runner
         self._tokenizer = tokenizer
@@ -60,6 +62,7 @@ class LocalModel:
         self._identity = dict(identity)
         self._lock = threading.Lock()
         self.batch_size = batch_size
+        self.batch_tokens = batch_tokens
         self.counters = Counters()
 
     @property

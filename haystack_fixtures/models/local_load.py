@@ -103,6 +103,7 @@ def load_folder(
         limits=limits,
         identity=identity,
         batch_size=1 if sharing.startswith("none") else limits.rows,
+        batch_tokens=memory.BATCH_TOKENS if placement.device == "cpu" else limits.tokens,
     )
 
 

@@ -129,6 +129,11 @@ class BatchModel(Model, Protocol):
         """How many requests it takes at once."""
         ...
 
+    @property
+    def batch_tokens(self) -> int:
+        """How many tokens these may have together: what a process that is killed may lose."""
+        ...
+
     def respond_many(self, requests: Sequence[Request]) -> list[Response]:
         """Answer requests, in their order. Never raises for a fault of the model."""
         ...

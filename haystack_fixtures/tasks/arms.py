@@ -32,7 +32,13 @@ def asks_whole(task: Task, suite: Suite) -> bool:
 
 
 def with_retriever(asked: Asked, arm: str, twin: str) -> Asked:
-    """The trial whose context is retrieved; `twin`: the label of the one on the documents as they are."""
+    """The trial whose context is retrieved; `twin`: the label of the one on the documents as they are.
+
+    Needles that are whole documents stay: they are among those that are searched.
+    """
+    reference = asked.reference | {"retriever": arm, "twin": twin}
+    if asked.others is not None:
+        return replace(asked, retriever=arm, reference=reference)
     return replace(
         asked,
         needles=(),
@@ -43,7 +49,7 @@ def with_retriever(asked: Asked, arm: str, twin: str) -> Asked:
         listing=None,
         document=None,
         retriever=arm,
-        reference=asked.reference | {"retriever": arm, "twin": twin},
+        reference=reference,
     )
 
 

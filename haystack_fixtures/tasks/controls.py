@@ -35,6 +35,8 @@ def split_label(label: str, controls: Sequence[str]) -> tuple[str, str]:
 
 def may_abstain(asked: Asked, language: str) -> Asked:
     """The same with the words that allow to abstain: both arms of a twin have them."""
+    if asked.abstains:
+        return asked
     question = f"{asked.question}{'' if language == 'zh' else ' '}{_INSTRUCTION[language]}"
     return replace(asked, question=question, reference=asked.reference | {"question": question})
 
@@ -65,6 +67,7 @@ def absent(asked: Asked, language: str, twin: str) -> Asked:
             "absent": True,
             "control": "absent",
             "twin": twin,
+            **({"arm": "absent"} if asked.others else {}),
             "chance": 0.0,
             "floor": 1.0,
         },
@@ -79,7 +82,11 @@ def focused(asked: Asked, twin: str) -> Asked:
     if listing is not None and (listing.resolve is not None or not asked.rests_on):
         return replace(asked, reference=reference, listing=replace(listing, most=listing.fewest, fill=False))
     order = sorted(asked.rests_on, key=lambda number: (asked.depths[number], number))
-    units = tuple(f"{asked.needles[number].text}\n" for number in order)
+    closes = asked.others.separator if asked.others else "\n"
+    units = tuple(f"{asked.needles[number].text}{closes}" for number in order)
+    if asked.others:
+        names = tuple(asked.needles[number].name for number in order)
+        reference |= {"arm": "focused", "documents": names, "cut_document": None}
     alone = Listing(
         units=lambda _n: units,
         opening=listing.opening if listing else "",
@@ -89,5 +96,13 @@ def focused(asked: Asked, twin: str) -> Asked:
         fill=False,
     )
     return replace(
-        asked, needles=(), depths=(), needed=(), distractors=(), avoid=(), reference=reference, listing=alone
+        asked,
+        needles=(),
+        depths=(),
+        needed=(),
+        distractors=(),
+        avoid=(),
+        reference=reference,
+        listing=alone,
+        others=None,
     )

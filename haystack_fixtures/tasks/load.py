@@ -29,6 +29,7 @@ from haystack_fixtures.tasks import (
 )
 from haystack_fixtures.tasks.arms import arms_of, asks_whole, check_arms, with_retriever
 from haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
+from haystack_fixtures.tasks.documents.family import TASKS as DOCUMENTS
 from haystack_fixtures.tasks.leval.family import TASKS as LEVAL
 from haystack_fixtures.tasks.ruler.family import TASKS as RULER
 from haystack_fixtures.tasks.task import Asked, Task, without_language
@@ -46,6 +47,7 @@ _ALL = (
     icl.TASK,
     *RULER,
     *LEVAL,
+    *DOCUMENTS,
     multikey.TASK,
     multivalue.MULTIVALUE,
     multivalue.MULTIQUERY,
@@ -94,12 +96,12 @@ def ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     """What a cell asks, the cells of controls and retrievers included."""
     task = task_named(suite.task)
     label, arm = split_label(cell.needle, arms_of(task, suite))
-    label, control = split_label(label, () if arm else suite.controls)
+    label, control = split_label(label, () if arm else controls_of(suite))
     if not control and not arm:
         asked = task.ask(suite, cell, seed)
     else:
         asked = task.ask(suite, replace(cell, needle=label, depth=task.depths(suite)[0]), seed)
-    if task.absent and "absent" in suite.controls:
+    if "absent" in controls_of(suite):
         asked = may_abstain(asked, suite.language)
     asked = replace(asked, reference=_OPEN | asked.reference)
     if arm:
@@ -107,6 +109,13 @@ def ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     if control == "absent":
         return absent(asked, suite.language, label)
     return focused(asked, label) if control == "focused" else asked
+
+
+def controls_of(suite: Suite) -> tuple[str, ...]:
+    """The suite's controls that its task has."""
+    task = task_named(suite.task)
+    has = {"absent": task.absent, "focused": task.focused}
+    return tuple(control for control in suite.controls if has[control])
 
 
 def grid(settings: Settings) -> tuple[Series, ...]:
@@ -155,9 +164,9 @@ def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | No
             yield label, lengths, task.depths(suite)
         for arm in arms_of(task, suite):
             yield control_label(label, arm), lengths, (None,)
-        if "absent" in suite.controls and task.absent:
+        if "absent" in controls_of(suite):
             yield control_label(label, "absent"), lengths, (None,)
-        if "focused" in suite.controls:
+        if "focused" in controls_of(suite):
             yield control_label(label, "focused"), (min(lengths),), (None,)
 
 
@@ -165,19 +174,19 @@ def deepest_first(cells: Sequence[Cell]) -> list[Cell]:
     """Order for one process with a model of its own, which keeps the previous prompt's key/value cache.
 
     Prompts of one haystack are alike up to the needle, also those of other lengths: from the needle that stands
-    farthest down to the one at the start, each prompt's whole beginning is still in the cache.
+    farthest down to the one at the start, each prompt's whole beginning is still in the cache. Where all needles of a
+    task have one haystack, so are those of other needles.
     """
-    return sorted(
-        cells,
-        key=lambda cell: (
-            cell.model,
-            cell.task,
-            cell.needle,
-            cell.repeat,
-            -cell.length * (cell.depth or 0.0),
-            -cell.length,
-        ),
-    )
+
+    def place(cell: Cell) -> tuple[object, ...]:
+        depth = cell.depth or 0.0
+        if task_named(cell.task).one_haystack:
+            # Without a depth nothing parts the others.
+            depth = 100.0 if cell.depth is None else depth
+            return cell.model, cell.task, "", cell.repeat, -cell.length * depth, -cell.length, cell.needle
+        return cell.model, cell.task, cell.needle, cell.repeat, -cell.length * depth, -cell.length, ""
+
+    return sorted(cells, key=place)
 
 
 def longest_first(cells: Sequence[Cell]) -> list[Cell]:

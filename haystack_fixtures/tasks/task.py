@@ -10,6 +10,7 @@ from haystack_fixtures.cells import Cell
 from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.haystacks.document import Document
 from haystack_fixtures.haystacks.listing import Listing
+from haystack_fixtures.haystacks.whole_documents import OtherDocuments
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.retrieval.found import Search
 from haystack_fixtures.settings import Suite
@@ -37,6 +38,8 @@ class Asked:
     `chance` and `floor`: the scores (0..1) to expect from guessing among the answers that the question allows, and from
     the best answer that is the same for every question. `listing`: the context is this list, not the suite's corpus;
     its `resolve` has the last word on answer and reference. `document`: the context is this text; no needles then.
+    `others`: needles are whole documents, and the context has these around them. `abstains`: the question says already
+    what to answer where the text does not have it.
     `follow_up`: a second question, whose answer the scored one has too. `introduction`: stands before the context, its
     line ends included. `answer_prefix`: how the answer begins, for suites that start it for the model. `material`: hash
     of what the trial is drawn from beside corpus and needles. `avoid`: texts that may not stand in the haystack, beside
@@ -54,6 +57,8 @@ class Asked:
     distractors: tuple[str, ...] = ()
     listing: Listing | None = None
     document: Document | None = None
+    others: OtherDocuments | None = None
+    abstains: bool = False
     follow_up: FollowUp | None = None
     introduction: str = ""
     answer_prefix: str = ""
@@ -81,11 +86,12 @@ class Task:
     `labels(suite)`: needle labels, one series of cells each. `depths(suite)`: depths of its cells in percent.
     `ask(suite, cell, seed)`: the trial; depends on nothing else, and not on the cell's depth or length but for
     `depths`. `scorer`: judges where the suite names none. `version`: raise it when the same seed gives another trial.
-    `absent`: whether a trial without what it asks for makes sense. `lengths(suite, label)`: those of the suite's
-    lengths that a label is asked at; all of them, unless its text has a length of its own. `corpus(suite)`: the texts
-    that take the place of the suite's corpus. `retrieves`: its context may be retrieved; it says what to search
-    (`Asked.search`). `check(suites)`: raises `InputError` where suites of its family, all that
-    a run has, cannot be asked.
+    `absent`: whether a trial without what it asks for makes sense; `focused`: whether one with nothing else does.
+    `one_haystack`: its needles have the same text around them, whichever they are. `lengths(suite, label)`: those of
+    the suite's lengths that a label is asked at; all of them, unless its text has a length of its own. `corpus(suite)`:
+    the texts that take the place of the suite's corpus. `retrieves`: its context may be retrieved; it says what to
+    search (`Asked.search`). `check(suites)`: raises `InputError` where suites of its family, all that a run has, cannot
+    be asked.
     """
 
     name: str
@@ -97,6 +103,8 @@ class Task:
     scorer: str = "match"
     version: int = 0
     absent: bool = True
+    focused: bool = True
+    one_haystack: bool = False
     lengths: Callable[[Suite, str], tuple[int, ...]] = lambda suite, _label: suite.lengths
     corpus: Callable[[Suite], Corpus] | None = None
     check: Callable[[Sequence[Suite]], None] | None = None

@@ -13,7 +13,7 @@ from results.html.panels import NO_SCORE
 from results.html.panels_data import Stats, axes_data, stat_of
 from results.html.texts import on_one_line, percent_number
 from results.records import UNSCORED, Record
-from results.statistics.comparison import CellDifference, Comparison, FamilyDifference, GroupDifference
+from results.statistics.comparison import CellDifference, Comparison, FamilyDifference, GroupDifference, panel_of
 from results.statistics.comparison_rows import VERDICTS, family_name, interval_words, p_words, points, points1
 from results.statistics.joining import identity_order, joined
 from results.summary import OUTCOMES, depth_order
@@ -142,10 +142,10 @@ def pair_entries(comparison: Comparison, first: Sequence[Record], second: Sequen
     columns = [{length: i for i, length in enumerate(family.columns)} for family in comparison.families]
     rows = [{depth: i for i, depth in enumerate(family.rows)} for family in comparison.families]
     entries = []
-    for at in sorted(a.keys() | b.keys(), key=lambda at: (at[0], depth_order(at[2]), identity_order(at))):
+    for at in sorted(a.keys() | b.keys(), key=lambda at: (panel_of(at[0]), depth_order(at[2]), identity_order(at))):
         family, length, depth, _, _ = at
         records = (a.get(at), b.get(at))
-        number = numbers[family]
+        number = numbers[panel_of(family)]
         told = [record and (record["outcome"], record["score"]) for record in records]
         telling = (int(told[0] == told[1]), int(told[0] is not None and told[0][0] == "found"))
         entries.append(Entry(records, number, columns[number][length], rows[number][depth], telling))

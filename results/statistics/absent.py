@@ -7,7 +7,7 @@ that never abstains hallucinates; one that always does looks honest and knows no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from results.controls import control_of, retriever_of
-from results.intervals import Interval, score_interval
+from results.intervals import score_interval
 from results.records import SCORED, Record
 from results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums
 from results.summary import Tally, depth_order, tally, trial_of
@@ -69,10 +69,11 @@ def absent_twins(records: Iterable[Record]) -> tuple[AbsentTwins, ...]:
         if control_of(record) == "focused" or retriever_of(record):
             continue
         groups.setdefault((record["model"], record["task"]), []).append(record)
-    return tuple(_twins(*at, groups[at]) for at in sorted(groups) if any(map(is_absent, groups[at])))
+    return tuple(twins_of(*at, groups[at]) for at in sorted(groups) if any(map(is_absent, groups[at])))
 
 
-def _twins(model: str, task: str, records: Sequence[Record]) -> AbsentTwins:
+def twins_of(model: str, task: str, records: Sequence[Record]) -> AbsentTwins:
+    """Return the statistics of records of both arms, whatever their tasks; `task` is what to call them."""
     scored = sorted((record for record in records if record["outcome"] in SCORED), key=_place)
     present = [record for record in scored if not is_absent(record)]
     absent = [record for record in scored if is_absent(record)]
@@ -97,15 +98,20 @@ def _right(record: Record) -> float:
     return float(abstains(record)) if is_absent(record) else record["score"] or 0.0
 
 
-def _rate(records: Sequence[Record], value: Callable[[Record], float]) -> Rate:
-    values = [value(record) for record in records]
-    return _as_rate(values, score_interval(values, [record["repeat"] for record in records]))
-
-
-def _as_rate(values: Sequence[float], interval: Interval | None) -> Rate:
+def rate_of(values: Sequence[float], clusters: Sequence[Hashable]) -> Rate:
+    """The mean of values 0..1 with its interval; `clusters` names what values that are not independent share."""
+    interval = score_interval(values, clusters)
     if interval is None:
         return Rate(None, None, None, 0)
     return Rate(fsum(values) / len(values), interval.low, interval.high, len(values))
+
+
+def _rate(records: Sequence[Record], value: Callable[[Record], float]) -> Rate:
+    return rate_of([value(record) for record in records], _samples(records))
+
+
+def _samples(records: Sequence[Record]) -> list[int]:
+    return [trial_of(record).sample for record in records]
 
 
 def _balanced(present: Sequence[Record], absent: Sequence[Record]) -> Rate:
@@ -127,27 +133,28 @@ def _balanced(present: Sequence[Record], absent: Sequence[Record]) -> Rate:
 
 def _correlation(present: Sequence[Record], absent: Sequence[Record]) -> float:
     """Of the arms' means over samples; 0 where few samples have both arms, or one arm is alike in all."""
-    both = {record["repeat"] for record in present} & {record["repeat"] for record in absent}
+    both = set(_samples(present)) & set(_samples(absent))
     if len(both) < FEWEST_CLUSTERS:
         return 0.0
     means = []
     for arm in (present, absent):
-        inside = [record for record in arm if record["repeat"] in both]
-        sums, sizes = cluster_sums([[_right(record)] for record in inside], [record["repeat"] for record in inside])
+        inside = [record for record in arm if trial_of(record).sample in both]
+        sums, sizes = cluster_sums([[_right(record)] for record in inside], _samples(inside))
         means.append((sums / sizes).ravel())
     return 0.0 if min(np.ptp(arm) for arm in means) == 0 else float(np.corrcoef(means[0], means[1])[0, 1])
 
 
 def _discriminates(present: Sequence[Record], absent: Sequence[Record]) -> Rate:
     # The absent arm of a control has one text for all depths of the present arm.
-    twins = {_place(record): _right(record) == 1 for record in absent}
+    twins: dict[tuple[Any, ...], bool] = {}
+    for record in absent:
+        twins[_place(record)] = twins.get(_place(record), True) and _right(record) == 1
     pairs = []
     for record in present:
         at = next((at for at in (_place(record), _place(record, all_depths=True)) if at in twins), None)
         if at is not None:
-            pairs.append((record["repeat"], twins[at] and _right(record) == 1))
-    values = [float(right) for _, right in pairs]
-    return _as_rate(values, score_interval(values, [repeat for repeat, _ in pairs]))
+            pairs.append((trial_of(record).sample, twins[at] and _right(record) == 1))
+    return rate_of([float(right) for _, right in pairs], [sample for sample, _ in pairs])
 
 
 def _place(record: Record, *, all_depths: bool = False) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ Cohen's kappa (J. Cohen, "A Coefficient of Agreement for Nominal Scales", Educat
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from math import fsum
 
@@ -42,7 +42,7 @@ def agreement(pairs: Sequence[tuple[str, str]], items: Sequence[str]) -> Agreeme
     table = cells.sum(axis=0).reshape(kinds, kinds)
     return Agreement(
         agreement=share([float(one == other) for one, other in pairs], items),
-        kappa=_kappa(cells, kinds, items),
+        kappa=of_table(cells, kinds, items, _kappas),
         labels=labels,
         table=tuple(tuple(int(count) for count in row) for row in table),
         n=len(pairs),
@@ -56,17 +56,21 @@ def share(values: Sequence[float], clusters: Sequence[Hashable]) -> Share:
     return Share(fsum(values) / len(values), interval.low, interval.high) if interval else Share(None)
 
 
-def _kappa(cells: Floats, kinds: int, items: Sequence[str]) -> Share:
-    """`cells`: for each pair of labels which cell of the table it falls in, (pairs, kinds * kinds), 0 or 1."""
+def of_table(cells: Floats, kinds: int, clusters: Sequence[Hashable], statistic: Callable[[Floats], Floats]) -> Share:
+    """A statistic of the table that rows add up to, with its interval from `FEWEST_CLUSTERS` clusters of rows on.
+
+    `cells`: what each row adds to the table, (rows, kinds * kinds). `statistic`: -1..1 of each of several tables whose
+    rows' mean is given, (tables, kinds, kinds); NaN where it has no value.
+    """
     if not len(cells):
         return Share(None)
-    value = float(_kappas(cells.mean(axis=0).reshape(1, kinds, kinds))[0])
+    value = float(statistic(cells.mean(axis=0).reshape(1, kinds, kinds))[0])
     if np.isnan(value):
         return Share(None)
-    sums, sizes = cluster_sums(cells, items)
+    sums, sizes = cluster_sums(cells, clusters)
     if len(sums) < FEWEST_CLUSTERS:
         return Share(value)
-    drawn = _kappas(resampled_means(sums, sizes).reshape(-1, kinds, kinds))
+    drawn = statistic(resampled_means(sums, sizes).reshape(-1, kinds, kinds))
     known = drawn[~np.isnan(drawn)]
     if len(known) < len(drawn) / 2:
         return Share(value)

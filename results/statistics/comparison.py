@@ -11,6 +11,7 @@ from typing import Literal
 from haystack_fixtures.errors import InputError
 from results.controls import as_asked, without_controls
 from results.intervals import Interval, score_interval
+from results.questions import panel_and_sample
 from results.records import SCORED, OutcomeName, Record
 from results.statistics.joining import Family, Identity, identity_order, joined, prompts_match
 from results.statistics.paired import Difference, holm, mean_difference, paired_p
@@ -130,8 +131,8 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     )
     same_prompt = [prompts_match(a[at], b[at]) for at in both]
     trials: dict[Family, dict[Identity, tuple[Record | None, Record | None]]] = {}
-    for at in sorted(a.keys() | b.keys(), key=identity_order):
-        trials.setdefault(at[0], {})[at] = (a.get(at), b.get(at))
+    for at in sorted(a.keys() | b.keys(), key=lambda at: (panel_of(at[0]), *identity_order(at)[1:], at[0])):
+        trials.setdefault(panel_of(at[0]), {})[at] = (a.get(at), b.get(at))
     families = [_family(family, pairs) for family, pairs in trials.items()]
     adjusted = holm([family.p for family in families])
     return Comparison(
@@ -150,13 +151,22 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     )
 
 
+def panel_of(family: Family) -> Family:
+    """What a family is compared as: all questions on documents of a task are one."""
+    model, task, needle = family
+    return model, task, panel_and_sample(task, needle, 0)[0]
+
+
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """One trial of a family in both runs; `None` where a run does not have it or has no score for it."""
+    """One trial of a family in both runs; `None` where a run does not have it or has no score for it.
+
+    `sample`: what trials share that are not independent: a repeat; for questions on documents, as in a panel.
+    """
 
     length: int
     depth: float | None
-    repeat: int
+    sample: int
     first: float | None
     second: float | None
 
@@ -168,8 +178,13 @@ class _Trial:
 def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Record | None]]) -> FamilyDifference:
     """`trials` in order of length; those without two scores only count."""
     both = [
-        _Trial(length, depth, repeat, *(None if record is None else _score(record) for record in pair))
-        for (_, length, depth, repeat, _), pair in trials.items()
+        _Trial(
+            length,
+            depth,
+            panel_and_sample(task, needle, repeat)[1],
+            *(None if record is None else _score(record) for record in pair),
+        )
+        for ((_, task, needle), length, depth, repeat, _), pair in trials.items()
     ]
     cells: dict[tuple[int, float | None], list[_Trial]] = {}
     columns: dict[int, list[_Trial]] = {}
@@ -180,7 +195,7 @@ def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Recor
         rows.setdefault(each.depth, []).append(each)
     pairs = [(each, each.pair) for each in both if each.pair is not None]
     first, second = ([pair[side] for _, pair in pairs] for side in (0, 1))
-    clusters = sample_clusters((each.length, each.repeat) for each, _ in pairs)
+    clusters = sample_clusters((each.length, each.sample) for each, _ in pairs)
     return FamilyDifference(
         family=family,
         whole=_group(both),
@@ -196,8 +211,8 @@ def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Recor
 def _group(trials: Sequence[_Trial]) -> GroupDifference:
     pairs = [(each, each.pair) for each in trials if each.pair is not None]
     first, second = ([pair[side] for _, pair in pairs] for side in (0, 1))
-    samples = [each.repeat for each, _ in pairs]
-    clusters = sample_clusters((each.length, each.repeat) for each, _ in pairs)
+    samples = [each.sample for each, _ in pairs]
+    clusters = sample_clusters((each.length, each.sample) for each, _ in pairs)
     return GroupDifference(
         n=len(pairs),
         first=_mean(first),

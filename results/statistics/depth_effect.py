@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import fsum
 from typing import Literal
 
 import numpy as np
@@ -110,13 +111,15 @@ def depth_effect(trials: Iterable[Trial]) -> DepthEffect:
 
 def _complete(trials: Iterable[Trial]) -> tuple[list[float], list[tuple[int, int]], Floats, int]:
     """Depths, the samples with a score at each of them, their scores (samples, depths), and how many others."""
-    table: dict[tuple[int, int], dict[float, float | None]] = {}
+    table: dict[tuple[int, int], dict[float, list[float]]] = {}
     for trial in trials:
         if trial.depth is not None:
-            table.setdefault((trial.length, trial.sample), {})[trial.depth] = trial.score
+            found = table.setdefault((trial.length, trial.sample), {}).setdefault(trial.depth, [])
+            found += [] if trial.score is None else [trial.score]
     depths = sorted({depth for row in table.values() for depth in row})
     rows = {
-        sample: [score for depth in depths if (score := row.get(depth)) is not None]
+        # A question that is asked over several orders of its documents is one sample: its mean.
+        sample: [fsum(asked) / len(asked) for depth in depths if (asked := row.get(depth))]
         for sample, row in sorted(table.items())
     }
     whole = {sample: row for sample, row in rows.items() if len(row) == len(depths)}

@@ -140,16 +140,16 @@ def _corrected(overall: Tally, chance: float) -> Share:
 
 
 def _relative(main: Sequence[Record], focused: Sequence[Record], overall: Tally, alone: Tally) -> Share:
-    """The ratio of both means; its interval by resampling repeats, which both arms have, where there are enough."""
+    """The ratio of both means; its interval by resampling samples, which both arms have, where there are enough."""
     if overall.mean is None or not alone.mean:
         return Share(None)
     value = overall.mean / alone.mean
     rows = [(record, arm) for arm, each in enumerate((main, focused)) for record in each if record["outcome"] in SCORED]
-    repeats = [record["repeat"] for record, _ in rows]
-    if len(set(repeats)) < FEWEST_CLUSTERS:
+    samples = [trial_of(record).sample for record, _ in rows]
+    if len(set(samples)) < FEWEST_CLUSTERS:
         return Share(value)
     table = [[record["score"] if arm == side else nan for side in (0, 1)] for record, arm in rows]
-    sums, sizes = cluster_sums(table, repeats)  # type: ignore[arg-type]  # scored records have a score
+    sums, sizes = cluster_sums(table, samples)  # type: ignore[arg-type]  # scored records have a score
     means = resampled_means(sums, sizes)
     usable = means[(means[:, 1] > 0) & ~np.isnan(means).any(axis=1)]
     if len(usable) < len(means) / 2:

@@ -20,7 +20,7 @@ class Squares:
 
 
 def batches(work: Squares, size: int, wanted=lambda _number: True) -> Batches[int, int]:
-    return Batches(work, lambda: size, wanted)
+    return Batches(work, lambda _number: size, wanted)
 
 
 def test_what_comes_next_is_asked_together():

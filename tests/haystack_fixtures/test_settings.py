@@ -156,3 +156,27 @@ def test_the_recipe_leaves_the_grid_out(tmp_path):
     changed = settings(tmp_path, answer_budget="5").suites[0]
 
     assert recipe_fields(one) == recipe_fields(other) != recipe_fields(changed)
+
+
+def test_a_vote_takes_as_many_orders_of_the_documents(tmp_path):
+    voting = settings(tmp_path, preset="own-documents", vote="5")
+    more = settings(tmp_path, preset="own-documents", vote="3", repeats="6")
+
+    assert voting.vote == 5
+    assert {suite.repeats for suite in voting.suites} == {5}
+    assert {suite.repeats for suite in more.suites} == {6}
+    assert settings(tmp_path).vote == 0
+
+
+@pytest.mark.parametrize(
+    ("preset", "vote", "told"),
+    [
+        ("own-documents", "2", "of two answers neither is more like the others: give 3 or more"),
+        ("own-documents", "1", "give 3 or more"),
+        ("own-documents", "-1", "give a whole number, 0 or more"),
+        ("quick", "3", "use --preset own-documents"),
+    ],
+)
+def test_votes_that_cannot_be_taken(tmp_path, preset, vote, told):
+    with pytest.raises(InputError, match=f"--vote: .*{told}"):
+        settings(tmp_path, preset=preset, vote=vote)

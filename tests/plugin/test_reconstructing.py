@@ -6,10 +6,14 @@ import json
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from haystack_fixtures import reconstruct
+from haystack_fixtures.errors import InputError
 
 ROOT = Path(__file__).parent.parent.parent
 MODEL_LIBRARIES = ("torch", "transformers", "openai", "httpx", "httpx2", "tokenizers", "tiktoken", "gguf", "accelerate")
@@ -148,3 +152,22 @@ def test_rescoring_needs_no_model_library(project: Any, tmp_path: Path) -> None:
     assert b"LOADED []" in done.stdout
     again = json.loads((project.runs / "r" / "rescored-match" / "results.json").read_text())["records"]
     assert [record["score"] for record in again] == [record["score"] for record in project.records()]
+
+
+def test_several_threads_share_what_builds_the_prompts_of_a_run(
+    own_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[object] = []
+    engine = reconstruct.Engine
+    monkeypatch.setattr(reconstruct, "Engine", lambda *words: opened.append(words) or engine(*words))
+    monkeypatch.chdir(tmp_path)
+    rebuild = reconstruct.Rebuilder()
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: rebuild(own_text, "niah-len2000-depth50-owls-r0"), range(8)))
+
+    assert len(opened) == 1
+    assert len({prompt.sha256 for prompt in made}) == 1
+    assert [made[0].text[start:end] for _, start, end in made[0].needles] == ["Ada keeps owls."]
+    assert Path.cwd() == tmp_path
+    with pytest.raises(InputError, match="is not a cell of this run"):
+        rebuild(own_text, "niah-len2000-depth50-code-r0")

@@ -70,8 +70,8 @@ def test_several_needles_are_all_shown() -> None:
 
 
 def test_unknown_style() -> None:
-    with pytest.raises(ValueError, match="use evalscope or llmtest"):
-        judged(Judge(), "other")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="use evalscope, llmtest or documents"):
+        judged(Judge(), "other")
 
 
 @pytest.mark.parametrize(

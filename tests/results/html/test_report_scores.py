@@ -5,7 +5,9 @@ from __future__ import annotations
 from results.html_report import html_text
 from results.records import UNSCORED, Record
 from results.statistics.absent import absent_twins
+from results.statistics.documents import document_statistics
 from results.statistics.summary_rows import run_statistics
+from tests.results.document_records import asked
 from tests.results.html.pages import MakeRecord, Page, one_of_each
 
 
@@ -90,3 +92,14 @@ def test_panels_are_compared_only_where_there_are_several(make_record: MakeRecor
     assert [attributes["class"] for tag, attributes in two.elements if tag == "table"].count("rates overview") == 1
     assert "通义千问 · niah · code" in two.inside("bdi")
     assert "all" in two.inside("th")
+
+
+def test_runs_on_documents_have_a_section_and_others_have_none(make_record: MakeRecord) -> None:
+    records = [asked(q, depth=depth) for q in range(3) for depth in (0.0, 100.0)]
+    records += [asked(q, task="doc_absent", arm="near") for q in range(3)]
+    page = Page(html_text(records, title="x", documents=document_statistics(records)))
+
+    assert "mock · your documents · 3 questions" in page.inside("bdi")
+    assert "by depth of the answer document (doc_position)" in page.inside("caption")
+    assert "the most similar one instead" in page.inside("bdi")
+    assert "your documents" not in html_text([make_record()], title="x")

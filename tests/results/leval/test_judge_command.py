@@ -142,7 +142,7 @@ def test_a_reply_without_a_verdict_is_an_error_and_never_a_win(
     assert compat[:9] == ["compat", "10", "6", "6", "2", "22", "of", "24", "59.09"]
     assert strict[4:] == ["2", "22", "of", "24", "–", "–"]
     assert "no strict rate: 22 of 24 judgements are there; whatever the others say, it is from 54.17 to 62.50" in out
-    assert "judgements without a verdict, 2: line 4: no verdict in the reply" in out
+    assert "judgements without a verdict, 2: line 4: the reply cannot be read" in out
     rows = _replies(tmp_path / "ours.judge.jsonl")
     assert {row["verdict"] for row in rows if row["line"] == 4} == {None}
     assert {len(row["replies"]) for row in rows if row["line"] == 4} == {2}
@@ -295,7 +295,7 @@ def test_marks_against_the_reference(write: Write, tmp_path: Path, capsys: pytes
         out = capsys.readouterr().out
         assert "no mean: whatever the missing marks are, it is from 37.50 to 62.50" in out
         assert "blank answers, 1: 0, and the judge is not asked" in out
-        assert "judgements without a verdict, 1: line 3: no verdict in the reply" in out
+        assert "judgements without a verdict, 1: line 3: the reply cannot be read" in out
         server.say = lambda _: Said("[[1]]")
         server.requests.clear()
         assert _judge(server, path, "--absolute", "--out", tmp_path / "out.json") == 0
@@ -347,7 +347,7 @@ def test_input_that_cannot_be_judged(
         ((ours, stranger, mock), "has no question of"),
         ((ours, several, mock), "give --rival-model, one of a, b"),
         ((ours, rival, mock, "--rival-model=c"), "--rival-model: 'c'"),
-        ((ours, rival, mock, "--replies", rival), "is no file of a judge's replies"),
+        ((ours, rival, mock, "--replies", rival), "is no file of a model's replies"),
         ((ours, rival, mock, "--replies", tmp_path), "--replies"),
     ):
         assert needlework.main(["judge", *map(str, words)]) == 2, told

@@ -1,12 +1,12 @@
-"""Questions to a judge, asked from several threads; every reply is written down the moment it comes.
+"""Questions to a model, asked from several threads; every reply is written down the moment it comes.
 
-How the judge is reached is the caller's business: nothing here knows a model.
+It is called a judge wherever it judges. How it is reached is the caller's business: nothing here knows a model.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from hashlib import sha256
@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 from haystack_fixtures.errors import InputError, printable
 from results.journal import Journal
-from scoring.judge_replies import JudgeReplyError
 
 _BEGINNING = b'{"key":"'
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
@@ -35,6 +34,10 @@ class Judge(Protocol):
         """The reply. Raises `InputError` when no further question will have one either."""
         ...
 
+    def shortened(self, text: str, around: str) -> str:
+        """The beginning of a text that fits the window together with the words around it and a reply."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -42,7 +45,15 @@ class OpenJudge(Protocol):
     """Opens a judge. Raises `InputError`."""
 
     def __call__(
-        self, spec: str, *, base_url: str | None, api_key_env: str, concurrency: int, reply_budget: int
+        self,
+        spec: str,
+        *,
+        base_url: str | None,
+        api_key_env: str,
+        concurrency: int,
+        reply_budget: int,
+        model_args: Sequence[str] = (),
+        option: str = "--judge",
     ) -> Judge: ...
 
 
@@ -86,7 +97,7 @@ class ReplyFile:
         except (OSError, ValueError) as error:  # a folder; a name that no file can have
             raise InputError(option, path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
         if not _BEGINNING.startswith(beginning):
-            raise InputError(option, path, "is no file of a judge's replies: give another name")
+            raise InputError(option, path, "is no file of a model's replies: give another name")
         self._journal = Journal(path, fresh=False, option=option)
         self._lock = Lock()
         self.known = dict(_rows(path.read_bytes()))
@@ -109,25 +120,31 @@ class ReplyFile:
         self._journal.close()
 
 
+def _as_before(question: Question, _reply: str, _problem: str) -> str:
+    return question.user
+
+
 def gather(
     questions: Iterable[Question],
     judge: Judge,
     read: Callable[[str], object],
     verdict: Callable[[Question, Replied], Mapping[str, Any]],
     file: ReplyFile,
+    again: Callable[[Question, str, str], str] = _as_before,
 ) -> int:
     """Ask what the file has no verdict of, equal questions once; return how many were asked.
 
-    `read` raises `JudgeReplyError` for a reply that holds no verdict; it is then asked for once more. `verdict`: what
-    the row in the file says of the replies. Raises `InputError` where the judge or the file is of no use any more;
-    what came until then is in the file.
+    `read` raises `ValueError` for a reply that holds no verdict; it is then asked for once more, in the words that
+    `again` makes of question, reply and what was wrong [those of the question]. `verdict`: what the row in the file
+    says of the replies. Raises `InputError` where the judge or the file is of no use any more; what came until then is
+    in the file.
     """
     missing = {each.key: each for each in questions if each.key not in file.known or file.known[each.key].problem}
 
     stopped = Event()
 
     def settle(question: Question) -> None:
-        replied = _asked(judge, question, read)
+        replied = _asked(judge, question, read, again)
         if not (stopped.is_set() and replied.problem):  # what was cut off by closing the judge is no judgement
             file.append(question, replied, verdict(question, replied))
 
@@ -143,20 +160,24 @@ def gather(
     return len(missing)
 
 
-def _asked(judge: Judge, question: Question, read: Callable[[str], object]) -> Replied:
+def _asked(
+    judge: Judge, question: Question, read: Callable[[str], object], again: Callable[[Question, str, str], str]
+) -> Replied:
     replies: list[str] = []
-    problem = ""
+    problem, user = "", question.user
     for _ in range(2):
         try:
-            replies.append(judge.ask(question.system, question.user))
-            read(replies[-1])
-            return Replied(tuple(replies))
+            replies.append(judge.ask(question.system, user))
         except InputError:
             raise
-        except JudgeReplyError as error:
-            problem = f"no verdict in the reply: {printable(error)}"
         except Exception as error:  # noqa: BLE001 - whatever a client raises, the answers are not to blame
             return Replied(tuple(replies), printable(error) or type(error).__name__)
+        try:
+            read(replies[-1])
+            return Replied(tuple(replies))
+        except ValueError as error:
+            problem = f"the reply cannot be read: {printable(error)}"
+            user = again(question, replies[-1], printable(error))
     return Replied(tuple(replies), problem)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from haystack_fixtures.errors import InputError
-from results.leval.asking import Question, ReplyFile, gather, key_of
+from results.asking import Question, ReplyFile, gather, key_of
 from scoring.pairwise import read_choice
 
 
@@ -33,6 +33,9 @@ class Judge:
             assert self.closed.wait(10)
             raise RuntimeError("the run is over")
         return "[[A]]"
+
+    def shortened(self, text: str, around: str) -> str:
+        return text
 
     def close(self) -> None:
         self.closed.set()
@@ -122,7 +125,7 @@ def test_a_file_that_has_only_begun_is_gone_on_with(tmp_path: Path, content: str
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text(content)
-    with pytest.raises(InputError, match="is no file of a judge's replies"):
+    with pytest.raises(InputError, match="is no file of a model's replies"):
         ReplyFile(path, "--replies")
 
     assert path.read_text() == content

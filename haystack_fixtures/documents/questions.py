@@ -1,0 +1,156 @@
+"""Files of questions about documents: `{"0": {"question", "answer", "answer_doc"}, ...}`.
+
+The format is that of snorkel's long-context-eval (ded59dc). Ours may have more in a row: `answer` as a list, `aliases`,
+`supporting_docs`, `status` and `reasons` (`needlework questions check`), `decision` (a person's), any other key.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from haystack_fixtures.errors import InputError
+
+OPTION = "--questions"
+STATUSES = ("accept", "review", "reject")
+_LAYOUT = 'give {"0": {"question": ..., "answer": ..., "answer_doc": ...}, ...}'
+_READ = frozenset({"question", "answer", "aliases", "answer_doc", "supporting_docs"})
+Rows = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentQuestion:
+    """One question. `key`: as in the file. `answers`: the reference first, then its aliases. `document`: the name of
+    the one that has the answer. `supporting`: others that have it too, or a part of it. `extra`: the row's other keys.
+    """
+
+    key: str
+    question: str
+    answers: tuple[str, ...]
+    document: str
+    supporting: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class QuestionSet:
+    """The questions of a file that may be asked. `sha256`: of the file. `reviewed`: a person decided on every one."""
+
+    questions: tuple[DocumentQuestion, ...]
+    sha256: str
+    reviewed: bool
+
+
+def read_question_set(path: str, option: str = OPTION) -> QuestionSet:
+    """Read a file; the last ones stay in memory while they do not change. A rejected row is not asked.
+
+    Raises `InputError`, with the row's key, where a row has no question, answer or document.
+    """
+    try:
+        stat = Path(path).expanduser().stat()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _unreadable(option, path, error) from None
+    return _read(path, option, stat.st_mtime_ns, stat.st_size)
+
+
+def read_rows(path: str, option: str = OPTION) -> tuple[Rows, str]:
+    """Return all rows of a file as they are, and its sha256. Raises `InputError` where it is no object of objects."""
+    try:
+        data = Path(path).expanduser().read_bytes()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _unreadable(option, path, error) from None
+    try:
+        content = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise InputError(option, path, f"is not JSON ({error}); {_LAYOUT}") from None
+    if not isinstance(content, dict) or not all(isinstance(row, dict) for row in content.values()):
+        raise InputError(option, path, f"is JSON of another layout; {_LAYOUT}")
+    return content, sha256(data).hexdigest()
+
+
+def question_of(key: str, row: Mapping[str, Any]) -> DocumentQuestion:
+    """One row as a question. Raises `ValueError` that says what it lacks."""
+    question, document = row.get("question"), row.get("answer_doc")
+    if not isinstance(question, str) or not question.strip():
+        raise ValueError("has no question")
+    answers = _texts([*_listed(row.get("answer")), *_listed(row.get("aliases"))])
+    if not answers:
+        raise ValueError("has no answer")
+    if not isinstance(document, str) or not document:
+        raise ValueError("has no answer_doc")
+    supporting = tuple(name for name in _texts(_listed(row.get("supporting_docs"))) if name != document)
+    extra = {name: value for name, value in row.items() if name not in _READ}
+    return DocumentQuestion(key, question.strip(), answers, document, supporting, extra)
+
+
+def status_of(row: Mapping[str, Any]) -> str | None:
+    """What a row is: a person's decision, else that of the check; `None` where neither was made."""
+    decision = row.get("decision")
+    decided = decision.get("status") if isinstance(decision, dict) else None
+    return next((each for each in (decided, row.get("status")) if each in STATUSES), None)
+
+
+def is_decided(row: Mapping[str, Any]) -> bool:
+    """Whether a person decided on a row."""
+    decision = row.get("decision")
+    return isinstance(decision, dict) and decision.get("status") in STATUSES
+
+
+def question_file(rows: Rows) -> bytes:
+    """The rows as such a file, in UTF-8."""
+    for ascii_only in (False, True):  # half of a surrogate pair has no UTF-8, only an escape
+        try:
+            return f"{json.dumps(rows, indent=1, ensure_ascii=ascii_only)}\n".encode()
+        except UnicodeEncodeError:
+            continue
+    raise AssertionError("ASCII can always be encoded")
+
+
+@lru_cache(4)
+def _read(path: str, option: str, _changed: int, _size: int) -> QuestionSet:
+    rows, digest = read_rows(path, option)
+    asked = {key: row for key, row in rows.items() if status_of(row) != "reject"}
+    try:
+        questions = tuple(_named(key, row) for key, row in asked.items())
+    except ValueError as error:
+        raise InputError(option, path, f"{error}; {_LAYOUT}") from None
+    if not questions:
+        raise InputError(option, path, "has no question that may be asked: all are rejected, or there is none")
+    return QuestionSet(questions, digest, all(is_decided(row) for row in asked.values()))
+
+
+def _named(key: str, row: Mapping[str, Any]) -> DocumentQuestion:
+    try:
+        return question_of(key, row)
+    except ValueError as error:
+        raise ValueError(f"row {key!r} {error}") from None
+
+
+def _listed(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _texts(values: Iterable[object]) -> tuple[str, ...]:
+    """The texts among values, numbers written out, each once; what is blank or something else is no answer."""
+    told = (
+        str(value).strip() for value in values if isinstance(value, str | int | float) and not isinstance(value, bool)
+    )
+    return tuple(dict.fromkeys(text for text in told if text))
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} stands there twice")
+        found[key] = value
+    return found
+
+
+def _unreadable(option: str, path: str, error: Exception) -> InputError:
+    return InputError(option, path, f"cannot be read ({getattr(error, 'strerror', None) or error})")

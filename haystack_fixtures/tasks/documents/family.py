@@ -1,0 +1,185 @@
+"""Questions on the user's own documents: by position, by size of the context, and without the document that answers.
+
+The documents of a prompt are whole, but for the last of the others; they follow one another in an order that seed and
+repeat alone choose, the same for every question, task, length and depth. A document that supports the answer stands
+beside the one that has it: so a depth is where all is that the answer rests on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+from haystack_fixtures.cells import Cell
+from haystack_fixtures.corpora.corpus import Corpus
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.whole_documents import OtherDocuments
+from haystack_fixtures.needles.needle import Needle
+from haystack_fixtures.retrieval.found import Search
+from haystack_fixtures.settings import Suite
+from haystack_fixtures.tasks.controls import NOT_FOUND
+from haystack_fixtures.tasks.documents.material import DOCUMENTS, Material, Question, look_again, material_of
+from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths, without_language
+
+FAMILY = "documents"
+SCORER = "documents"
+SIZE = "doc_size"
+ARMS = ("absent", "near")
+SHARES = (25, 50, 75, 100)
+_INSTRUCTION = {
+    "en": "Answer from the documents alone, in a few words. If they do not say, reply exactly: NOT FOUND.",
+    "zh": "请只根据上面的文档，用几个字回答。如果文档中没有提到，请只回答：没有提到。",
+}
+
+
+def _labels(suite: Suite) -> tuple[str, ...]:
+    return tuple(labelled(label, suite) for label in material_of(suite).labels)
+
+
+def _absent_labels(suite: Suite) -> tuple[str, ...]:
+    return tuple(labelled(f"{label}_{arm}", suite) for label in material_of(suite).labels for arm in ARMS)
+
+
+def _sizes(suite: Suite, _label: str) -> tuple[int, ...]:
+    """Shares of each length, in whole tokens."""
+    return tuple(sorted({(length * share + 50) // 100 for length in suite.lengths for share in SHARES}))
+
+
+def _depths(suite: Suite) -> tuple[float | None, ...]:
+    return suite.depths
+
+
+def _corpus(suite: Suite) -> Corpus:
+    material = material_of(suite)
+    return Corpus(
+        name=f"documents of {suite.documents}",
+        language=suite.language,
+        licence="the user's own",
+        source=str(suite.documents),
+        documents=material.texts,
+        sha256=material.documents.sha256,
+    )
+
+
+def _check(suites: Sequence[Suite]) -> None:
+    """Look at the files, and tell at once, and in one line, what keeps the suites of a run from being asked."""
+    look_again()
+    for suite in suites:
+        material_of(suite)
+
+
+def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+    material = material_of(suite)
+    label = without_language(cell.needle, suite)
+    question = material.asked(label)
+    depth = suite.depths[0] if cell.depth is None else cell.depth
+    needles = tuple(
+        Needle(
+            name=material.names[number],
+            text=material.texts[number],
+            question=question.question.question,
+            answer=question.question.answers[0] if number == question.gold[0] else "",
+        )
+        for number in question.gold
+    )
+    return _asked(suite, cell, seed, label, needles, (depth,) * len(needles), {"arm": "present"})
+
+
+def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Asked:
+    material = material_of(suite)
+    label, _, arm = without_language(cell.needle, suite).rpartition("_")
+    question, said = material.asked(label), NOT_FOUND[suite.language]
+    reference: dict[str, Any] = {"answers": (said,), "absent": True, "arm": arm, "twin": labelled(label, suite)}
+    # Who always abstains is always right here.
+    reference |= {"floor": 1.0}
+    if arm == "absent":
+        return _asked(suite, cell, seed, label, (), (), reference)
+    number = material.nearest(question)
+    if number is None:
+        raise InputError(DOCUMENTS, suite.documents, f"has no document beside those that question {label} is about")
+    near = Needle(
+        name=material.names[number], text=material.texts[number], question=question.question.question, answer=""
+    )
+    return _asked(
+        suite, cell, seed, label, (near,), (suite.depths[0],), reference | {"near_document": material.names[number]}
+    )
+
+
+def _asked(
+    suite: Suite,
+    cell: Cell,
+    seed: int,
+    label: str,
+    needles: tuple[Needle, ...],
+    depths: tuple[float, ...],
+    reference: dict[str, Any],
+) -> Asked:
+    material, language = material_of(suite), suite.language
+    question = material.asked(label)
+    inside = {needle.name for needle in needles}
+    apart = {*question.gold, *question.barred}
+    order = tuple(
+        number
+        for number in material.order(seed, cell.repeat)
+        if number not in apart and material.names[number] not in inside
+    )
+    asked = question.question
+    answers = reference.get("answers", asked.answers)
+    space = "" if language == "zh" else " "
+    about = f"question {label} about {asked.document!r}"
+    if suite.task == SIZE:
+        about += f" ({SIZE} asks {SHARES[0]} % of each length too)"
+    return Asked(
+        needles=needles,
+        depths=depths,
+        question=f"{asked.question}{space}{_INSTRUCTION[language]}",
+        answer=answers[0],
+        reference={
+            "answers": answers,
+            "question": asked.question,
+            "language": language,
+            "document": asked.document,
+            "chance": 0.0,
+            **reference,
+        },
+        needed=tuple(range(len(needles))),
+        others=OtherDocuments(order, material.names, material.separator, about),
+        abstains=True,
+        material=_material_hash(material, question, order),
+        search=Search((), asked.question, gold=asked.document, answer=asked.answers[0]),
+    )
+
+
+def _material_hash(material: Material, question: Question, order: tuple[int, ...]) -> str:
+    """Of all that a trial is made of beside its needles: documents in their order, and what is right."""
+    asked = question.question
+    content = [material.documents.sha256, order, asked.answers, asked.document, asked.supporting]
+    return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_task = partial(Task, family=FAMILY, scorer=SCORER, version=1, corpus=_corpus, check=_check, one_haystack=True)
+
+TASKS = (
+    _task("doc_position", "where the document that answers stands among the others", _labels, _depths, _ask),
+    _task(
+        SIZE,
+        "how much stands around the document that answers",
+        _labels,
+        _depths,
+        _ask,
+        lengths=_sizes,
+        retrieves=True,
+    ),
+    _task(
+        "doc_absent",
+        "the document that answers is not there; or only one that is like it",
+        _absent_labels,
+        no_depths,
+        _ask_absent,
+        absent=False,
+        focused=False,
+    ),
+)

@@ -1,0 +1,153 @@
+"""The user's documents and questions as a run needs them: what belongs together, in which order, under which label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from haystack_fixtures.cells import slug
+from haystack_fixtures.documents.folder import DocumentSet, read_documents
+from haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet, read_question_set
+from haystack_fixtures.documents.twins import twins
+from haystack_fixtures.draws import draws, shuffled
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.whole_documents import separator_for
+from haystack_fixtures.settings import Suite
+from haystack_fixtures.tasks.documents.near import Likeness
+
+DOCUMENTS, QUESTIONS = "--documents", "--questions"
+# What ends a label says which arm or control it is, and in which language.
+_MEANT = re.compile(r"_(absent|near|focused|bm25|dense|none|zh)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with the numbers of its documents. `gold`: the one that answers it, then the supporting ones.
+
+    `barred`: those that are never beside them: twins of a gold document, and whatever has one's text in it.
+    """
+
+    question: DocumentQuestion
+    gold: tuple[int, ...]
+    barred: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Documents and questions of a run. `names`, `texts`: of the documents, by number, blank ends taken off.
+
+    `asked`: by label. `separator`: stands after each document.
+    """
+
+    documents: DocumentSet
+    questions: QuestionSet
+    names: tuple[str, ...]
+    texts: tuple[str, ...] = field(repr=False)
+    labels: Mapping[str, DocumentQuestion]
+    separator: str
+    _orders: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict, init=False, repr=False)
+
+    def asked(self, label: str) -> Question:
+        """A question by its label."""
+        return self._asked[label]
+
+    def order(self, seed: int, repeat: int) -> tuple[int, ...]:
+        """All documents in the order of a repeat, those that a question bears on last: so most questions of a run have
+        the same long beginning."""
+        if (seed, repeat) not in self._orders:
+            draw = draws("documents", seed, repeat)
+            first = shuffled(draw, [number for number in range(len(self.names)) if number not in self._bearing])
+            self._orders[seed, repeat] = (*first, *shuffled(draw, sorted(self._bearing)))
+        return self._orders[seed, repeat]
+
+    def nearest(self, asked: Question) -> int | None:
+        """The document most like the one that answers, of those that may stand in its place."""
+        return self._likeness.nearest(asked.gold[0], {*asked.gold, *asked.barred})
+
+    @cached_property
+    def _likeness(self) -> Likeness:
+        return Likeness(self.texts)
+
+    @cached_property
+    def _asked(self) -> Mapping[str, Question]:
+        number = {name: at for at, name in enumerate(self.names)}
+        group = {number[name]: frozenset(map(number.__getitem__, names)) for names in self._twins for name in names}
+        found = {}
+        for label, question in self.labels.items():
+            gold = tuple(dict.fromkeys(number[name] for name in (question.document, *question.supporting)))
+            alike = {other for each in gold for other in group.get(each, ())}
+            alike |= {at for at, text in enumerate(self.texts) if any(self.texts[each] in text for each in gold)}
+            found[label] = Question(question, gold, frozenset(alike - set(gold)))
+        return found
+
+    @cached_property
+    def _twins(self) -> Sequence[Sequence[str]]:
+        return twins(self.documents.documents)
+
+    @cached_property
+    def _bearing(self) -> frozenset[int]:
+        return frozenset(at for asked in self._asked.values() for at in (*asked.gold, *asked.barred))
+
+
+def material_of(suite: Suite) -> Material:
+    """The suite's documents and questions, as they were when they were last looked at. Raises `InputError`."""
+    if suite.documents is None:
+        remedy = f"{suite.task} asks about documents of yours: name their folder, {DOCUMENTS} DIR"
+        raise InputError(DOCUMENTS, "", remedy)
+    if suite.questions is None:
+        remedy = f"{suite.task} asks questions of yours: name their file, {QUESTIONS} FILE; docs/documents.md makes one"
+        raise InputError(QUESTIONS, "", remedy)
+    return _found(suite.documents, suite.questions)
+
+
+def look_again() -> None:
+    """Have files looked at anew. Walking a large folder for every trial would take longer than making its prompt."""
+    _found.cache_clear()
+
+
+@lru_cache(4)
+def _found(folder: str, path: str) -> Material:
+    return _material(folder, path, read_documents(folder).sha256, read_question_set(path).sha256)
+
+
+@lru_cache(2)
+def _material(folder: str, path: str, _documents: str, _questions: str) -> Material:
+    documents, questions = read_documents(folder), read_question_set(path)
+    named = [_named(documents, question, folder, path) for question in questions.questions]
+    texts = tuple(each.text.strip() for each in documents.documents)
+    return Material(
+        documents=documents,
+        questions=questions,
+        names=tuple(each.name for each in documents.documents),
+        texts=texts,
+        labels=_labelled(named),
+        separator=separator_for(texts),
+    )
+
+
+def _named(documents: DocumentSet, question: DocumentQuestion, folder: str, path: str) -> DocumentQuestion:
+    """The question with its documents' full names."""
+    found = []
+    for name in (question.document, *question.supporting):
+        document = documents.named(name)
+        if document is None:
+            remedy = f"question {question.key} names {name!r}: {DOCUMENTS} {folder} has not one document of that name"
+            raise InputError(QUESTIONS, path, remedy)
+        found.append(document.name)
+    return DocumentQuestion(
+        question.key, question.question, question.answers, found[0], tuple(found[1:]), question.extra
+    )
+
+
+def _labelled(questions: Sequence[DocumentQuestion]) -> dict[str, DocumentQuestion]:
+    """Questions by labels that are safe in ids: `q0`, from their keys."""
+    found: dict[str, DocumentQuestion] = {}
+    for question in questions:
+        word = slug(question.key)
+        label = f"q{_MEANT.sub(lambda end: f'{end[0]}_', word)}"
+        while label in found:
+            label += "_again"
+        found[label] = question
+    return found

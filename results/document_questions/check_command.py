@@ -1,0 +1,169 @@
+"""`needlework questions check DIR FILE`: say of every question whether it can be used, and why not.
+
+Without a model: is the answer in its document, is it short, does another document have it beside the question's words,
+is the question asked twice. `--model`: does it know the answer without the document. `--checker`: does the document
+answer the question, and do its nearest neighbours. Exit code 0; 1 where a model's reply is missing; 2 after one line
+about what was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from haystack_fixtures.documents.folder import DocumentSet, read_documents
+from haystack_fixtures.documents.questions import STATUSES, Rows, is_decided, question_file, read_rows
+from haystack_fixtures.documents.twins import twins
+from haystack_fixtures.errors import InputError, printable
+from results.asking import OpenJudge, ReplyFile, gather
+from results.atomic import write_atomic
+from results.columns import aligned
+from results.document_questions.check import Checked, check_rows
+from results.document_questions.corpus import Corpus
+from results.document_questions.folder_report import folder_lines
+from results.document_questions.make import correction
+from results.document_questions.model_options import add_model_arguments, open_model, replies_beside
+from results.document_questions.probe import (
+    checker_questions,
+    closed_book_question,
+    read_answer,
+    read_verdict,
+    with_checker,
+    with_closed_book,
+)
+
+ABOUT = "say which questions can be used, and why the others cannot"
+SUFFIX = ".checked.json"
+_ANSWER_TOKENS, _VERDICT_TOKENS = 128, 256
+_FACTS = frozenset({"status", "reasons", "support", "also_in", "twins", "closed_book", "checker"})
+_PAIR = ("question", "answer", "aliases", "answer_doc", "supporting_docs")
+_MISSING = ("not probed", "not checked")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("documents", metavar="DIR", help="folder of documents")
+    parser.add_argument("questions", metavar="FILE", help='{"0": {"question", "answer", "answer_doc"}, ...}')
+    parser.add_argument(
+        "--model", metavar="SPEC", help="who is asked without the documents, to see what is known anyway"
+    )
+    parser.add_argument("--checker", metavar="SPEC", help="who is shown each document with its question")
+    parser.add_argument("--checker-base-url", metavar="URL", help="address of the checker's server, ending in /v1")
+    parser.add_argument(
+        "--checker-api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]"
+    )
+    parser.add_argument(
+        "--max-other", type=int, default=0, metavar="N", help="other documents that may have the answer too [0]"
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="file to write [FILE.checked.json]")
+    add_model_arguments(parser)
+
+
+def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
+    """Check the questions, print how many are what, write them. Raises `InputError`."""
+    if options.max_other < 0:
+        raise InputError("--max-other", options.max_other, "give a whole number from 0")
+    rows, _ = read_rows(options.questions, "FILE")
+    if not rows:
+        raise InputError("FILE", options.questions, "has no question")
+    found = read_documents(options.documents, "DIR")
+    out = options.out or Path(f"{options.questions.removesuffix('.json').removesuffix('.checked')}{SUFFIX}")
+    before = read_rows(str(out), "--out")[0] if out.exists() else {}
+    corpus = Corpus(found.documents)
+    groups = twins(found.documents)
+    checked = check_rows(rows, found, groups, corpus, options.max_other)
+    if options.model or options.checker:
+        file = ReplyFile(replies_beside(options, out), "--replies")
+        try:
+            if options.model:
+                checked = _closed_book(checked, options, open_judge, file)
+            if options.checker:
+                checked = _with_checker(checked, found, corpus, options, open_judge, file)
+        finally:
+            file.close()
+    kept, dropped = _decisions(rows, before)
+    _write(out, {each.key: _row(rows[each.key], each, kept.get(each.key)) for each in checked})
+    for line in (*_lines(checked, found, kept, dropped), *folder_lines(found, groups)):
+        print(line)
+    print(printable(f"written to {out}"))
+    return 1 if any(reason.kind in _MISSING for each in checked for reason in each.reasons) else 0
+
+
+def _closed_book(
+    checked: Sequence[Checked], options: argparse.Namespace, open_judge: OpenJudge, file: ReplyFile
+) -> list[Checked]:
+    model = open_model(options, open_judge, _ANSWER_TOKENS)
+    try:
+        asked = [closed_book_question(each.question, model) for each in checked if each.question]
+        gather(asked, model, read_answer, lambda _, replied: {"replied": not replied.problem}, file)
+        return [with_closed_book(each, model, file.known) for each in checked]
+    finally:
+        model.close()
+
+
+def _with_checker(
+    checked: Sequence[Checked],
+    found: DocumentSet,
+    corpus: Corpus,
+    options: argparse.Namespace,
+    open_judge: OpenJudge,
+    file: ReplyFile,
+) -> list[Checked]:
+    model = open_model(options, open_judge, _VERDICT_TOKENS, "--checker")
+    try:
+        asked = [checker_questions(each, found, corpus, model) for each in checked]
+        questions = [one.question for each in asked for one in each]
+        gather(questions, model, read_verdict, lambda _, replied: {"replied": not replied.problem}, file, correction)
+        return [with_checker(each, ones, model, file.known) for each, ones in zip(checked, asked, strict=True)]
+    finally:
+        model.close()
+
+
+def _decisions(rows: Rows, before: Rows) -> tuple[dict[str, Any], list[str]]:
+    """What people decided: of this file, else of the one that is written over, where the pair is still the same.
+
+    With the keys of those that are lost.
+    """
+    kept, dropped = {}, []
+    for key, row in before.items():
+        if not is_decided(row):
+            continue
+        if key in rows and all(row.get(name) == rows[key].get(name) for name in _PAIR):
+            kept[key] = row["decision"]
+        else:
+            dropped.append(key)
+    return kept | {key: row["decision"] for key, row in rows.items() if is_decided(row)}, dropped
+
+
+def _row(row: Mapping[str, Any], each: Checked, decision: Any) -> dict[str, Any]:
+    plain = {name: value for name, value in row.items() if name not in _FACTS}
+    found = {"status": each.status, "reasons": [str(reason) for reason in each.reasons], **each.facts}
+    return plain | found | ({"decision": decision} if decision else {})
+
+
+def _write(out: Path, rows: Rows) -> None:
+    try:
+        write_atomic(out, question_file(rows))
+    except (OSError, ValueError) as error:
+        raise InputError("--out", out, f"cannot be written ({getattr(error, 'strerror', None) or error})") from None
+
+
+def _lines(
+    checked: Sequence[Checked], found: DocumentSet, kept: Mapping[str, Any], dropped: Sequence[str]
+) -> Iterator[str]:
+    yield f"{len(checked)} questions about {len(found.documents)} documents"
+    counts: Counter[str] = Counter(each.status for each in checked)
+    reasons: Counter[tuple[str, str]] = Counter(
+        (each.status, reason.kind) for each in checked for reason in each.reasons
+    )
+    table = [("status", "questions"), *((status, str(counts[status])) for status in STATUSES)]
+    yield from aligned(table, names=1)
+    for (status, kind), count in sorted(reasons.items(), key=lambda item: (STATUSES.index(item[0][0]), -item[1])):
+        yield f"{status}, {kind}: {count}"
+    if kept:
+        yield f"decisions of people that are kept: {len(kept)}; they count whatever the check says"
+    if dropped:
+        yield printable(f"decisions about pairs that have changed since, left out: {', '.join(map(repr, dropped))}")

@@ -1,0 +1,28 @@
+"""`needlework questions make|check`: questions about your own documents, written by a model and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from haystack_fixtures.command_line import OneLineParser, refuse
+from haystack_fixtures.errors import InputError
+from results.asking import OpenJudge
+from results.document_questions import check_command, make_command
+
+_STEPS = {"make": make_command, "check": check_command}
+
+
+def main(argv: Sequence[str], open_judge: OpenJudge) -> int:
+    """Run one step; returns its exit code, 2 after one line about what was wrong."""
+    parser = OneLineParser(prog="needlework questions", description=__doc__)
+    steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
+    for name, step in _STEPS.items():
+        step.add_arguments(steps.add_parser(name, help=step.ABOUT, description=step.__doc__))
+    options = parser.parse_args(argv)
+    try:
+        code: int = _STEPS[options.step].run(options, open_judge)
+        return code
+    except InputError as error:
+        return refuse(f"questions {options.step}", error)
+    except KeyboardInterrupt:
+        return refuse(f"questions {options.step}", "stopped; the same command goes on where it was")

@@ -1,0 +1,111 @@
+"""`needlework questions make DIR --model SPEC`: have a model write questions about your documents.
+
+Each document is shown to the model by itself. Exit code 0; 1 where a document has no question; 2 after one line about
+what was wrong. Stopped, the same command goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from haystack_fixtures.documents.folder import DocumentSet, read_documents
+from haystack_fixtures.documents.questions import Rows, question_file, read_rows
+from haystack_fixtures.errors import InputError, printable
+from results.asking import Judge, OpenJudge, Question, Replied, ReplyFile, gather
+from results.atomic import write_atomic
+from results.document_questions.folder_report import folder_lines, listed
+from results.document_questions.make import Chosen, Made, Wanted, choose, correction, made, wanted
+from results.document_questions.model_options import add_model_arguments, open_model, replies_beside
+from results.document_questions.pairs import read_pairs
+from results.document_questions.templates import load_template, names
+
+ABOUT = "have a model write questions about your documents"
+_REPLY_TOKENS, _PAIR_TOKENS = 512, 256  # of a reply, and more for each further pair
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("documents", metavar="DIR", help="folder of documents: txt, md, html, jsonl, pdf, docx")
+    parser.add_argument(
+        "--model", required=True, metavar="SPEC", help="who writes them: openai:NAME, or any other SPEC"
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="file to write [FOLDER.questions.json]")
+    parser.add_argument("--per-document", type=int, default=1, metavar="N", help="questions about each document [1]")
+    parser.add_argument(
+        "--template", default="factoid", metavar="NAME", help=f"{', '.join(names())}, or a TOML file [factoid]"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="only so many documents, drawn with --seed [all]")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="which documents --limit takes [0]")
+    add_model_arguments(parser)
+
+
+def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
+    """Make the questions and say what became of every document. Raises `InputError`."""
+    for name in ("per_document", "limit"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise InputError(f"--{name.replace('_', '-')}", value, "give a whole number from 1")
+    template = load_template(options.template)
+    found = read_documents(options.documents, "DIR")
+    out = options.out or Path(f"{Path(options.documents).expanduser().resolve().name}.questions.json")
+    before = _before(out)
+    chosen = choose(found, options.limit, options.seed)
+    model = open_model(options, open_judge, _REPLY_TOKENS + _PAIR_TOKENS * (options.per_document - 1))
+    try:
+        asked = [wanted(each, template, options.per_document, model) for each in chosen.documents]
+        replies = replies_beside(options, out)
+        result, count = _gathered(asked, model, replies, options.per_document)
+    finally:
+        model.close()
+    for line in _lines(found, chosen, asked, result):
+        print(line)
+    if not result.rows:
+        raise InputError("--model", options.model, "has written no question that can be used; see the lines above")
+    _write(out, result.rows, before)
+    print(printable(f"asked now: {count}; replies are in {replies}"))
+    print(printable(f"written to {out}; next: needlework questions check {options.documents} {out}"))
+    return 1 if result.failed else 0
+
+
+def _gathered(asked: Sequence[Wanted], model: Judge, replies: Path, per_document: int) -> tuple[Made, int]:
+    def fields(_question: Question, replied: Replied) -> dict[str, int]:
+        return {"pairs": 0 if replied.problem else per_document}
+
+    file = ReplyFile(replies, "--replies")
+    try:
+        questions = [each.question for each in asked]
+        count = gather(questions, model, partial(read_pairs, count=per_document), fields, file, correction)
+        return made(asked, file.known, per_document), count
+    finally:
+        file.close()
+
+
+def _before(out: Path) -> Rows:
+    """The rows that an earlier run wrote: only these may be written over."""
+    if not out.exists():
+        return {}
+    return read_rows(str(out), "--out")[0]
+
+
+def _write(out: Path, rows: Rows, before: Rows) -> None:
+    made_before = [row for row in before.values() if row not in rows.values()]
+    if made_before:
+        raise InputError("--out", out, "has questions that this run did not make (edited, checked?): give another name")
+    try:
+        write_atomic(out, question_file(rows))
+    except (OSError, ValueError) as error:
+        raise InputError("--out", out, f"cannot be written ({getattr(error, 'strerror', None) or error})") from None
+
+
+def _lines(found: DocumentSet, chosen: Chosen, asked: Sequence[Wanted], result: Made) -> Iterator[str]:
+    told = f"{len(found.documents)} documents in the folder, {len(asked)} asked about"
+    yield f"{told}, {len(asked) - len(result.failed)} have questions: {len(result.rows)} in all"
+    yield from folder_lines(found, chosen.twins)
+    if chosen.twins:
+        yield "of twins only the first is asked about"
+    shortened = [repr(each.document) for each in asked if each.shortened]
+    yield from listed("documents longer than the model's window, of which it saw the beginning", shortened)
+    yield from listed("documents without a question", [f"{name!r}: {why}" for name, why in result.failed])

@@ -1,0 +1,185 @@
+"""What a run on the user's own documents says, in words: tables and findings for the terminal and for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from haystack_fixtures.cells import depth_label
+from results.columns import NONE, aligned
+from results.statistics.absent import Rate
+from results.statistics.comparison_rows import interval_words, p_words, points1
+from results.statistics.documents import FOCUSED, Documents, Point
+from results.statistics.panel_rows import StatisticRow
+from results.statistics.votes import Vote
+from results.text import length_labels, one_line, percent1
+
+ARMS = {"whole": "all documents", FOCUSED: "answer document alone"}
+_PLAIN = str.maketrans({"·": "|", "–": "-"})
+_RATES = ("score %", "95 %", "n", "abstains % (95 %)", "wrong content % (95 %)", "unscored")
+_ABSENT = {"absent": "taken out", "near": "the most similar one instead"}
+_MEANINGS = {
+    "best and worst depth": "Of all documents in the context: their scores, and the chance of such a difference if they"
+    " were alike (exact McNemar; a permutation test where questions were asked over several orders), corrected for"
+    " picking them.",
+    "what size costs": "The score at the largest size minus that of the answer document alone (or the smallest size),"
+    " paired by question.",
+    "judge and offline rule": "Share of answers on which both agree, and Cohen's kappa: agreement beyond chance.",
+    "voting": "Of the answers to one question over several orders of the documents, the one most like the others"
+    " (content words) is taken. The gain is paired by question.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts; the first `names` columns are names, the others numbers."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    names: int = 1
+
+
+def document_lines(found: Sequence[Documents], *, ascii_only: bool = False) -> list[str]:
+    """The lines of every model: its tables, then what they come to; none for a run without documents."""
+    lines: list[str] = []
+    for each in found:
+        lines += [*([""] if lines else []), documents_name(each)]
+        for table in document_tables(each):
+            lines += [f"  {table.caption}"]
+            lines += [f"    {line}" for line in aligned((table.head, *table.rows), table.names)]
+        lines += [f"  {row.term}: {row.text}" for row in document_rows(each)]
+    return [line.translate(_PLAIN) if ascii_only else line for line in lines]
+
+
+def documents_name(found: Documents) -> str:
+    """`model · your documents · 19 questions`."""
+    count = "1 question" if found.questions == 1 else f"{found.questions} questions"
+    return one_line(f"{found.model} · your documents · {count}")
+
+
+def document_tables(found: Documents) -> list[Table]:
+    """The tables that a run fills: by depth, by size, without the answer document, by vote."""
+    tables = []
+    if found.by_depth:
+        head = ("context", "length", "depth %", *_RATES)
+        rows = [(ARMS.get(each.arm, each.arm), _length(each), _depth(each), *_rates(each)) for each in found.by_depth]
+        tables.append(Table("by depth of the answer document (doc_position)", head, tuple(rows)))
+    if found.by_size:
+        head = ("context", "length", "tokens", *_RATES)
+        rows = [(ARMS.get(each.arm, each.arm), _length(each), _tokens(each), *_rates(each)) for each in found.by_size]
+        tables.append(Table("by size of the context (doc_size)", head, tuple(rows)))
+    if found.absent:
+        tables.append(_absent_table(found))
+    if found.votes:
+        tables.append(_vote_table(found.votes))
+    return tables
+
+
+def document_rows(found: Documents) -> list[StatisticRow]:
+    """What the tables come to."""
+    rows = []
+    ends = found.depth.extremes if found.depth else None
+    if found.depth and ends is not None and ends.best_score > ends.worst_score:
+        text = (
+            f"{depth_label(ends.best)} % ({percent1(ends.best_score)}) and {depth_label(ends.worst)} %"
+            f" ({percent1(ends.worst_score)}), p {p_words(ends.p_adjusted)}, n = {found.depth.samples}"
+        )
+        rows.append(_row("best and worst depth", text))
+    if found.loss is not None:
+        span = interval_words(found.loss)
+        told = f"95 % interval {span}" if span else "too few questions for an interval"
+        rows.append(_row("what size costs", f"{points1(found.loss.mean)} points ({told}), n = {found.loss.n}"))
+    if found.judge is not None:
+        kappa, same = found.judge.kappa, found.judge.agreement
+        text = f"agree on {_share(same.value, same.low, same.high)} of {found.judge.n} answers; Cohen's kappa "
+        text += NONE if kappa.value is None else f"{kappa.value:.2f}"
+        if kappa.low is not None and kappa.high is not None:
+            text += f" (95 % interval {kappa.low:.2f} to {kappa.high:.2f})"
+        rows.append(_row("judge and offline rule", text))
+    if found.votes:
+        of = found.votes[0].of
+        rows.append(_row("voting", f"{of} answers a question: {of} times the requests and tokens of a single one"))
+    return rows
+
+
+def _row(term: str, text: str) -> StatisticRow:
+    return StatisticRow(term, text, _MEANINGS[term])
+
+
+def _absent_table(found: Documents) -> Table:
+    head = (
+        *("answer document", "invents %", "95 %", "n", "abstains needlessly %", "95 %", "n"),
+        *("balanced %", "95 %", "right in both %", "95 %", "n"),
+    )
+    rows = [
+        (
+            _ABSENT[arm],
+            *(_percent(each.hallucination), _ends(each.hallucination), str(each.hallucination.n)),
+            *(_percent(each.needless), _ends(each.needless), str(each.needless.n)),
+            *(_percent(each.balanced), _ends(each.balanced)),
+            *(_percent(each.discriminates), _ends(each.discriminates), str(each.discriminates.n)),
+        )
+        for arm, each in found.absent.items()
+    ]
+    return Table("without the answer document: right is to abstain", head, tuple(rows))
+
+
+def _vote_table(votes: Sequence[Vote]) -> Table:
+    head = (
+        *("task", "context", "answer document", "votes", "incomplete", "voted %", "95 %"),
+        *("single %", "95 %", "gain", "95 %", "requests", "tokens"),
+    )
+    rows = [
+        (
+            each.task,
+            ARMS.get(each.arm, each.arm),
+            _place(each),
+            str(each.n),
+            str(each.incomplete),
+            *(_percent(each.voted), _ends(each.voted), _percent(each.single), _ends(each.single)),
+            *((points1(each.gain.mean), interval_words(each.gain) or NONE) if each.gain else (NONE, NONE)),
+            f"{each.requests:,}",
+            f"{each.tokens:,}",
+        )
+        for each in votes
+    ]
+    return Table(f"votes of {votes[0].of} answers over as many orders of the documents", head, tuple(rows), names=3)
+
+
+def _place(vote: Vote) -> str:
+    if vote.ways == "moved":
+        return "at another depth each time"
+    return "at one depth" if vote.depth is None else f"at {depth_label(vote.depth)} %"
+
+
+def _rates(point: Point) -> tuple[str, ...]:
+    unscored = ", ".join(f"{count} {outcome}" for outcome, count in point.unscored.items())
+    parts = (f"{_percent(rate)} ({_ends(rate)})" if rate.n else NONE for rate in (point.abstains, point.asserts))
+    return (_percent(point.score), _ends(point.score), str(point.score.n), *parts, unscored)
+
+
+def _length(point: Point) -> str:
+    return NONE if point.arm == FOCUSED else length_labels([point.length])[0]
+
+
+def _depth(point: Point) -> str:
+    return NONE if point.depth is None else depth_label(point.depth)
+
+
+def _tokens(point: Point) -> str:
+    return NONE if point.tokens is None else f"{point.tokens:,.0f}"
+
+
+def _percent(rate: Rate) -> str:
+    return NONE if rate.value is None else percent1(rate.value)
+
+
+def _ends(rate: Rate) -> str:
+    return NONE if rate.low is None or rate.high is None else f"{percent1(rate.low)}–{percent1(rate.high)}"
+
+
+def _share(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None or low is None or high is None:
+        return NONE
+    return f"{percent1(value)} % (95 % interval {percent1(low)}–{percent1(high)})"

@@ -1,0 +1,213 @@
+"""Questions on documents of one's own: score by depth and by size, what wrong answers are, and who makes answers up.
+
+A question is one sample, at whatever depth, size and order of the documents it was asked: intervals take its trials
+together. Of the scored trials some abstain ("the documents do not say"), some assert wrong content, few are blank:
+one accuracy hides which (of 208 wrong answers in snorkel's records 109 abstain and 99 assert).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import fsum
+from typing import Any, cast
+
+from results.controls import control_of
+from results.questions import OWN_DOCUMENTS, own_label
+from results.records import SCORED, OutcomeName, Record
+from results.statistics.absent import AbsentTwins, Rate, abstains, is_absent, rate_of, twins_of
+from results.statistics.agreement import Agreement, agreement
+from results.statistics.depth_effect import DepthEffect, depth_effect
+from results.statistics.paired import Difference, mean_difference
+from results.statistics.votes import Vote, votes
+from results.summary import tally, trial_of
+
+WHOLE, FOCUSED = "whole", "focused"
+_POSITION, _SIZE = "doc_position", "doc_size"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The trials of one arm at one place.
+
+    `arm`: `whole` (all documents in the context), a retriever, or `focused` (the answer document alone). `length`:
+    tokens, 0 for `focused`; `depth`: percent, `None` over all depths. `tokens`: mean tokens of the context, `None`
+    where records do not tell. `abstains`, `asserts`: of scored trials, those that say that the documents do not tell,
+    and those that state something wrong. `unscored`: trials that are in none of the rates.
+    """
+
+    arm: str
+    length: int
+    depth: float | None
+    tokens: float | None
+    questions: int
+    score: Rate
+    abstains: Rate
+    asserts: Rate
+    unscored: Mapping[OutcomeName, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """What a model's answers about the user's documents say; scores and rates 0..1.
+
+    `by_depth`: of `doc_position`. `by_size`: of `doc_size`, the answer document alone first. `depth`: best and worst
+    depth and their paired test, over the whole context. `loss`: the score at the largest size minus that of the answer
+    document alone (the smallest size without it), paired by question. `absent`: where the answer document is not there,
+    by arm (`absent`; `near`: the most similar document in its place). `judge`: the offline rule beside the judge;
+    `votes`: of `--vote`.
+    """
+
+    model: str
+    questions: int
+    by_depth: tuple[Point, ...]
+    by_size: tuple[Point, ...]
+    depth: DepthEffect | None
+    loss: Difference | None
+    absent: Mapping[str, AbsentTwins]
+    judge: Agreement | None
+    votes: tuple[Vote, ...]
+
+
+def document_statistics(records: Iterable[Record], vote: int = 0) -> tuple[Documents, ...]:
+    """Return the statistics of each model that was asked about documents, sorted. `vote`: as `--vote`, 0 for none."""
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        if record["task"] in OWN_DOCUMENTS:
+            groups.setdefault(record["model"], []).append(record)
+    return tuple(_of_model(model, sorted(groups[model], key=_order), vote) for model in sorted(groups))
+
+
+def documents_object(found: Sequence[Documents]) -> list[dict[str, Any]]:
+    """Return the same as JSON objects; scores, rates and differences 0..1, lengths tokens, depths percent."""
+    return [asdict(each) for each in found]
+
+
+def arm_of(record: Record) -> str:
+    """The arm of a record whose answer document was there: `whole`, `bm25`, `dense`, `focused`."""
+    words = own_label(record["needle"]).arm.split("_")
+    if control_of(record) == FOCUSED or FOCUSED in words:
+        return FOCUSED
+    return next((word for word in words if word in ("bm25", "dense")), WHOLE)
+
+
+def _of_model(model: str, records: Sequence[Record], vote: int) -> Documents:
+    present = [record for record in records if not is_absent(record)]
+    position = [record for record in present if record["task"] == _POSITION]
+    size = [record for record in present if record["task"] == _SIZE]
+    whole = [record for record in position if arm_of(record) == WHOLE]
+    return Documents(
+        model=model,
+        questions=len({_question(record) for record in records}),
+        by_depth=_points(position, over_depths=False),
+        by_size=_points(size, over_depths=True),
+        depth=depth_effect(map(trial_of, whole)) if len({record["depth"] for record in whole}) > 1 else None,
+        loss=_loss(size),
+        absent=_absent_arms(records),
+        judge=_judge_and_rule(records),
+        votes=votes(present, vote),
+    )
+
+
+def _points(records: Sequence[Record], *, over_depths: bool) -> tuple[Point, ...]:
+    """One point for each arm, size and, unless `over_depths`, depth; the answer document alone comes first."""
+    places: dict[tuple[bool, str, int, float | None], list[Record]] = {}
+    for record in records:
+        arm = arm_of(record)
+        at = (0, None) if arm == FOCUSED else (record["length"], None if over_depths else record["depth"])
+        places.setdefault((arm != FOCUSED, arm, *at), []).append(record)
+    order = sorted(places, key=lambda at: (at[0], at[1] != WHOLE, at[1], at[2], -1.0 if at[3] is None else at[3]))
+    return tuple(_point(*at[1:], places[at]) for at in order)
+
+
+def _point(arm: str, length: int, depth: float | None, records: Sequence[Record]) -> Point:
+    scored = [record for record in records if record["outcome"] in SCORED]
+    clusters = [_question(record) for record in scored]
+    sizes = [float(size) for record in records if isinstance(size := record["prompt"].get("context_tokens"), int)]
+    return Point(
+        arm=arm,
+        length=length,
+        depth=depth,
+        tokens=fsum(sizes) / len(sizes) if sizes else None,
+        questions=len(set(clusters)),
+        score=rate_of([_score(record) for record in scored], clusters),
+        abstains=rate_of([float(abstains(record)) for record in scored], clusters),
+        asserts=rate_of([float(record["outcome"] in ("wrong", "distractor")) for record in scored], clusters),
+        unscored=tally(map(trial_of, records)).unscored,
+    )
+
+
+def _loss(records: Sequence[Record]) -> Difference | None:
+    """Of the whole context, each question's mean over its orders and depths."""
+    means: dict[int, dict[str, list[float]]] = {}
+    for record in records:
+        arm = arm_of(record)
+        if arm in (WHOLE, FOCUSED) and record["outcome"] in SCORED:
+            length = 0 if arm == FOCUSED else record["length"]
+            means.setdefault(length, {}).setdefault(_question(record), []).append(_score(record))
+    if len(means) < 2:
+        return None
+    small, large = means[min(means)], means[max(means)]
+    both = sorted(small.keys() & large.keys())
+    return mean_difference(
+        [fsum(large[name]) / len(large[name]) - fsum(small[name]) / len(small[name]) for name in both], both
+    )
+
+
+def _absent_arms(records: Sequence[Record]) -> dict[str, AbsentTwins]:
+    """Both arms of each kind of absence. Twins share question, length and order of documents, in whatever task."""
+    arms: dict[str, list[Record]] = {}
+    for record in records:
+        if is_absent(record) and arm_of(record) == WHOLE:
+            arms.setdefault("near" if _is_near(record) else "absent", []).append(record)
+    whole = [record for record in records if not is_absent(record) and arm_of(record) == WHOLE]
+    found = {}
+    for arm, absent in sorted(arms.items()):
+        lengths = {record["length"] for record in absent}
+        beside = [record for record in whole if record["length"] in lengths]
+        tasks = {record["task"] for record in beside}
+        present = [record for record in beside if record["task"] == (_POSITION if _POSITION in tasks else _SIZE)]
+        found[arm] = twins_of(absent[0]["model"], arm, [_as_twin(record) for record in (*present, *absent)])
+    return found
+
+
+def _is_near(record: Record) -> bool:
+    return record["reference"].get("arm") == "near" or "near" in own_label(record["needle"]).arm.split("_")
+
+
+def _as_twin(record: Record) -> Record:
+    return cast("Record", {**record, "reference": {**record["reference"], "twin": _question(record)}})
+
+
+def _judge_and_rule(records: Sequence[Record]) -> Agreement | None:
+    """The offline rule's verdicts beside the judge's; `None` where no judge said anything."""
+    judged = [record for record in records if record["score"] is not None and rule_of(record)]
+    if not judged:
+        return None
+    pairs = [(right_or_wrong(rule_of(record) == "found"), right_or_wrong(_score(record) == 1)) for record in judged]
+    return agreement(pairs, [_question(record) for record in judged])
+
+
+def rule_of(record: Record) -> str:
+    """The offline rule's verdict on an answer that a judge has judged; empty where there is none."""
+    details = record["details"].get("score")
+    rule = details.get("rule") if isinstance(details, dict) else None
+    return rule if isinstance(rule, str) else ""
+
+
+def right_or_wrong(right: bool) -> str:
+    """The label of a verdict: what judge, rule and people are compared by."""
+    return "right" if right else "wrong"
+
+
+def _question(record: Record) -> str:
+    return own_label(record["needle"]).question
+
+
+def _score(record: Record) -> float:
+    return record["score"] or 0.0
+
+
+def _order(record: Record) -> tuple[Any, ...]:
+    depth = record["depth"]
+    return record["task"], record["needle"], record["length"], -1.0 if depth is None else depth, record["repeat"]

@@ -1,0 +1,8 @@
+"""The page that annotates jsonl documents: read a long text, edit its instructions and outputs, lose nothing."""
+
+from __future__ import annotations
+
+from results.web.annotating.kept import SCHEMA
+from results.web.annotating.page import open_page
+
+__all__ = ["SCHEMA", "open_page"]

@@ -1,0 +1,93 @@
+"""The app: a start page, and the pages that there is something to show on."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
+from importlib import import_module
+from pathlib import Path
+from secrets import token_urlsafe
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from haystack_fixtures.errors import InputError, printable
+from results.web.guard import Guard
+from results.web.page import Context, Page, Rebuild, templates
+from results.web.sources import Sources
+from results.web.store import Store
+
+# In the order of the start page. Each is a module with `SCHEMA` (SQL) and `open_page(context) -> Page | None`: none
+# where no path that was given is of its kind. Raises `InputError`.
+PAGES: tuple[str, ...] = (
+    "results.web.browsing",
+    "results.web.rating",
+    "results.web.annotating",
+    "results.web.reviewing",
+)
+_STATIC = Path(__file__).parent / "static"
+
+
+def build_app(
+    sources: Sources, state: Path, *, rebuild: Rebuild, hosts: Collection[str], token: str | None = None
+) -> Starlette:
+    """Make the app. `hosts`: addresses that it answers to. Raises `InputError`."""
+    modules = [import_module(name) for name in PAGES]
+    store = Store(state, [module.SCHEMA for module in modules])
+    context = Context(sources, store, token or token_urlsafe(24), templates(), rebuild)
+    pages: list[Page] = [page for module in modules if (page := module.open_page(context)) is not None]
+    return Starlette(
+        routes=[
+            Route("/", _start_page(context, pages)),
+            Mount("/static", StaticFiles(directory=_STATIC)),
+            *(Mount(f"/{page.name}", routes=list(page.routes), name=page.name) for page in pages),
+        ],
+        middleware=[Middleware(Guard, token=context.token, hosts=hosts)],
+        exception_handlers={
+            InputError: _refused(context),
+            sqlite3.Error: _not_kept,
+            HTTPException: _http_error(context),
+        },
+    )
+
+
+def _start_page(context: Context, pages: Sequence[Page]) -> Callable[[Request], HTMLResponse]:
+    def start(request: Request) -> HTMLResponse:
+        shown = [(page, page.state()) for page in pages]
+        return context.show(request, "start", title="Needlework", pages=shown, state=context.store.path)
+
+    return start
+
+
+def _refused(context: Context) -> Callable[[Request, Exception], Response]:
+    def shown(request: Request, error: Exception) -> Response:
+        line = printable(error, 1000)
+        if not _wants_page(request):
+            return JSONResponse({"error": line}, status_code=400)
+        return context.show(request, "problem", title="Needlework", problem=line, status=400)
+
+    return shown
+
+
+def _not_kept(_request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": f"not kept: {printable(error)}; what you entered is still here"}, status_code=507)
+
+
+def _http_error(context: Context) -> Callable[[Request, Exception], Response]:
+    def shown(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        detail = str(getattr(error, "detail", ""))
+        if not _wants_page(request):
+            return JSONResponse({"error": detail}, status_code=status)
+        return context.show(request, "problem", title="Needlework", problem=detail, status=status)
+
+    return shown
+
+
+def _wants_page(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "")

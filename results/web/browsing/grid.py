@@ -1,0 +1,91 @@
+"""The heatmap as a way into the list: cells of length and depth, each an address that shows its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from haystack_fixtures.cells import depth_label
+from results.headline import score_words
+from results.palette import color_of, dark, mark_of
+from results.summary import Tally, depth_order, tally
+from results.text import length_labels, percent
+from results.web.browsing.filters import Filter
+from results.web.browsing.rows import NO_CONTROL, Row
+
+MOST_ACROSS = 60  # lengths or depths; a larger table is no picture
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """`look`: class names. `address`: of the filter with this cell alone, or without it where it is `chosen`."""
+
+    look: str
+    text: str
+    title: str
+    address: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """`rows`: the label of a depth, and a cell for each length; none where nothing was run."""
+
+    lengths: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[GridCell | None, ...]], ...]
+    overall: str
+
+
+def grid_of(rows: Iterable[Row], wanted: Filter) -> Grid | None:
+    """The heatmap of rows, without controls where none is asked for; nothing where it would be too large, or empty."""
+    cells: dict[tuple[int, float | None], list[Row]] = {}
+    for row in rows:
+        if wanted.control or row.same["control"] == NO_CONTROL:
+            cells.setdefault((row.record["length"], row.record["depth"]), []).append(row)
+    lengths = sorted({length for length, _ in cells})
+    depths = sorted({depth for _, depth in cells}, key=depth_order)
+    if not cells or max(len(lengths), len(depths)) > MOST_ACROSS:
+        return None
+    return Grid(
+        length_labels(lengths),
+        tuple(
+            (
+                depth_label(depth),
+                tuple(_cell(length, depth, cells.get((length, depth), []), wanted) for length in lengths),
+            )
+            for depth in depths
+        ),
+        score_words(_tally([row for found in cells.values() for row in found])),
+    )
+
+
+def colors_css() -> str:
+    """A class for each percent of score, `.p0` to `.p100`, in the colours of the pictures."""
+    rules = []
+    for score in range(101):
+        color = color_of(score / 100)
+        ink = "#fff" if dark(color) else "#1a1a1a"
+        rules.append(f".p{score} {{ background: rgb{color}; color: {ink}; }}")
+    return "\n".join(rules)
+
+
+def _cell(length: int, depth: float | None, rows: Sequence[Row], wanted: Filter) -> GridCell | None:
+    if not rows:
+        return None
+    found = _tally(rows)
+    at = (str(length), depth_label(depth))
+    chosen = (wanted.length, wanted.depth) == at
+    mark = mark_of(found)
+    text = "" if found.mean is None else percent(found.mean)
+    unscored = "".join(f", {count} {name}" for name, count in found.unscored.items())
+    return GridCell(
+        look=f"unscored {mark.outcome}" if mark else f"p{text}",
+        text=mark.letter if mark else text,
+        title=f"length {length}, depth {at[1]}: {score_words(found)}{unscored}",
+        address=wanted.address(length="" if chosen else at[0], depth="" if chosen else at[1]),
+        chosen=chosen,
+    )
+
+
+def _tally(rows: Iterable[Row]) -> Tally:
+    return tally(row.trial for row in rows)

@@ -1,0 +1,93 @@
+"""`needlework serve PATH...`: pages for people, on this machine alone: rate, annotate, review, browse.
+
+PATH: run folders, a folder of runs, prediction files (*.pred.jsonl), a jsonl file of documents, a file of questions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from haystack_fixtures.command_line import OneLineParser, refuse
+from haystack_fixtures.errors import InputError
+from results.web.sources import Sources, find_sources
+
+if TYPE_CHECKING:
+    from results.web.page import Rebuild
+
+_HOST = "127.0.0.1"
+_STATE = "people.sqlite"
+
+
+def main(argv: Sequence[str], open_rebuild: Callable[[], Rebuild]) -> int:
+    """Serve until Ctrl-C; returns the exit code: 0, or 2 after one line about what was wrong.
+
+    `open_rebuild`: gives what builds prompts of recorded trials.
+    """
+    try:
+        _serve(_parser().parse_args(argv), open_rebuild)
+    except InputError as error:
+        return refuse("serve", error)
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = OneLineParser(prog="needlework serve", description=__doc__)
+    parser.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="what to show")
+    parser.add_argument("--documents", type=Path, metavar="DIR", help="folder that the questions are about")
+    parser.add_argument("--port", type=int, default=8765, help="port on 127.0.0.1; 0: any that is free [8765]")
+    parser.add_argument(
+        "--state", type=Path, metavar="FILE", help=f"file that keeps what people say [{_STATE} at the first PATH]"
+    )
+    return parser
+
+
+def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> None:
+    try:
+        import uvicorn
+
+        from results.web.app import build_app
+    except ImportError as error:
+        raise InputError("serve", error.name or "", "needs: pip install 'needlework[web]'") from None
+    if not 0 <= options.port <= 65_535:
+        raise InputError("--port", options.port, "give a port from 1 to 65535, or 0 for any that is free")
+    sources = find_sources(options.paths, options.documents)
+    with _listening(options.port) as place:
+        port = place.getsockname()[1]
+        app = build_app(
+            sources,
+            # Building a prompt changes the folder that relative paths start from.
+            (options.state or _state_at(sources)).absolute(),
+            rebuild=open_rebuild(),
+            hosts=(f"{_HOST}:{port}", f"localhost:{port}"),
+        )
+        print(f"http://{_HOST}:{port}/ (this machine alone; Ctrl-C ends)", flush=True)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, server_header=False))
+        server.run(sockets=[place])
+
+
+def _state_at(sources: Sources) -> Path:
+    """Beside what was given first: in a run's folder, or at a file."""
+    if sources.runs:
+        return sources.runs[0] / _STATE
+    first = (*sources.predictions, *sources.annotated, *sources.questions)[0]
+    return first.parent / _STATE
+
+
+def _listening(port: int) -> socket.socket:
+    place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        place.bind((_HOST, port))
+        place.listen()
+    except OSError as error:
+        place.close()
+        raise InputError(
+            "--port", port, f"cannot be listened on ({error.strerror}); --port 0 takes a free one"
+        ) from None
+    return place

@@ -1,0 +1,171 @@
+"""The answers in the files that were given: L-Eval's prediction files and its file of references, and runs' records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from haystack_fixtures.errors import InputError
+from results.load import run_records
+from results.questions import panel_and_sample
+from results.records import SCORED, Record
+from results.web.sources import PREDICTIONS, Sources
+from scoring.leval.tasks import TASKS
+
+_ANSWERS = ("_outputs", "_pred")  # what keys with answers end in
+_BY_HUMANS = "human"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One answer. `question`, `references` and `id` (a record's) together tell which question it answers.
+
+    `model`: the key of its file, or a record's model. `group`: what its question shares with others, if known.
+    `asked`: question and reference as L-Eval's data has them.
+    """
+
+    question: str
+    references: tuple[str, ...]
+    id: str
+    model: str
+    text: str
+    group: str
+    asked: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The different documents of the data files, and the number of the one that each question is about."""
+
+    texts: tuple[str, ...]
+    of: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """`answers`: those of each file or run, under its name. `broken`: what could not be read, one line each."""
+
+    answers: Mapping[str, tuple[Given, ...]]
+    documents: Documents
+    broken: tuple[str, ...]
+
+
+def read_sources(sources: Sources) -> Read:
+    """Read all answers that there are. Raises `InputError` where a file cannot be read at all."""
+    broken: list[str] = []
+    rows = {path: list(_rows(path, broken)) for path in (*sources.predictions, *sources.annotated)}
+    answers: dict[Path, list[Given]] = {path: _of_predictions(path, rows[path]) for path in sources.predictions}
+    answers |= {path: _of_references(rows[path]) for path in sources.annotated}
+    answers |= {run: _of_run(run_records(run)) for run in sources.runs}
+    names = _names([path for path, found in answers.items() if found])
+    return Read(
+        {names[path]: tuple(found) for path, found in answers.items() if found},
+        _documents(row for path in sources.annotated for row in rows[path]),
+        tuple(broken),
+    )
+
+
+def _rows(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
+    try:
+        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    except OSError as error:
+        raise InputError("PATH", path, f"cannot be read ({error.strerror})") from None
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                row = None
+            if isinstance(row, dict):
+                yield row
+            else:
+                broken.append(f"{path.name}, line {number}: is no JSON object")
+
+
+def _for_humans(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows that people are to judge, where the file marks such rows, else all."""
+    return [row for row in rows if row.get("evaluation") == _BY_HUMANS] or list(rows)
+
+
+def _of_predictions(path: Path, rows: Sequence[dict[str, Any]]) -> list[Given]:
+    group_of = _groups(path, rows)
+    return [
+        Given(row["query"], (row["gt"],), "", key, row[key], group_of(row), (row["query"], row["gt"]))
+        for row in _for_humans(rows)
+        for key in row
+        if key.endswith("_pred") and all(isinstance(row.get(name), str) for name in ("query", "gt", key))
+    ]
+
+
+def _groups(path: Path, rows: Sequence[dict[str, Any]]) -> Callable[[dict[str, Any]], str]:
+    """What tells the document of a row: its place, in the whole file of a task whose documents are known."""
+    name = path.name.removesuffix(PREDICTIONS)
+    task = TASKS.get(name)
+    if task is None or len(rows) != task.expected or sum(task.questions) != task.expected:
+        return lambda _row: ""
+    numbers = [number for number, count in enumerate(task.questions) for _ in range(count)]
+    groups = {id(row): f"{name} {number}" for row, number in zip(rows, numbers, strict=True)}
+    return lambda row: groups[id(row)]
+
+
+def _of_references(rows: Sequence[dict[str, Any]]) -> list[Given]:
+    """L-Eval's `claude.gpt4.ref.jsonl`: documents whose rows have answers too, a list for each model."""
+    having = [row for row in rows if any(_is_answers(row, key) for key in row)]
+    return [
+        Given(question, (reference,), "", key, text, "", (question, reference))
+        for row in _for_humans(having)
+        for key in row
+        if _is_answers(row, key)
+        for question, reference, text in zip(row["instructions"], row["outputs"], row[key], strict=True)
+    ]
+
+
+def _is_answers(row: Mapping[str, Any], key: str) -> bool:
+    lists = [row.get(name) for name in ("instructions", "outputs", key)]
+    if not key.endswith(_ANSWERS) or not all(map(_texts, lists)):
+        return False
+    return len({len(each) for each in lists if each is not None}) == 1
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _of_run(records: Sequence[Record]) -> list[Given]:
+    """The trials that a model answered, whatever the score."""
+    found = []
+    for record in records:
+        if record["outcome"] not in (*SCORED, "censored"):
+            continue
+        text = record["response"].get("text")
+        question, expected = str(record.get("question") or ""), tuple(record["expected"])
+        panel, sample = panel_and_sample(record["task"], record["needle"], record["repeat"])
+        asked = str(record["reference"].get("question") or question), expected[0] if expected else ""
+        group = f"{record['task']} {panel} {sample}"
+        answer = text if isinstance(text, str) else str(record.get("answer") or "")
+        found.append(Given(question, expected, record["id"] or record["key"], record["model"], answer, group, asked))
+    return found
+
+
+def _documents(rows: Iterator[dict[str, Any]]) -> Documents:
+    texts: dict[str, int] = {}
+    of: dict[tuple[str, str], int] = {}
+    for row in rows:
+        text = row.get("input")
+        if isinstance(text, str) and _texts(row.get("instructions")) and _texts(row.get("outputs")):
+            number = texts.setdefault(text, len(texts))
+            for asked in zip(row["instructions"], row["outputs"], strict=False):
+                of.setdefault(asked, number)
+    return Documents(tuple(texts), of)
+
+
+def _names(paths: Sequence[Path]) -> dict[Path, str]:
+    """A name for each path: as few of its last folders as tell all apart."""
+    for parts in range(1, max((len(path.parts) for path in paths), default=1) + 1):
+        names = {path: "/".join(path.parts[-parts:]) for path in paths}
+        if len(set(names.values())) == len(paths):
+            return names
+    return {path: str(path) for path in paths}

@@ -1,0 +1,112 @@
+"""What is rated: questions, each with the answers of all models that answered it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from results.text import one_line
+from results.web.rating.given import Given, Read
+
+Asked = tuple[str, tuple[str, ...], str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One model's answer. `id`: stays the same while item, model and text do, so that a rating is of this text."""
+
+    id: str
+    model: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A question with its answers, in the order of the models' names. `document`: its number, if known.
+
+    `group`: what it shares with other items, whose ratings are then not independent.
+    """
+
+    id: str
+    question: str
+    references: tuple[str, ...]
+    answers: tuple[Answer, ...]
+    document: int | None
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """All there is to rate. `broken`: what could not be read. `grouped`: some items are known to share a document."""
+
+    items: tuple[Item, ...]
+    documents: tuple[str, ...]
+    broken: tuple[str, ...] = ()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Whose answers they are."""
+        return tuple(sorted({answer.model for item in self.items for answer in item.answers}))
+
+    @property
+    def grouped(self) -> bool:
+        """Whether some items are known to belong together."""
+        return len({item.group for item in self.items}) < len(self.items)
+
+
+def items_of(read: Read) -> Items:
+    """Join the answers to the same question.
+
+    A question that a file has more than once is as many items, in its order. Where two files have answers of one model
+    to one question, these are two models, and the file's name is added to the model's.
+    """
+    keyed = {source: list(_keyed(answers)) for source, answers in read.answers.items()}
+    count = Counter((key, model) for answers in keyed.values() for key, model, _ in answers)
+    twice = {model for (_, model), times in count.items() if times > 1}
+    joined: dict[Asked, dict[str, Given]] = defaultdict(dict)
+    for source, answers in keyed.items():
+        for key, model, given in answers:
+            joined[key][f"{model} ({one_line(source)})" if model in twice else model] = given
+    return Items(
+        tuple(_item(key, answers, read.documents.of) for key, answers in joined.items()),
+        read.documents.texts,
+        read.broken,
+    )
+
+
+def _keyed(answers: Sequence[Given]) -> Iterator[tuple[Asked, str, Given]]:
+    """Each answer with what it is joined by, and its model as it can be shown."""
+    seen: Counter[tuple[object, ...]] = Counter()
+    for given in answers:
+        asked, model = (given.question, given.references, given.id), one_line(given.model)
+        yield (*asked, seen[(*asked, model)]), model, given
+        seen[(*asked, model)] += 1
+
+
+def _item(key: Asked, answers: Mapping[str, Given], documents: Mapping[tuple[str, str], int]) -> Item:
+    first = next(iter(answers.values()))
+    number = documents.get(first.asked)
+    question, references, record, time = key
+    name = _digest(question, str(len(references)), *references, record, str(time))
+    group = next((given.group for given in answers.values() if given.group), "")
+    models = sorted(answers)
+    return Item(
+        id=name,
+        question=question,
+        references=references,
+        answers=tuple(
+            Answer(_digest(name, model, answers[model].text), model, answers[model].text) for model in models
+        ),
+        document=number,
+        group=_digest(group or (name if number is None else f"document {number}")),
+    )
+
+
+def _digest(*parts: str) -> str:
+    told = sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        told.update(len(data).to_bytes(8, "big") + data)
+    return told.hexdigest()[:24]

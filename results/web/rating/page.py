@@ -1,0 +1,67 @@
+"""The rating page: people give answers 1 to 5 without knowing whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from haystack_fixtures.errors import InputError
+from results.text import one_line
+from results.web.page import Context, Page
+from results.web.rating import marks
+from results.web.rating.desk import Desk
+from results.web.rating.files import file_routes
+from results.web.rating.given import read_sources
+from results.web.rating.items import items_of
+from results.web.rating.outcome import outcome_routes
+from results.web.rating.work import work_routes
+from results.web.replies import changing, text_of, told
+
+_LONGEST_NAME = 60
+
+
+def open_page(context: Context) -> Page | None:
+    """The page, where there are answers to rate. Raises `InputError` for a file that cannot be read."""
+    items = items_of(read_sources(context.sources))
+    if not items.items:
+        return None
+    with context.store.writing() as connection:
+        desk = Desk(context, items, marks.seed_of(connection))
+    return Page(
+        name="rating",
+        title="Rate answers",
+        about="People rate models' answers from 1 to 5, without knowing whose they are.",
+        routes=[
+            Route("/", partial(_start, desk)),
+            changing("/begin", partial(_begin, desk)),
+            *work_routes(desk),
+            *outcome_routes(desk),
+            *file_routes(desk),
+        ],
+        state=partial(_how_far, desk),
+    )
+
+
+def _how_far(desk: Desk) -> str:
+    people = len(desk.everyone())
+    told = f"{len(desk.items.items)} questions with answers of {len(desk.items.models)} models"
+    return f"{told}; {people} annotator{'' if people == 1 else 's'}"
+
+
+def _start(desk: Desk, request: Request) -> Response:
+    return desk.context.show(
+        request, "rating", title="Rate answers", items=desk.items, rows=desk.rows(), longest=_LONGEST_NAME
+    )
+
+
+def _begin(desk: Desk, _request: Request, body: Mapping[str, Any]) -> Response:
+    name = one_line(text_of(body, "name", _LONGEST_NAME))
+    if not name:
+        raise InputError("name", name, "give a name; it tells your ratings from others'")
+    with desk.context.store.writing() as connection:
+        return told({"annotator": marks.begin(connection, name)})

@@ -1,0 +1,83 @@
+"""A questions file that is reviewed, as it is on disk now, and the reviewed file beside it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+from haystack_fixtures.documents.questions import Rows, question_file, read_rows
+from haystack_fixtures.errors import InputError
+from results.atomic import write_atomic
+from results.web.reviewing.opinions import utc_now
+
+_OPTION = "PATH"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionsFile:
+    """`name`: what the state file calls it, so that both can be moved together."""
+
+    path: Path
+    name: str
+
+    def read(self) -> tuple[Rows, str]:
+        """Its rows now, and its sha256. Raises `InputError`."""
+        try:
+            stat = self.path.stat()
+        except OSError as error:
+            raise InputError(_OPTION, self.path, f"cannot be read ({error.strerror})") from None
+        return _rows(str(self.path), stat.st_mtime_ns, stat.st_size)
+
+    @property
+    def target(self) -> Path:
+        """Where the reviewed file goes: `q.checked.json` and `q.json` become `q.reviewed.json`."""
+        stem = self.path.stem.removesuffix(".checked")
+        return self.path.with_name(f"{stem}.reviewed.json")
+
+
+def named(path: Path, state: Path) -> QuestionsFile:
+    """A file, named by its path from the folder of the state file."""
+    return QuestionsFile(path, Path(os.path.relpath(path, state.parent.resolve())).as_posix())
+
+
+def on_disk(path: Path) -> str | None:
+    """The sha256 of a file; `None` where there is none."""
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(_OPTION, path, f"cannot be read ({error.strerror})") from None
+
+
+def written_by(connection: sqlite3.Connection, file: QuestionsFile, digest: str) -> str | None:
+    """The reviewer whose decisions we wrote to the target, with this sha256; `None` where it is not from here."""
+    row = connection.execute(
+        "SELECT reviewer FROM reviewing_written WHERE target = ? AND sha256 = ? ORDER BY number DESC LIMIT 1",
+        (file.target.name, digest),
+    ).fetchone()
+    return None if row is None else str(row["reviewer"])
+
+
+def write_reviewed(connection: sqlite3.Connection, file: QuestionsFile, rows: Rows, by: str) -> str:
+    """Write the reviewed file whole, and return its sha256, which runs record. Raises `InputError`."""
+    content = question_file(rows)
+    digest = sha256(content).hexdigest()
+    try:
+        write_atomic(file.target, content)
+    except OSError as error:
+        raise InputError(_OPTION, file.target, f"cannot be written ({error.strerror})") from None
+    connection.execute(
+        "INSERT INTO reviewing_written (file, target, reviewer, at, sha256) VALUES (?, ?, ?, ?, ?)",
+        (file.name, file.target.name, by, utc_now(), digest),
+    )
+    return digest
+
+
+@lru_cache(8)
+def _rows(path: str, _changed: int, _size: int) -> tuple[Rows, str]:
+    return read_rows(path, _OPTION)

@@ -1,0 +1,80 @@
+"""What the paths of `needlework serve` are: runs, prediction files, documents to annotate, questions to review.
+
+Nothing outside these paths is ever read for a page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from haystack_fixtures.errors import InputError
+
+PREDICTIONS = ".pred.jsonl"
+_OF_A_RUN = ("journal.jsonl", "results.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """`runs`: folders. `predictions`, `annotated` (jsonl of documents), `questions`: files. All resolved and there.
+
+    `documents`: the folder that the questions are about.
+    """
+
+    runs: tuple[Path, ...] = ()
+    predictions: tuple[Path, ...] = ()
+    annotated: tuple[Path, ...] = ()
+    questions: tuple[Path, ...] = ()
+    documents: Path | None = None
+
+
+def find_sources(paths: Sequence[Path], documents: Path | None) -> Sources:
+    """Tell the paths apart by what they hold. Raises `InputError` for a path that no page can show."""
+    found: dict[str, list[Path]] = {"runs": [], "predictions": [], "annotated": [], "questions": []}
+    for path in paths:
+        for kind, each in _kinds(path):
+            if each.resolve() not in found[kind]:
+                found[kind].append(each.resolve())
+    if documents is not None and not documents.is_dir():
+        raise InputError("--documents", documents, "is no folder; name the one that the questions are about")
+    runs, predictions, annotated, questions = (tuple(each) for each in found.values())
+    return Sources(runs, predictions, annotated, questions, documents and documents.resolve())
+
+
+def _kinds(path: Path) -> Iterable[tuple[str, Path]]:
+    if not path.exists():
+        raise InputError("PATH", path, "does not exist; give run folders, prediction files, jsonl documents, questions")
+    if path.is_dir():
+        return _in_folder(path)
+    if path.name.endswith(PREDICTIONS):
+        return [("predictions", path)]
+    if path.suffix == ".jsonl":
+        return [(_kind_of_rows(path), path)]
+    if path.suffix == ".json":
+        return [("questions", path)]
+    raise InputError("PATH", path, "is no run folder, .jsonl or .json file")
+
+
+def _in_folder(path: Path) -> list[tuple[str, Path]]:
+    if any((path / name).is_file() for name in _OF_A_RUN):
+        return [("runs", path)]
+    runs = [each for each in sorted(path.iterdir()) if any((each / name).is_file() for name in _OF_A_RUN)]
+    predictions = sorted(path.rglob(f"*{PREDICTIONS}"))
+    if not runs and not predictions:
+        raise InputError("PATH", path, f"holds no run and no *{PREDICTIONS}")
+    return [*(("runs", each) for each in runs), *(("predictions", each) for each in predictions)]
+
+
+def _kind_of_rows(path: Path) -> str:
+    """Rows of predictions have a key that ends in `_pred`; others are documents."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            first: Any = json.loads(next((line for line in file if line.strip()), "null"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError("PATH", path, f"is no jsonl file ({error})") from None
+    if not isinstance(first, dict):
+        raise InputError("PATH", path, "has no rows that are objects")
+    return "predictions" if "query" in first and any(key.endswith("_pred") for key in first) else "annotated"

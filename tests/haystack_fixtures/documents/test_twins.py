@@ -1,0 +1,83 @@
+"""Documents that are the same, or nearly."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from haystack_fixtures.documents.folder import OwnDocument
+from haystack_fixtures.documents.twins import NEARLY, SHINGLE, twins
+from haystack_fixtures.draws import below, draws
+
+WORDS = [f"word{number}" for number in range(3000)]
+
+
+def _text(seed: object, count: int = 200) -> list[str]:
+    rng = draws("twins", seed)
+    return [WORDS[below(rng, len(WORDS))] for _ in range(count)]
+
+
+def _groups(**texts: str) -> tuple[tuple[str, ...], ...]:
+    return twins([OwnDocument(name, text) for name, text in sorted(texts.items())])
+
+
+def test_equal_texts_are_twins_whatever_case_spaces_and_punctuation() -> None:
+    assert _groups(a="The owl sleeps, by day.", b="the OWL  sleeps by day", c="The owl sleeps by night.") == (
+        ("a", "b"),
+    )
+
+
+def test_a_word_in_a_hundred_changed_is_a_twin_and_a_word_in_ten_is_not() -> None:
+    words = _text(1)
+    few = [word if at % 100 else "other" for at, word in enumerate(words)]
+    many = [word if at % 10 else "other" for at, word in enumerate(words)]
+
+    assert _groups(a=" ".join(words), b=" ".join(few), c=" ".join(many)) == (("a", "b"),)
+
+
+def test_twins_of_twins_are_one_group() -> None:
+    words = _text(2, 400)
+    texts = {f"d{at}": " ".join(words[2 * at :]) for at in range(20)}
+
+    assert _groups(**texts) == (tuple(sorted(texts)),)
+
+
+def test_chinese_is_compared_by_characters() -> None:
+    text = "猫头鹰在夜里飞行，白天睡觉。它们的眼睛很大，能在黑暗中看见老鼠。" * 3
+    assert _groups(a=text, b=text.replace("。", "；"), c="完全不同的一段文字，讲的是火车和车站。") == (("a", "b"),)
+
+
+@pytest.mark.parametrize("text", ["Yes.", "...", "猫"])
+def test_texts_shorter_than_a_shingle_are_compared_whole(text: str) -> None:
+    assert _groups(a=text, b=text, c="No, not at all.") == (("a", "b"),)
+
+
+@given(st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=14), min_size=2, max_size=8))
+def test_the_pairs_are_those_that_comparing_all_with_all_finds(texts: list[list[str]]) -> None:
+    def shingles(words: list[str]) -> set[tuple[str, ...]]:
+        return {tuple(words[at : at + SHINGLE]) for at in range(max(1, len(words) - SHINGLE + 1))}
+
+    sets = [shingles(words) for words in texts]
+    group = list(range(len(texts)))
+    for one, first in enumerate(sets):
+        for other, second in enumerate(sets[:one]):
+            if len(first & second) >= NEARLY * len(first | second):
+                group = [group[other] if each == group[one] else each for each in group]
+    wanted = {tuple(str(at) for at, each in enumerate(group) if each == root) for root in group}
+
+    found = twins([OwnDocument(str(at), " ".join(words)) for at, words in enumerate(texts)])
+
+    assert set(found) == {names for names in wanted if len(names) > 1}
+
+
+def test_thousands_of_documents_with_much_in_common_take_little_time() -> None:
+    boilerplate = " ".join(_text("boilerplate", 100))
+    documents = [OwnDocument(f"d{at:05}", f"{boilerplate} {' '.join(_text(at, 60))}") for at in range(1500)]
+    documents.append(OwnDocument("twin", documents[77].text))
+    begun = time.process_time()
+
+    assert twins(documents) == (("d00077", "twin"),)
+    assert time.process_time() - begun < 5

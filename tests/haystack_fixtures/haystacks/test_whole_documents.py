@@ -1,0 +1,188 @@
+"""Contexts of whole documents: exact length, one order, a rule after every document, the asked ones whole and once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.haystacks.build import verify_prompt
+from haystack_fixtures.haystacks.source import EncodedDocuments
+from haystack_fixtures.haystacks.splice import WindowMemo
+from haystack_fixtures.haystacks.whole_documents import (
+    OtherDocuments,
+    ShownDocument,
+    build_of_documents,
+    document_source,
+    separator_for,
+)
+from haystack_fixtures.prompts.prompt import Message, Prompt
+from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from tests.strategies import documents, scraps, sentences
+from tests.toy_tokenizers import tokenizer, tokenizers
+
+__all__ = ["tokenizer", "tokenizers"]
+
+ASKED = ("lighthouse.txt", "The Lighthouse on Gull Rock\n\nIts keeper, Ada Vane, wound the clock on Sundays.")
+FERRIES = tuple(
+    f"Ferry {n}\n\n"
+    + " ".join(f"On day {day} the ferry {n} carried {day * n + 3} people home." for day in range(n, n + 9))
+    for n in range(1, 41)
+)
+BEFORE, AFTER = "Here are documents.\n\n", "Question: Who kept the light?\n\nAnswer:"
+Built = tuple[Prompt, tuple[ShownDocument, ...]]
+
+
+class Bench:
+    """A tokenizer with other documents."""
+
+    def __init__(self, tokenizer: Tokenizer, texts: Sequence[str], folder: Path) -> None:
+        self.tokenizer, self.texts, self.folder = tokenizer, texts, folder
+        self.others = OtherDocuments(
+            order=tuple(range(len(texts))),
+            names=tuple(f"ferry{n}.txt" for n in range(len(texts))),
+            separator=separator_for([*texts, ASKED[1]]),
+            about="question q0",
+        )
+
+    def build(self, budget: int, *depths: float, longest: int | None = None) -> Built:
+        corpus = Corpus("test", "en", "none", "none", tuple(self.texts), documents_sha256(self.texts))
+        encoded = EncodedDocuments(corpus, self.tokenizer, self.folder)
+        return build_of_documents(
+            self.others,
+            document_source(encoded, self.others, min_tokens=longest or budget),
+            before=BEFORE,
+            after=AFTER,
+            needles=[ASKED] * len(depths),
+            depths=depths,
+            token_budget=budget,
+            longest=longest or budget,
+            messages=lambda context: (Message("user", f"{BEFORE}{context}{AFTER}"),),
+            bos=(),
+            reserved=100,
+            memo=WindowMemo(self.tokenizer),
+        )
+
+
+def check(bench: Bench, built: Built, budget: int) -> None:
+    """Everything that a prompt of whole documents promises."""
+    prompt, shown = built
+    assert 0 <= prompt.slack <= max(2, budget // 2000)
+    assert prompt.tokens + prompt.slack == budget
+    assert bench.tokenizer.encode(prompt.text).ids.tolist() == prompt.ids.tolist()
+    verify_prompt(bench.tokenizer, prompt)
+    context = prompt.text[slice(*prompt.context)]
+    # A rule after every document and nowhere else; nothing but documents and rules.
+    assert context == "".join(f"{each.text}{bench.others.separator}" for each in shown)
+    assert context.count(bench.others.separator) == len(shown)
+    assert prompt.text == f"{BEFORE}{context}{AFTER}"
+    others = [each for each in shown if each.name != ASKED[0]]
+    numbers = [bench.others.names.index(each.name) for each in others]
+    assert numbers == sorted(set(numbers))
+    for each, number in zip(others, numbers, strict=True):
+        assert each.cut == (each.text != bench.texts[number])
+    assert [each for each in others if each.cut] in ([], others[-1:])
+    for needle in prompt.placed:
+        assert prompt.text[needle.start : needle.end] == ASKED[1]
+        assert prompt.text.count(ASKED[1]) == 1
+
+
+@pytest.fixture
+def bench(tokenizer: Tokenizer, tmp_path: Path) -> Bench:
+    return Bench(tokenizer, FERRIES, tmp_path)
+
+
+@pytest.mark.parametrize("budget", [700, 1501, 2000])
+def test_the_order_is_one_at_every_depth_and_the_ends_are_exact(bench: Bench, budget: int) -> None:
+    orders, fillers, depths = set(), set(), []
+    for depth in (0, 25, 50, 75, 100):
+        prompt, shown = bench.build(budget, depth)
+        check(bench, (prompt, shown), budget)
+        orders.add(tuple(each.name for each in shown if each.name != ASKED[0]))
+        fillers.add(prompt.filler_sha256)
+        depths.append(prompt.placed[0].depth)
+        assert not prompt.flags
+    assert len(orders) == 1
+    assert (len(fillers) == 1) or bench.tokenizer.name not in ("cl100k_base", "o200k_base")
+    assert depths[0] == 0
+    assert depths[-1] == 100
+    assert depths == sorted(depths)
+
+
+def test_without_the_document_the_following_ones_take_its_place(bench: Bench) -> None:
+    built = bench.build(1000)
+    check(bench, built, 1000)
+    with_it = bench.build(1000, 50)
+    assert {each.name for each in with_it[1]} - {each.name for each in built[1]} == {ASKED[0]}
+    assert sum(len(each.text) for each in built[1]) > sum(len(each.text) for each in with_it[1]) - len(ASKED[1])
+
+
+def test_the_last_one_is_closed_by_a_full_stop(bench: Bench) -> None:
+    for budget in range(800, 840, 3):
+        _, shown = bench.build(budget, 0)
+        assert shown[-1].text.endswith(".")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    texts=documents(of=st.one_of(sentences, scraps)),
+    depth=st.floats(0, 100),
+    budget=st.integers(120, 900),
+)
+def test_whatever_the_documents_are(
+    tokenizers: dict[str, Tokenizer], tmp_path: Path, texts: tuple[str, ...], depth: float, budget: int
+) -> None:
+    stripped = [text.strip() for text in dict.fromkeys(texts)]
+    assume(all(stripped) and not any(ASKED[1] in text for text in stripped))
+    bench = Bench(tokenizers["cl100k"], stripped, tmp_path)
+    try:
+        built = bench.build(budget, depth)
+    except InputError:  # too few documents for the budget
+        assume(False)
+    check(bench, built, budget)
+
+
+def test_too_few_documents_are_told_with_what_they_fill(bench: Bench) -> None:
+    with pytest.raises(InputError, match=r"all documents together fill [0-9]+ tokens with question q0") as caught:
+        bench.build(1000, 50, longest=100_000)
+    fills = int(str(caught.value).split("fill ")[1].split()[0])
+    check(bench, bench.build(fills - 100, 50), fills - 100)
+    with pytest.raises(InputError, match="all documents together"):
+        bench.build(fills - 99, 50)
+
+
+def test_a_document_that_is_too_long_is_told_with_what_it_needs(bench: Bench) -> None:
+    with pytest.raises(
+        InputError, match="template, question q0, and a sentence of another need more: use at"
+    ) as caught:
+        bench.build(20, 50)
+    least = int(str(caught.value).rsplit(" ", 1)[1]) - 100
+    check(bench, bench.build(least, 50), least)
+
+
+def test_no_other_document(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    bench = Bench(tokenizer, FERRIES[:1], tmp_path)
+    bench.others = replace(bench.others, order=())
+    with pytest.raises(InputError, match="has no other documents for question q0: add some"):
+        bench.build(500, 50)
+
+
+@pytest.mark.parametrize(
+    ("texts", "rule"),
+    [
+        ((), "-----"),
+        (("a\n--\nb",), "-----"),  # too short for a rule
+        (("a\n---\nb",), "====="),
+        (("Title\n=====\n\n * * *",), "-----"),
+        (("\n".join(sign * 3 for sign in "-=*#~+"),), "-----"),
+        (("\n".join(sign * 80 for sign in "-=*#~"), "++++++++"), "+++++++++"),
+    ],
+)
+def test_a_rule_is_one_that_no_document_has(texts: tuple[str, ...], rule: str) -> None:
+    assert separator_for(texts) == f"\n\n{rule}\n\n"

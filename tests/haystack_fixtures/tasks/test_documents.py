@@ -1,0 +1,299 @@
+"""Questions on the user's own documents: position, size of the context, absent documents and near misses."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.settings import recipe_fields, resolve_settings
+from haystack_fixtures.tasks.documents.near import Likeness
+from haystack_fixtures.tasks.load import deepest_first, grid
+from haystack_fixtures.tokenizers.load import load_tokenizer
+from haystack_fixtures.trials import TrialBuilder, reserved
+from tests.haystack_fixtures.tasks.built import context, mock_says, mock_value
+
+RULE = "\n\n-----\n\n"
+KEEPERS = ("Ada Vane", "Bo Holt", "Cyril Moss", "Dora Lind", "Egon Fry", "Frida Kerr", "Gus Penn", "Hetty Rook")
+ISLANDS = ("Gull", "Heron", "Osprey", "Plover", "Tern", "Petrel", "Curlew", "Avocet")
+
+
+def island(n: int) -> str:
+    """A document that says who kept which light."""
+    lines = [f"{ISLANDS[n]} Rock\n", f"The light on {ISLANDS[n]} Rock was kept by {KEEPERS[n]} for {n + 3} years."]
+    lines += [f"In year {year} the island of {ISLANDS[n]} had {year * (n + 2) % 97} visitors." for year in range(1, 16)]
+    return " ".join(lines)
+
+
+def recipe(n: int) -> str:
+    """A document about something else."""
+    dish = f"{'abcde'[n // 26]}{chr(97 + n % 26)}"
+    steps = (f"Stir pot {dish}{'o' * step} until it boils, then let {dish} and its lid rest." for step in range(1, 16))
+    return f"Dish {dish}\n\n" + " ".join(steps)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Eight islands, one of them twice, and thirty dishes."""
+    documents = tmp_path / "documents"
+    (documents / "more").mkdir(parents=True)
+    for n in range(8):
+        (documents / f"island{n}.txt").write_text(island(n), encoding="utf-8")
+    (documents / "island0 (copy).txt").write_text(island(0), encoding="utf-8")
+    (documents / "all of island1.txt").write_text(f"{recipe(90)}\n\n{island(1)}\n\nThe end.", encoding="utf-8")
+    for n in range(30):
+        (documents / "more" / f"dish{n}.txt").write_text(recipe(n), encoding="utf-8")
+    rows = {
+        str(n): {
+            "question": f"Who kept the light on {ISLANDS[n]} Rock?",
+            "answer": KEEPERS[n],
+            "answer_doc": f"island{n}.txt",
+        }
+        for n in range(3)
+    }
+    rows["2"]["supporting_docs"] = ["island5.txt"]
+    (tmp_path / "questions.json").write_text(json.dumps(rows), encoding="utf-8")
+    return tmp_path
+
+
+def run(folder: Path, task: str, **options: str):
+    given = {"preset": "own-documents", "task": task, "model": ["mock:perfect"], "verify_prompts": "true"}
+    given |= {"documents": str(folder / "documents"), "questions": str(folder / "questions.json"), "lengths": "3k"}
+    settings = resolve_settings(given | options, {}, folder)
+    builder = TrialBuilder(settings, load_tokenizer("o200k_base"), Path(tempfile.gettempdir()))
+    return builder, [(series.suite, cell) for series in grid(settings) for cell in series.cells]
+
+
+def trials(folder: Path, task: str, **options: str):
+    """Every trial, by its cell's id without the task, checked for what holds of each."""
+    builder, cells = run(folder, task, **options)
+    found = {}
+    for suite, cell in cells:
+        trial = found[cell.id.partition("-")[2]] = builder.build(suite, cell)
+        budget = cell.length - reserved(suite)
+        if "_" not in cell.needle or task == "doc_absent":
+            assert 0 <= trial.prompt.slack <= max(2, budget // 2000)
+            assert context(trial).count(RULE) == len(trial.asked.reference["documents"])
+        assert trial.prompt.tokens + trial.prompt.slack == budget
+        assert context(trial).endswith(RULE)
+        assert trial.asked.question in trial.prompt.text
+        assert mock_value(trial, "perfect") == 1
+        assert mock_value(trial, "wrong") == 0
+    return found
+
+
+def others(trial) -> tuple[str, ...]:
+    """The documents around those that are asked about."""
+    asked = {needle.name for needle in trial.asked.needles}
+    return tuple(name for name in trial.asked.reference["documents"] if name not in asked)
+
+
+def test_the_answer_moves_and_nothing_else_does(folder):
+    found = trials(folder, "doc_position")
+    assert list(found)[:5] == [f"len3000-depth{depth}-q0-r0" for depth in (0, 25, 50, 75, 100)]
+    for n in range(3):
+        assert len({others(trial) for trial in found.values() if trial.cell.needle == f"q{n}"}) == 1
+    assert others(found["len3000-depth0-q0-r0"])[:5] == others(found["len3000-depth100-q2-r0"])[:5]
+    for trial in found.values():
+        reference, (needle, *beside) = trial.asked.reference, trial.prompt.placed
+        assert needle.name == reference["document"]
+        assert trial.prompt.text[needle.start : needle.end] in {island(n) for n in range(3)}
+        assert abs(needle.depth - needle.requested) < 6
+        assert needle.depth == needle.requested or trial.cell.depth not in (0, 100)
+        assert reference["arm"] == "present"
+        assert reference["cut_document"] == others(trial)[-1]
+        # What supports the answer stands beside it.
+        assert [each.name for each in beside] == (["island5.txt"] if trial.cell.needle == "q2" else [])
+        for each in beside:
+            assert each.start == needle.end + len(RULE)
+
+
+def test_copies_of_the_answer_are_never_beside_it(folder):
+    copies, seen = {"q0": "island0 (copy).txt", "q1": "all of island1.txt"}, set()
+    for trial in trials(folder, "doc_position", lengths="9700").values():
+        names = set(trial.asked.reference["documents"])
+        assert copies.get(trial.cell.needle) not in names
+        seen |= names
+        # Where all documents are needed, those of the other questions are there too, and come last.
+        last = {"island0.txt", "island0 (copy).txt", "island1.txt", "all of island1.txt", "island2.txt", "island5.txt"}
+        assert others(trial)[-1] in last
+    assert set(copies.values()) < seen
+
+
+def test_repeats_are_other_orders_and_seeds_too(folder):
+    found = trials(folder, "doc_position", depths="50", repeats="2")
+    assert others(found["len3000-depth50-q0-r0"]) != others(found["len3000-depth50-q0-r1"])
+    again = trials(folder, "doc_position", depths="50")
+    assert again["len3000-depth50-q0-r0"].prompt.text == found["len3000-depth50-q0-r0"].prompt.text
+    seeded = trials(folder, "doc_position", depths="50", seed="7")
+    assert others(seeded["len3000-depth50-q0-r0"]) != others(again["len3000-depth50-q0-r0"])
+
+
+def test_sizes_are_shares_of_the_length_and_longer_ones_begin_alike(folder):
+    found = trials(folder, "doc_size", lengths="4001", retriever="none", controls="focused")
+    assert [trial.cell.length for trial in found.values() if trial.cell.needle == "q0"] == [1000, 2001, 3001, 4001]
+    ordered = [others(found[f"len{length}-depth50-q0-r0"]) for length in (1000, 2001, 3001, 4001)]
+    for shorter, longer in pairwise(ordered):
+        assert longer[: len(shorter)] == shorter
+    alone = found["len1000-depthall-q2_focused-r0"]
+    assert context(alone) == f"{island(2)}{RULE}{island(5)}{RULE}"
+    assert alone.asked.reference["documents"] == ("island2.txt", "island5.txt")
+    assert alone.asked.reference["arm"] == "focused"
+
+
+def test_what_is_retrieved_comes_from_the_documents_of_the_prompt(folder):
+    pytest.importorskip("bm25s")
+    found = trials(folder, "doc_size", retriever="none,bm25", controls="none")
+    for length in (750, 1500, 2250, 3000):
+        whole, best = found[f"len{length}-depth50-q0-r0"], found[f"len{length}-depthall-q0_bm25-r0"]
+        assert best.asked.reference["documents"] == whole.asked.reference["documents"]
+        facts = best.retrieved.facts
+        assert {hit["document"] for hit in facts["hits"]} <= set(whole.asked.reference["documents"])
+        assert (facts["gold"], facts["rank"]) == ("island0.txt", 1)
+        assert best.asked.question == whole.asked.question
+        head, tail = (each.prompt.text[: each.prompt.context[0]] for each in (whole, best))
+        assert head == tail
+        for hit in facts["hits"]:
+            shown = dict(best.retrieved.search.texts)[hit["document"]][hit["start"] : hit["end"]].strip()
+            assert shown in context(best)
+            assert shown in context(whole)
+
+
+def test_a_retriever_alone_is_asked_without_the_whole_documents(folder):
+    pytest.importorskip("bm25s")
+    _, cells = run(folder, "doc_size", retriever="bm25", controls="none")
+    assert {cell.needle for _, cell in cells} == {"q0_bm25", "q1_bm25", "q2_bm25"}
+
+
+def test_without_the_answer_others_fill_its_place(folder):
+    found, position = trials(folder, "doc_absent"), trials(folder, "doc_position", depths="50")
+    for n in range(3):
+        gone, near = found[f"len3000-depthall-q{n}_absent-r0"], found[f"len3000-depthall-q{n}_near-r0"]
+        whole = position[f"len3000-depth50-q{n}-r0"]
+        for trial in (gone, near):
+            reference = trial.asked.reference
+            assert KEEPERS[n] not in context(trial)
+            assert f"island{n}.txt" not in reference["documents"]
+            assert (reference["absent"], reference["twin"], reference["answers"]) == (True, f"q{n}", ("NOT FOUND",))
+            assert reference["document"] == f"island{n}.txt"
+            assert trial.asked.question == whole.asked.question
+            assert mock_says(trial, "perfect") == "The answer is NOT FOUND."
+        assert gone.asked.reference["arm"] == "absent"
+        assert others(gone)[: len(others(whole)) - 1] == others(whole)[:-1]
+        reference, (needle,) = near.asked.reference, near.prompt.placed
+        assert reference["arm"] == "near"
+        assert needle.name == reference["near_document"]
+        assert needle.name.startswith("island")
+        assert abs(needle.depth - 50) < 6
+
+
+def test_controls_of_the_present_arm(folder):
+    found = trials(folder, "doc_position", depths="0,50", controls="absent,focused")
+    gone = found["len3000-depthall-q0_absent-r0"]
+    assert gone.asked.reference["arm"] == gone.asked.reference["control"] == "absent"
+    assert "island0.txt" not in gone.asked.reference["documents"]
+    assert found["len3000-depthall-q0_focused-r0"].asked.reference["arm"] == "focused"
+    # The words that allow to abstain are in every arm, and once.
+    assert {trial.prompt.text.count("NOT FOUND") for trial in found.values()} == {1}
+
+
+def test_in_chinese(folder):
+    found = trials(folder, "doc_position", language="zh", depths="50", controls="absent")
+    assert list(found) == [
+        f"len3000-{at}-r0" for n in range(3) for at in (f"depth50-q{n}_zh", f"depthall-q{n}_zh_absent")
+    ]
+    for trial in found.values():
+        assert "请只根据上面的文档" in trial.prompt.text
+        assert trial.prompt.text.count("没有提到") == 2  # if it is not mentioned, say "not mentioned"
+    assert found["len3000-depthall-q0_zh_absent-r0"].asked.reference["answers"] == ("没有提到",)
+
+
+def test_keys_tell_contents_and_not_paths(folder, tmp_path_factory):
+    def keys(where: Path, **options: str) -> dict[str, str]:
+        builder, cells = run(where, "doc_position", depths="50", **options)
+        return {cell.needle: builder.key(suite, cell, {}) for suite, cell in cells}
+
+    first = keys(folder)
+    assert len(set(first.values())) == 3
+    moved = folder.rename(tmp_path_factory.mktemp("elsewhere") / "moved")
+    assert keys(moved) == first
+    path = moved / "questions.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    rows["1"]["answer"] = "Somebody else"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    changed = keys(moved)
+    assert {name for name in first if first[name] != changed[name]} == {"q1"}
+    (moved / "documents" / "island7.txt").write_text("Something else.", encoding="utf-8")
+    assert not set(keys(moved).values()) & set(changed.values())
+
+
+def test_paths_are_no_part_of_a_recipe(folder):
+    _, cells = run(folder, "doc_position")
+    assert not {"documents", "questions"} & set(recipe_fields(cells[0][0]))
+
+
+def test_labels_are_safe_and_say_no_arm_that_they_are_not(folder):
+    rows = json.loads((folder / "questions.json").read_text(encoding="utf-8"))
+    odd = {"a-b [1]": rows["0"], "a b 1": rows["1"], "x_absent": rows["2"], "了": rows["0"]}
+    (folder / "questions.json").write_text(json.dumps(odd), encoding="utf-8")
+    _, cells = run(folder, "doc_position", depths="50", controls="absent")
+    labels = list(dict.fromkeys(cell.needle for _, cell in cells))
+    assert labels[::2] == ["qa_b_1", "qa_b_1_again", "qx_absent_", "q了"]
+    assert labels[1::2] == [f"{label}_absent" for label in labels[::2]]
+    assert len(trials(folder, "doc_position", depths="50", controls="absent")) == 8
+
+
+def test_prompts_that_begin_alike_are_asked_one_after_the_other(folder):
+    _, cells = run(folder, "doc_position", depths="0,100", controls="none")
+    ordered = [(cell.depth, cell.needle) for cell in deepest_first([cell for _, cell in cells])]
+    assert ordered == [(depth, f"q{n}") for depth in (100, 0) for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"documents": "nowhere"}, "--documents: 'nowhere'"),
+        ({"questions": "nowhere.json"}, "--questions: 'nowhere.json'"),
+        ({"lengths": "400"}, "--lengths: '400': template, question q0 about 'island0.txt', and a sentence of another"),
+        ({"lengths": "90k"}, "--lengths: '90000': all documents together fill"),
+        ({"canary": "true"}, "--canary: 'true': doc_position asks about documents as they are"),
+    ],
+)
+def test_what_cannot_be_asked_is_told_in_one_line(folder, options, words):
+    with pytest.raises(InputError) as caught:
+        trials(folder, "doc_position", **options)
+    assert str(caught.value).startswith(words)
+
+
+def test_a_share_of_the_length_that_is_too_short_is_named(folder):
+    with pytest.raises(InputError, match=r"\(doc_size asks 25 % of each length too\)"):
+        trials(folder, "doc_size", lengths="1500", retriever="none")
+
+
+@pytest.mark.parametrize(("option", "words"), [("documents", "name their folder"), ("questions", "name their file")])
+def test_files_have_to_be_named(folder, option, words):
+    given = {"preset": "own-documents", "documents": str(folder / "documents"), "questions": "questions.json"}
+    settings = resolve_settings({name: value for name, value in given.items() if name != option}, {}, folder)
+    with pytest.raises(InputError, match=f"--{option}: .*{words}"):
+        grid(settings)
+
+
+def test_a_question_about_no_document_is_named(folder):
+    rows = {"7": {"question": "Who?", "answer": "Ada", "answer_doc": "lost.txt"}}
+    (folder / "questions.json").write_text(json.dumps(rows), encoding="utf-8")
+    with pytest.raises(InputError, match=r"question 7 names 'lost.txt'"):
+        run(folder, "doc_position")
+
+
+def test_the_nearest_document_shares_rare_words():
+    texts = ["the red fox sleeps", "the cat sleeps", "a red fox runs", "the dog barks", "狐狸在睡觉", "狐狸在奔跑", ""]
+    likeness = Likeness(texts)
+    assert likeness.nearest(0, ()) == 2
+    assert likeness.nearest(0, (2,)) == 1
+    assert likeness.nearest(4, ()) == 5
+    assert likeness.nearest(6, range(6)) is None
+    assert Likeness(["one"]).nearest(0, ()) is None

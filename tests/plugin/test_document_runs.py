@@ -1,0 +1,113 @@
+"""Runs on documents of the user's: a folder and a file of questions, made here."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import needlework
+
+TOWNS = ("Arle", "Brask", "Corvo", "Dunmere", "Eskdale", "Fenwick", "Garrow", "Holt")
+FOUNDERS = ("Ida Prell", "Jonas Quist")
+
+
+@pytest.fixture
+def run(project):
+    """`run(*options)`: preset own-documents on thirty documents, with questions about two of them."""
+    folder = project.pytester.mkdir("documents")
+    for n in range(30):
+        town = f"{TOWNS[n % 8]} {n}"
+        said = " ".join(
+            f"In month {month} the market of {town} sold {month * n + 4} baskets." for month in range(1, 10)
+        )
+        founder = f"{town} was founded by {FOUNDERS[n]}. " if n < len(FOUNDERS) else ""
+        (folder / f"town{n}.txt").write_text(f"{town}\n\n{founder}{said}", encoding="utf-8")
+    rows = {
+        str(n): {"question": f"Who founded {TOWNS[n]} {n}?", "answer": FOUNDERS[n], "answer_doc": f"town{n}.txt"}
+        for n in range(len(FOUNDERS))
+    }
+    (project.pytester.path / "questions.json").write_text(json.dumps(rows), encoding="utf-8")
+    project.pytester.makepyfile(
+        test_documents="""
+        import pytest
+
+        @pytest.mark.cells("documents")
+        def test_documents(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+        """
+    )
+    given = ("--preset=own-documents", "--documents=documents", "--questions=questions.json", "--verify-prompts")
+    return lambda *args, **options: project.run(*given, "--lengths=2400", *args, **options)
+
+
+def arms(records):
+    """How many records there are of each task and arm."""
+    found = {}
+    for record in records:
+        reference = record["reference"]
+        at = (record["task"], reference["arm"], reference.get("retriever", ""))
+        found[at] = found.get(at, 0) + 1
+    return found
+
+
+def test_the_preset_asks_by_position_size_retrieval_and_absence(run, project, capsysbinary):
+    pytest.importorskip("bm25s")
+    run("--depths=0,100")
+    records = project.records()
+    assert arms(records) == {
+        ("doc_position", "present", ""): 4,
+        ("doc_size", "present", ""): 16,
+        ("doc_size", "present", "bm25"): 8,
+        ("doc_size", "focused", ""): 2,
+        ("doc_absent", "absent", ""): 2,
+        ("doc_absent", "near", ""): 2,
+    }
+    assert {record["outcome"] for record in records} == {"found"}
+    for record in records:
+        needles, reference = record["prompt"]["needles"], record["reference"]
+        if reference["arm"] == "present" and "retriever" not in reference:
+            assert needles[0]["name"] == reference["document"]
+            assert needles[0]["depth"] == needles[0]["requested"] == record["depth"]
+            assert record["prompt"]["slack"] <= 2
+    # Each kind of prompt is made again byte for byte.
+    for task in ("doc_position", "doc_size", "doc_absent"):
+        for needle in {record["needle"][2:] for record in records if record["task"] == task}:
+            cell = next(each for each in records if each["task"] == task and each["needle"] == f"q0{needle}")
+            assert needlework.main(["prompt", str(project.runs / "r"), cell["id"]]) == 0
+            assert cell["question"].encode() in capsysbinary.readouterr().out
+
+
+def test_a_model_that_forgets_the_middle_is_seen(run, project):
+    result = run("--task=doc_position", "--gate=score >= 0.9", model="mock:middle")
+    by_depth = {}
+    for record in project.records():
+        by_depth.setdefault(record["depth"], set()).add(record["outcome"])
+    assert by_depth == {0: {"found"}, 50: {"wrong"}, 100: {"found"}}
+    assert result.ret != 0
+
+
+def test_two_workers_and_a_second_start_ask_the_same(run, project):
+    once = ("--task=doc_position,doc_absent", "--template=raw", "--depths=0,50")
+    run(*once, "-k", "depth50")
+    run(*once)
+    run(*once, "-n2", name="two")
+    one, two = ({each["id"]: each["prompt"]["sha256"] for each in project.records(name)} for name in ("r", "two"))
+    assert one == two
+    assert len(one) == len(project.journal()) == 2 * 2 + 2 * 2
+
+
+def test_one_line_where_something_is_missing(project):
+    project.pytester.makepyfile(
+        test_documents="""
+        import pytest
+
+        @pytest.mark.cells("documents")
+        def test_documents(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+        """
+    )
+    result = project.run("--preset=own-documents", "--retriever=none")
+    result.stderr.fnmatch_lines(["*--documents: '': doc_position asks about documents of yours: name their folder*"])
+    result = project.run("--task=doc_position")
+    result.stderr.fnmatch_lines(["*--preset own-documents has it*"])

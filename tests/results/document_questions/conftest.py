@@ -1,0 +1,48 @@
+"""Folders of documents, and the command as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import needlework
+from tests.loopback import Loopback
+
+ANIMALS = ("owl", "bat", "fox", "hedgehog", "badger")
+
+
+@pytest.fixture
+def animals(tmp_path: Path) -> Path:
+    """Five documents, one fact each."""
+    folder = tmp_path / "animals"
+    folder.mkdir()
+    for number, name in enumerate(ANIMALS):
+        text = f"About the {name}.\n\nThe {name} of Kells weighs {number + 3} stone and sleeps in a {name} house."
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def questions() -> Callable[..., int]:
+    """Call `needlework questions`, with a server as the model where one is given."""
+
+    def call(*words: object, server: Loopback | None = None) -> int:
+        reached = ["--model", "openai:stub", "--base-url", server.url] if server else []
+        return needlework.main(["questions", *map(str, words), *reached])
+
+    return call
+
+
+@pytest.fixture
+def rows() -> Callable[[Path], dict[str, Any]]:
+    """The rows of a question file."""
+
+    def read(path: Path) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return found
+
+    return read

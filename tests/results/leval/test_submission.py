@@ -1,0 +1,121 @@
+"""What L-Eval's leaderboard asks for, written from runs: files, tables, and what stays blank."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from results.json_report import write_json
+from results.leval.export_command import main
+from results.leval.submission import entries
+from scoring.leval.tasks import TASKS
+
+GOLD = {"tpo": "B", "quality": "(A) The ship", "coursera": "BD", "gsm100": "42", "sci_fi": "True [fact: False]"}
+
+
+def answered(make_record, name, *, wrong=0, label="", **fields):
+    """Records of every question of a task; the first `wrong` of them answered wrong."""
+    evaluation = TASKS[name].evaluation
+    counts = TASKS[name].questions
+    labels = [f"doc{document}_q{q}{label}" for document, count in enumerate(counts) for q in range(count)]
+    gold = GOLD.get(name, "a blue ship in the harbour")
+    return [
+        make_record(
+            task=f"leval_{name.lower()}",
+            needle=needle,
+            depth=None,
+            length=16_000,
+            expected=[gold],
+            question=f"Question {needle}?\nWrite about 5 words.",
+            reference={"answers": [gold], "question": f"Question {needle}?", "evaluation": evaluation},
+            response={"text": "C" if at < wrong else gold, "finish_reason": "stop"},
+            **fields,
+        )
+        for at, needle in enumerate(labels)
+    ]
+
+
+@pytest.fixture
+def run(tmp_path):
+    def write(records, window=32_000):
+        folder = tmp_path / "run"
+        folder.mkdir()
+        write_json(folder / "results.json", records)
+        manifest = {"models": {"mock": {"window": window}}, "suites": [{"answer_budget": 512}]}
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        return folder
+
+    return write
+
+
+def table(path: Path) -> dict[str, str]:
+    head, row = csv.reader(path.read_text().splitlines())
+    return dict(zip(head, row, strict=True))
+
+
+def test_files_and_tables_have_the_leaderboards_keys(make_record, run, capsys):
+    records = answered(make_record, "tpo", wrong=269 // 2) + answered(make_record, "multidoc_qa")
+    made = run(records)
+    assert main([str(made), "--name", "my-7b"]) == 0
+
+    folder = made / "leval/my-7b"
+    tpo = (folder / "Predictions/exam_eval/my-7b/tpo.pred.jsonl").read_text().splitlines()
+    assert len(tpo) == 269
+    first = {"query": "Question doc0_q0?", "gt": "B", "my-7b_pred": "C", "evaluation": "exam"}
+    assert first.items() <= json.loads(tpo[0]).items()
+    exam = table(folder / "Results/exact_match.csv")
+    assert exam["tpo"] == f"{100 * 135 / 269:.2f}"
+    assert exam["Avg"] == exam["quality"] == ""  # one task is no average, and what was not run has no score
+    assert (exam["Max-Ctx"], exam["Tokens"]) == ("32000", "15488")
+    f1 = table(folder / "Results/f1.csv")
+    assert (f1["multidoc_qa"], f1["F1 avg"], f1["Length"], f1["Ret."]) == ("100.00", "", "6.0", "no")
+    assert json.loads((folder / "metadata.json").read_text())["links"]["paper"] == ""
+    assert "fields to fill in" in capsys.readouterr().out
+
+
+def test_an_incomplete_task_has_no_score_and_what_is_missing_is_named(make_record, run, capsys):
+    records = answered(make_record, "tpo")
+    records[7] = records[7] | {"outcome": "error", "score": None}
+    folder = run(records)
+    assert main([str(folder)]) == 0
+    assert table(folder / "leval/mock/Results/exact_match.csv")["tpo"] == ""
+    told = capsys.readouterr().out
+    assert "268 of 269" in told
+    assert "without an answer, 1: leval_tpo-len16000-depthNone-doc0_q7-r0 (error)" in told
+
+
+def test_lengths_and_retrievers_are_entries_of_their_own(make_record):
+    records = answered(make_record, "tpo") + answered(make_record, "tpo", label="_bm25")
+    whole, retrieved = entries(records, "m")
+    assert (whole.name, whole.retriever) == ("m", "")
+    assert (retrieved.name, retrieved.retriever) == ("m-bm25", "bm25")
+
+
+def test_rows_for_judges_stand_in_one_file_a_model(make_record):
+    [record] = answered(make_record, "multidoc_qa")[:1]
+    record["reference"]["evaluation"] = "human"
+    [entry] = entries([record])
+    assert set(entry.rows) == {"human_eval/mock.pred.jsonl", "llm_turbo_eval/mock.pred.jsonl"}
+
+
+def test_a_judges_counts_are_a_row(make_record, run, tmp_path):
+    folder = run(answered(make_record, "tpo"))
+    judged = tmp_path / "judged.json"
+    rate = {"wins": 106, "ties": 46, "losses": 40, "of_those_there": {"value": 0.671875}}
+    judged.write_text(json.dumps({"rates": {"compat": rate}}))
+    assert main([str(folder), "--judged-gpt4", str(judged)]) == 0
+    row = table(folder / "leval/mock/Results/gpt4_evaluator.csv")
+    assert (row["n_wins"], row["n_draws"], row["win % vs turbo16k"]) == ("106", "46", "67.19")
+
+
+@pytest.mark.parametrize("what", ["empty", "none", "judge"])
+def test_bad_input_is_one_line(make_record, run, tmp_path, capsys, what):
+    folder = run([make_record()] if what == "empty" else answered(make_record, "tpo"))
+    words = [str(tmp_path / "no")] if what == "none" else [str(folder)]
+    if what == "judge":
+        words += ["--judged-turbo", str(folder / "manifest.json")]
+    assert main(words) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

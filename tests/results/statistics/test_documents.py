@@ -1,0 +1,228 @@
+"""Questions on documents: rates by hand, whose trials belong together, and what is compared with what."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from results.documents_table import document_lines, document_rows, document_tables
+from results.html.comparison_view import pair_entries
+from results.intervals import score_interval, wilson
+from results.json_report import json_text
+from results.questions import OwnLabel, own_label, panel_and_sample
+from results.records import Record
+from results.statistics.comparison import compare
+from results.statistics.documents import Documents, Point, document_statistics
+from results.statistics.paired import mean_difference, paired_p
+from results.statistics.tasks import task_scores
+from tests.results.document_records import asked
+
+
+def only(records: list[Record], vote: int = 0) -> Documents:
+    (found,) = document_statistics(records, vote)
+    return found
+
+
+def at(points: tuple[Point, ...], *place: object) -> Point:
+    (found,) = [each for each in points if (each.arm, each.length, each.depth) == place]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("label", "question", "arm"),
+    [
+        ("q0", "q0", ""),
+        ("q12_bm25", "q12", "bm25"),
+        ("q0_focused", "q0", "focused"),
+        ("q0_zh_dense", "q0", "zh_dense"),
+        ("q0_near", "q0", "near"),
+        ("q_who_bm25", "q_who", "bm25"),
+        ("code", "code", ""),
+    ],
+)
+def test_labels(label: str, question: str, arm: str) -> None:
+    assert own_label(label) == OwnLabel(question, arm)
+
+
+def test_all_questions_of_an_arm_are_one_panel_and_each_is_a_sample() -> None:
+    assert panel_and_sample("doc_position", "q3", 7) == ("questions", 3)
+    assert panel_and_sample("doc_size", "q3_bm25", 7) == ("questions_bm25", 3)
+    assert panel_and_sample("doc_size", "q_who", 0) == panel_and_sample("doc_size", "q_who", 1)
+    assert panel_and_sample("niah", "q3", 7) == ("q3", 7)
+
+
+def test_by_depth_wrong_answers_are_told_apart() -> None:
+    outcomes = ["found", "found", "wrong", "wrong", "wrong", "refused", "empty", "censored"]
+    point = at(only([asked(q, o) for q, o in enumerate(outcomes)]).by_depth, "whole", 8000, 50.0)
+
+    assert (point.score.value, point.score.n) == (2 / 7, 7)
+    assert (point.score.low, point.score.high) == wilson(2 / 7, 7)
+    assert (point.abstains.value, point.asserts.value) == (1 / 7, 3 / 7)
+    assert point.unscored == {"censored": 1}
+
+
+def test_intervals_take_the_trials_of_a_question_together() -> None:
+    records = [asked(q, "found" if q % 2 else "wrong", repeat=r) for q in range(20) for r in range(5)]
+    point = at(only(records).by_depth, "whole", 8000, 50.0)
+    apart = score_interval([float(q % 2) for q in range(20) for _ in range(5)], range(100))
+
+    assert (point.questions, point.score.n) == (20, 100)
+    assert point.score.low is not None
+    assert apart is not None
+    assert point.score.low < apart.low
+
+
+def test_by_size_the_answer_document_alone_comes_first_and_each_retriever_has_a_curve() -> None:
+    records = [asked(0, task="doc_size", arm=arm, length=n) for arm in ("", "bm25") for n in (4000, 2000)]
+    records.append(asked(0, task="doc_size", arm="focused", length=2000))
+    points = only(records).by_size
+
+    assert [(each.arm, each.length) for each in points] == [
+        ("focused", 0), ("whole", 2000), ("whole", 4000), ("bm25", 2000), ("bm25", 4000),
+    ]  # fmt: skip
+    assert [each.tokens for each in points[:2]] == [800, 1800]
+
+
+def test_depths_of_a_size_are_pooled() -> None:
+    records = [asked(0, o, task="doc_size", depth=d) for o, d in (("found", 0.0), ("wrong", 100.0))]
+
+    assert at(only(records).by_size, "whole", 8000, None).score.value == 0.5
+
+
+def test_best_and_worst_depth_are_compared_by_question() -> None:
+    worst, best = [0] * 9 + [1] * 3, [1] * 11 + [0]
+    records = [asked(q, "found" if hit else "wrong", depth=25.0) for q, hit in enumerate(worst)]
+    records += [asked(q, "found" if hit else "wrong", depth=100.0) for q, hit in enumerate(best)]
+    depth = only(records).depth
+
+    assert depth is not None
+    assert depth.extremes is not None
+    assert (depth.extremes.best, depth.extremes.worst, depth.samples) == (100.0, 25.0, 12)
+    assert depth.extremes.p == paired_p(worst, best, range(12)) == pytest.approx(22 / 1024, rel=0.01)
+
+
+def test_orders_of_a_question_are_one_sample_of_the_depth_effect() -> None:
+    records = [
+        asked(q, "found" if (d == 100.0 or r) else "wrong", depth=d, repeat=r)
+        for q in range(12) for d in (0.0, 100.0) for r in range(2)
+    ]  # fmt: skip
+    depth = only(records).depth
+
+    assert depth is not None
+    assert depth.extremes is not None
+    assert (depth.samples, depth.incomplete) == (12, 0)
+    assert (depth.extremes.best_score, depth.extremes.worst_score) == (1.0, 0.5)
+
+
+def test_what_size_costs_is_paired_by_question() -> None:
+    small, large = [1.0] * 12, [1.0] * 8 + [0.0] * 4
+    records = [asked(q, task="doc_size", arm="focused", length=2000) for q in range(13)]  # one has no pair
+    records += [asked(q, "found" if hit else "wrong", task="doc_size") for q, hit in enumerate(large)]
+    records += [asked(q, task="doc_size", length=4000) for q in range(12)]
+
+    expected = mean_difference([b - a for a, b in zip(small, large, strict=True)], range(12))
+    assert only(records).loss == expected
+
+
+def test_absent_arms_are_twins_of_the_same_question_in_another_task() -> None:
+    present = ["found", "found", "refused", "wrong"]
+    absent = ["found", "wrong", "found", "wrong"]  # `found` there: it abstains
+    records = [asked(q, o) for q, o in enumerate(present)]
+    records += [asked(q, o, task="doc_absent", arm="absent") for q, o in enumerate(absent)]
+    records += [asked(q, "wrong", task="doc_absent", arm="near") for q in range(4)]
+    records += [asked(0, length=4000), asked(0, arm="bm25")]  # no twins of these
+    found = only(records).absent
+
+    assert list(found) == ["absent", "near"]
+    assert (found["absent"].hallucination.value, found["absent"].hallucination.n) == (0.5, 4)
+    assert (found["absent"].needless.value, found["absent"].needless.n) == (0.25, 4)
+    assert (found["absent"].discriminates.value, found["absent"].discriminates.n) == (0.25, 4)
+    assert found["absent"].balanced.value == 0.5
+    assert (found["near"].hallucination.value, found["near"].discriminates.value) == (1.0, 0.0)
+
+
+def test_without_depths_in_the_run_sizes_are_the_present_arm() -> None:
+    records = [asked(q, task="doc_size") for q in range(3)]
+    records += [asked(q, task="doc_absent", arm="absent") for q in range(3)]
+
+    assert only(records).absent["absent"].discriminates.value == 1.0
+
+
+def test_the_offline_rule_stands_beside_the_judge() -> None:
+    verdicts = (
+        [("found", "found")] * 8 + [("wrong", "wrong")] * 6 + [("found", "wrong")] * 4 + [("wrong", "refused")] * 2
+    )
+    judge = only([asked(q, judge, rule=rule) for q, (judge, rule) in enumerate(verdicts)]).judge
+
+    assert judge is not None
+    assert (judge.n, judge.agreement.value) == (20, 0.8)
+    assert judge.kappa.value == pytest.approx((0.8 - (0.4 * 0.6 + 0.6 * 0.4)) / (1 - 0.48))
+    assert only([asked(0)]).judge is None
+
+
+def test_runs_without_documents_have_none() -> None:
+    other = asked(0) | {"task": "niah"}
+
+    assert document_statistics([other]) == ()
+    assert '"documents": []' in json_text([other])
+
+
+def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records() -> None:
+    records = [asked(q, o, depth=d) for q, o in enumerate(["found", "wrong", "refused"]) for d in (0.0, 100.0)]
+    records += [asked(q, task="doc_size", arm=arm) for q in range(3) for arm in ("", "bm25", "focused")]
+    records += [asked(q, task="doc_absent", arm="near") for q in range(3)]
+    lines = document_lines(document_statistics(records))
+
+    assert lines == document_lines(document_statistics(records[::-1]))
+    assert lines[0] == "mock · your documents · 3 questions"
+    shown = [line.split() for line in lines]
+    rates = ["33.3", "(6.1–79.2)"]
+    assert ["all", "documents", "8k", "0", "33.3", "6.1–79.2", "3", *rates, *rates] in shown
+    assert ["answer", "document", "alone", "–", "800", "100", "43.9–100", "3", *["0", "(0–56.1)"] * 2] in shown
+    assert any(line.startswith("    the most similar one instead") for line in lines)
+    written = [json.loads(json_text(each))["documents"] for each in (records, records[::-1])]
+    assert written[0] == written[1]
+    assert written[0][0]["by_depth"][0]["abstains"]["value"] == pytest.approx(1 / 3)
+    assert all(line.isascii() for line in document_lines(document_statistics(records), ascii_only=True))
+
+
+def test_an_arm_without_scores_has_no_rate() -> None:
+    found = only([asked(0, "error"), asked(0, "error", task="doc_size")])
+
+    assert [row[3:] for row in document_tables(found)[0].rows] == [("–", "–", "0", "–", "–", "1 error")]
+    assert document_rows(found) == []
+
+
+@given(st.lists(st.sampled_from(["found", "wrong", "refused", "empty", "error"]), min_size=1, max_size=12))
+def test_shares_of_a_point_sum_up(outcomes: list[str]) -> None:
+    point = only([asked(q, o) for q, o in enumerate(outcomes)]).by_depth[0]
+    parts = [point.score.value, point.abstains.value, point.asserts.value]
+
+    if point.score.n:
+        blank = outcomes.count("empty") / point.score.n
+        assert sum(part or 0 for part in parts) + blank == pytest.approx(1)
+    assert point.score.n + outcomes.count("error") == len(outcomes)
+
+
+def test_two_runs_are_compared_over_all_questions_and_not_one_by_one() -> None:
+    first = [asked(q, "found" if q < 6 else "wrong", depth=d) for q in range(12) for d in (0.0, 100.0)]
+    second = [asked(q, "found", depth=d) for q in range(12) for d in (0.0, 100.0)]
+    (family,) = compare(first, second).families
+
+    assert family.family == ("", "doc_position", "questions")
+    assert (family.whole.n, family.whole.first, family.whole.second) == (24, 0.5, 1.0)
+    assert family.whole.found is not None
+    assert family.whole.found.clusters == 12
+    assert len(pair_entries(compare(first, second), first, second)) == 24
+
+
+def test_the_focused_control_is_compared_by_question() -> None:
+    records = [asked(q, "found" if q < 9 else "wrong", task="doc_size") for q in range(12)]
+    records += [asked(q, task="doc_size", arm="focused") for q in range(12)]
+    (row,) = task_scores(records, str)
+
+    assert row.relative.value == 0.75
+    assert row.relative.low is not None

@@ -1,0 +1,110 @@
+"""Voting: which answer is elected, which trials vote together, what it gains and costs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from results.documents_table import document_lines
+from results.records import Record
+from results.statistics.documents import document_statistics
+from results.statistics.votes import Vote, medoid, votes
+from tests.results.document_records import asked
+
+
+@pytest.mark.parametrize(
+    ("answers", "elected"),
+    [
+        (["Oruro", "Potosi", "Oruro"], 0),
+        (["Potosi", "Oruro", "Oruro"], 1),
+        (["Potosi", "a dish called Oruro", "Oruro"], 1),  # of two that are like each other alone, the first
+        (["one", "other", "third"], 0),
+        (["", "", "Oruro"], 0),
+        (["red wine and cheese", "wine", "wine and cheese"], 2),
+        (["北京", "上海", "北京大学"], 0),
+    ],
+)
+def test_the_answer_that_is_most_like_the_others_is_elected(answers: list[str], elected: int) -> None:
+    assert medoid(answers) == elected
+
+
+@given(st.lists(st.text(max_size=20), min_size=1, max_size=6))
+def test_some_answer_is_elected_and_a_majority_always_wins(answers: list[str]) -> None:
+    assert 0 <= medoid(answers) < len(answers)
+    assert (["Oruro"] * (len(answers) + 1) + answers)[medoid(["Oruro"] * (len(answers) + 1) + answers)] == "Oruro"
+
+
+def series(*hits: str, question: int = 0, depth: float = 25.0) -> list[Record]:
+    """`+` and `-` for each repeat."""
+    return [
+        asked(question, "found" if hit == "+" else "wrong", depth=depth, repeat=repeat)
+        for repeat, hit in enumerate("".join(hits))
+    ]
+
+
+def one(records: list[Record], of: int, *place: object) -> Vote:
+    (found,) = [each for each in votes(records, of) if (each.ways, each.depth) == place]
+    return found
+
+
+def test_a_majority_of_right_answers_beats_a_single_one() -> None:
+    records = [record for q in range(12) for record in series("++-" if q else "---", question=q)]
+    vote = one(records, 3, "fixed", 25.0)
+
+    assert (vote.n, vote.of, vote.arm) == (12, 3, "whole")
+    assert vote.voted.value == pytest.approx(11 / 12)
+    assert vote.single.value == pytest.approx(22 / 36)
+    assert (vote.voted.n, vote.single.n) == (12, 36)
+    assert vote.gain is not None
+    assert vote.gain.mean == pytest.approx(11 / 36)
+    assert vote.gain.clusters == 12
+
+
+def test_a_vote_costs_as_many_requests_as_answers() -> None:
+    vote = one(series("+++"), 3, "fixed", 25.0)
+
+    assert (vote.requests, vote.tokens) == (3, 3 * (8000 - 64 + 4))
+
+
+def test_further_repeats_are_votes_of_their_own_and_a_rest_is_left_out() -> None:
+    assert one(series("+++---++"), 3, "fixed", 25.0).n == 2
+
+
+def test_a_group_with_an_answer_that_has_no_score_is_left_out_and_counted() -> None:
+    records = series("++")
+    records.append(asked(0, "error", depth=25.0, repeat=2))
+    vote = one(records, 3, "fixed", 25.0)
+
+    assert (vote.n, vote.incomplete, vote.requests, vote.voted.value) == (0, 1, 0, None)
+
+
+def test_the_answer_document_moves_or_stays_where_it_is() -> None:
+    """At depth 0 every order fails; a vote over three depths has two right answers."""
+    hits = {0.0: "---", 25.0: "+++", 50.0: "+++"}
+    records = [record for depth, hit in hits.items() for record in series(hit, depth=depth)]
+
+    moved, fixed, control = (
+        one(records, 3, "moved", None),
+        one(records, 3, "fixed", None),
+        one(records, 3, "fixed", 25.0),
+    )
+    assert (moved.n, moved.voted.value) == (3, 1.0)
+    assert fixed.n == 3
+    assert fixed.voted.value == pytest.approx(2 / 3)
+    assert (control.n, control.voted.value) == (1, 1.0)
+    assert moved.single.value == fixed.single.value == pytest.approx(2 / 3)
+
+
+def test_nothing_votes_unless_it_is_asked_for() -> None:
+    assert votes(series("+++"), 0) == ()
+    (found,) = document_statistics(series("+++"))
+    assert found.votes == ()
+
+
+def test_the_table_tells_gain_and_cost() -> None:
+    lines = document_lines(document_statistics(series("++-", question=0) + series("+++", question=1), 3))
+
+    (row,) = [line.split() for line in lines if line.strip().startswith("doc_position")]
+    assert row[-2:] == ["6", "47,640"]
+    assert "  voting: 3 answers a question: 3 times the requests and tokens of a single one" in lines

@@ -1,0 +1,86 @@
+"""The curves of questions on documents: which are drawn, and what stands in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import needlework
+from results.documents_chart import write_document_charts
+from results.json_report import write_json
+from results.records import Record
+from results.statistics.documents import document_statistics
+from tests.results.document_records import asked
+
+
+def run() -> list[Record]:
+    records = [asked(q, "found" if q else "wrong", depth=d) for q in range(4) for d in (0.0, 50.0, 100.0)]
+    for length in (2000, 4000):
+        records += [
+            asked(q, task="doc_size", arm=arm, length=length) for q in range(4) for arm in ("", "bm25", "dense")
+        ]
+    return records + [asked(q, task="doc_size", arm="focused", length=2000) for q in range(3)]
+
+
+def texts(path: Path) -> list[str]:
+    return ["".join(node.itertext()).strip() for node in ElementTree.parse(path).iter() if node.tag.endswith("}text")]
+
+
+def test_one_curve_for_each_arm_with_its_n(tmp_path: Path) -> None:
+    paths = write_document_charts(document_statistics(run()), tmp_path)
+
+    assert [path.name for path in paths] == [
+        "documents-size-mock.png",
+        "documents-size-mock.svg",
+        "documents-position-mock.png",
+        "documents-position-mock.svg",
+    ]
+    shown = texts(tmp_path / "documents-size-mock.svg")
+    for told in (
+        "answer document alone (n 3)",
+        "all documents (n 4 a point)",
+        "bm25 (n 4 a point)",
+        "(800)",
+        "2k",
+        "4k",
+    ):
+        assert told in shown
+    assert "depth of the answer document (percent of the context)" in texts(tmp_path / "documents-position-mock.svg")
+
+
+def test_the_same_records_give_the_same_bytes(tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    for folder, records in ((first, run()), (second, run()[::-1])):
+        folder.mkdir()
+        write_document_charts(document_statistics(records), folder)
+
+    for path in first.iterdir():
+        assert path.read_bytes() == (second / path.name).read_bytes()
+
+
+def test_several_lengths_have_a_position_curve_each_and_a_single_point_none(tmp_path: Path) -> None:
+    records = [asked(0, length=n, depth=d) for n in (4000, 8000) for d in (0.0, 100.0)]
+    records += [asked(0, length=16000, depth=50.0), asked(0, task="doc_size")]
+    paths = write_document_charts(document_statistics(records), tmp_path, ("svg",))
+
+    assert [path.name for path in paths] == ["documents-position-4k-mock.svg", "documents-position-8k-mock.svg"]
+
+
+def test_hostile_model_names_and_no_scores(tmp_path: Path) -> None:
+    records = [record | {"model": "$x^2$ ../é"} for record in run()]
+    records += [asked(0, "error", depth=d) for d in (0.0, 100.0)]
+    paths = write_document_charts(document_statistics(records), tmp_path, ("svg",))
+
+    assert len(paths) == 2
+    assert all(path.parent == tmp_path for path in paths)
+    assert "$x^2$ ../é" in texts(paths[0])
+
+
+def test_plot_draws_them_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_json(tmp_path / "results.json", run())
+
+    assert needlework.main(["plot", str(tmp_path), "--format", "svg"]) == 0
+    assert str(tmp_path / "documents-size-mock.svg") in capsys.readouterr().out.splitlines()
+    assert (tmp_path / "documents-position-mock.svg").is_file()

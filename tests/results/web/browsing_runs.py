@@ -1,0 +1,48 @@
+"""Runs for the browsing page: records by hand, and a real run of pytest."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from results.journal import line_of
+from results.records import Record
+
+ROOT = Path(__file__).parents[3]
+
+
+def record(number: int = 0, *, length: int = 2000, depth: float | None = 50.0, **more: Any) -> Record:
+    """A trial that was found, unless told otherwise."""
+    task, needle, repeat = more.get("task", "niah"), more.get("needle", "code"), more.get("repeat", number)
+    at = "all" if depth is None else f"{depth:g}"
+    plain: dict[str, Any] = {
+        "schema": 1, "key": f"{number:064x}", "id": f"{task}-len{length}-depth{at}-{needle}-r{repeat}",
+        "nodeid": "", "model": "mock", "task": task, "needle": needle, "language": "en", "length": length,
+        "depth": depth, "repeat": repeat, "seed": 0, "outcome": "found", "score": 1.0, "scorer": "match",
+        "scorer_version": 2, "why": "it is there", "question": "What is the code?", "expected": ["123"],
+        "reference": {"answers": ["123"]}, "answer": "123", "prompt": {"tokens": length - 100},
+        "response": {"text": "It is 123.", "reasoning": "", "finish_reason": "stop"},
+        "details": {"flags": [], "recipe": "a"}, "error": None, "timing": {"latency_s": 0.5},
+    }  # fmt: skip
+    return plain | more  # type: ignore[return-value]
+
+
+def write_journal(folder: Path, records: Iterable[Record], *, ended: str | None = None) -> Path:
+    """A run's folder as a run that has not ended leaves it; `ended`: as one that has, but for its results."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "manifest.json").write_text(json.dumps({"ended": ended, "suites": [], "options": {}}))
+    (folder / "journal.jsonl").write_text("".join(f"{line_of(each)}\n" for each in records), encoding="ascii")
+    return folder
+
+
+def real_run(folder: Path, name: str, *options: str, model: str = "mock:half") -> Path:
+    """Run the benchmarks into `folder`; gives the run's folder."""
+    named = ("--corpus=generated", f"--model={model}", f"--results-dir={folder}", f"--run-name={name}")
+    words = [sys.executable, "-m", "pytest", "benchmarks", "-q", "-p", "no:cacheprovider", *named, *options]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    return folder / name

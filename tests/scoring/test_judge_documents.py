@@ -1,0 +1,139 @@
+"""`judge_documents`: what the judge is asked, strict reading of its replies, the offline rule beside its verdict."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from scoring.judge_documents import parse_ruling
+from scoring.judge_replies import JudgeReplyError
+from scoring.judge_scorers import judged
+from scoring.recording import score_exchange
+from scoring.scores import Reference
+
+REFERENCE = Reference(("Oruro", "a dish called Oruro"), question="What is the dish called?")
+
+
+class Judge:
+    """Replies in turn, and keeps what it was asked."""
+
+    def __init__(self, *replies: str) -> None:
+        self.replies = list(replies)
+        self.asked: list[tuple[str, str]] = []
+
+    def __call__(self, system: str, user: str) -> str:
+        self.asked.append((system, user))
+        return self.replies.pop(0)
+
+
+def ruling(correct: bool, reason: str = "because") -> str:
+    return json.dumps({"reason": reason, "correct": correct})
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "value", "verdict", "rule"),
+    [
+        (ruling(True), "Oruro", 1.0, "found", "found"),
+        (ruling(True), "The speciality of the region.", 1.0, "found", "wrong"),
+        (ruling(False), "Oruro is the town.", 0.0, "wrong", "found"),
+        (ruling(False), "The text does not say.", 0.0, "refused", "refused"),
+    ],
+)
+def test_the_judge_decides_and_the_rules_verdict_stands_beside_it(
+    reply: str, answer: str, value: float, verdict: str, rule: str
+) -> None:
+    score = judged(Judge(reply), "documents").judge(answer, REFERENCE)
+
+    assert (score.value, score.verdict, score.details["rule"]) == (value, verdict, rule)
+    assert score.why == "judge: because"
+
+
+def test_the_judge_sees_question_accepted_answers_and_answer() -> None:
+    judge = Judge(ruling(True))
+    judged(judge, "documents").judge("my answer", REFERENCE)
+
+    ((system, user),) = judge.asked
+    assert '"correct"' in system
+    for part in (REFERENCE.question, *REFERENCE.answers, "my answer"):
+        assert part in user
+
+
+def test_where_the_answer_is_absent_the_judge_is_asked_whether_the_answer_abstains() -> None:
+    judge, absent = Judge(ruling(True), ruling(False)), replace(REFERENCE, absent=True)
+    scorer = judged(judge, "documents")
+
+    assert scorer.judge("I cannot tell.", absent).verdict == "found"
+    assert scorer.judge("It is not stated; perhaps Potosi.", absent).verdict == "wrong"
+    assert "does not know" in judge.asked[0][0]
+    assert "Oruro" not in judge.asked[0][1]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "correct",
+        "{}",
+        '{"reason": "x"}',
+        '{"correct": true}',
+        '{"reason": "x", "correct": "false"}',
+        '{"reason": "x", "correct": 0}',
+        '{"reason": "x", "correct": null}',
+        '{"reason": 1, "correct": true}',
+        '{"reason": "x", "correct": true, "correct": false}',
+        '{"reason": "x", "correct": true} {"reason": "y", "correct": false}',
+        '{"reason": "x", "correct": True}',
+        '{"a":' * 100_000 + "1" + "}" * 100_000,
+    ],
+)
+def test_replies_that_rule_nothing(reply: str) -> None:
+    with pytest.raises(JudgeReplyError):
+        parse_ruling(reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"reason": "a { b", "correct": false}',
+        '```json\n{"reason": "a { b", "correct": false}\n```',
+        'Here you are: {"correct": false, "reason": "a { b", "sure": 1}',
+    ],
+)
+def test_replies_that_can_be_read(reply: str) -> None:
+    assert (parse_ruling(reply).correct, parse_ruling(reply).reason) == (False, "a { b")
+
+
+def test_an_unreadable_reply_is_asked_for_once_more_then_is_an_error_and_never_a_wrong_answer() -> None:
+    judge = Judge('{"correct": "false"}', ruling(True))
+    assert judged(judge, "documents").judge("Oruro", REFERENCE).details["asked"] == 2
+
+    class Exchange:
+        answer, reference, scorer = "Oruro", REFERENCE, "judge_documents"
+        error_kind = finish_reason = None
+        invalid = ()
+        ask_judge = staticmethod(Judge("no", "no", ruling(True)))
+
+    scored = score_exchange(Exchange())
+    assert (scored.score, scored.error_kind) == (None, "judge")
+
+
+def test_a_blank_answer_is_empty_and_nobody_is_asked() -> None:
+    judge = Judge()
+    assert judged(judge, "documents").judge(" \n", REFERENCE).verdict == "empty"
+    assert not judge.asked
+
+
+@pytest.mark.parametrize(("scorer", "used"), [("documents", "documents"), ("match", "abstain")])
+def test_scorers_that_know_absence_judge_it_themselves(scorer: str, used: str) -> None:
+    class Exchange:
+        answer, reference = "NOT FOUND", {"answers": ["NOT FOUND"], "absent": True}
+        error_kind = finish_reason = None
+        invalid = ()
+
+        def __init__(self) -> None:
+            self.scorer = scorer
+
+    scored = score_exchange(Exchange())
+    assert (scored.scorer, scored.score.value if scored.score else None) == (used, 1.0)
