@@ -7,9 +7,14 @@ import os
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).parent.parent
+
+# How long an example takes says how busy the machine is; tests that measure say so themselves.
+hypothesis.settings.register_profile("needlework", deadline=None)
+hypothesis.settings.load_profile("needlework")
 
 # These tests start hundreds of processes. Where this is set, each of them would compile and rewrite everything again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -1,7 +1,8 @@
 """`needlework questions make DIR --model SPEC`: have a model write questions about your documents.
 
-Each document is shown to the model by itself. Exit code 0; 1 where a document has no question; 2 after one line about
-what was wrong. Stopped, the same command goes on where it was.
+Each document is shown to the model by itself. `--template gap` asks no model: a sentence with a gap is the question.
+Exit code 0; 1 where a document has no question; 2 after one line about what was wrong. Stopped, the same command goes
+on where it was.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from functools import partial
 from pathlib import Path
 
 from haystack_fixtures.documents.folder import DocumentSet, read_documents
+from haystack_fixtures.documents.gaps import NAME, gap_rows
 from haystack_fixtures.documents.questions import Rows, question_file, read_rows
+from haystack_fixtures.documents.twins import twins
 from haystack_fixtures.errors import InputError, printable
 from results.asking import Judge, OpenJudge, Question, Replied, ReplyFile, gather
 from results.atomic import write_atomic
@@ -30,12 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("documents", metavar="DIR", help="folder of documents: txt, md, html, jsonl, pdf, docx")
     parser.add_argument(
-        "--model", required=True, metavar="SPEC", help="who writes them: openai:NAME, or any other SPEC"
+        "--model", metavar="SPEC", help="who writes them: openai:NAME, or any other SPEC; nobody for --template gap"
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="file to write [FOLDER.questions.json]")
     parser.add_argument("--per-document", type=int, default=1, metavar="N", help="questions about each document [1]")
     parser.add_argument(
-        "--template", default="factoid", metavar="NAME", help=f"{', '.join(names())}, or a TOML file [factoid]"
+        "--template", default="factoid", metavar="NAME", help=f"{', '.join((*names(), NAME))}, or a TOML file [factoid]"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="only so many documents, drawn with --seed [all]")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="which documents --limit takes [0]")
@@ -48,10 +51,14 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
         value = getattr(options, name)
         if value is not None and value < 1:
             raise InputError(f"--{name.replace('_', '-')}", value, "give a whole number from 1")
-    template = load_template(options.template)
     found = read_documents(options.documents, "DIR")
     out = options.out or Path(f"{Path(options.documents).expanduser().resolve().name}.questions.json")
     before = _before(out)
+    if options.template == NAME:
+        return _gaps(options, found, out, before)
+    if options.model is None:
+        raise InputError("--model", "", f"who is to write them? --model SPEC, or nobody: --template {NAME}")
+    template = load_template(options.template)
     chosen = choose(found, options.limit, options.seed)
     model = open_model(options, open_judge, _REPLY_TOKENS + _PAIR_TOKENS * (options.per_document - 1))
     try:
@@ -68,6 +75,23 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     print(printable(f"asked now: {count}; replies are in {replies}"))
     print(printable(f"written to {out}; next: needlework questions check {options.documents} {out}"))
     return 1 if result.failed else 0
+
+
+def _gaps(options: argparse.Namespace, found: DocumentSet, out: Path, before: Rows) -> int:
+    """Questions without a model."""
+    if options.model is not None or options.per_document != 1:
+        given = ("--model", options.model) if options.model is not None else ("--per-document", options.per_document)
+        raise InputError(*given, f"--template {NAME} asks no model, and one question a document: leave it out")
+    rows = gap_rows(found, options.limit, seed=options.seed)
+    groups = twins(found.documents)
+    print(f"{len(found.documents)} documents in the folder, {len(rows)} have questions")
+    for line in folder_lines(found, groups):
+        print(line)
+    if not rows:
+        raise InputError("DIR", options.documents, "has no sentence to make a question of: have a model write them")
+    _write(out, rows, before)
+    print(printable(f"written to {out}; next: needlework questions check {options.documents} {out}"))
+    return 0
 
 
 def _gathered(asked: Sequence[Wanted], model: Judge, replies: Path, per_document: int) -> tuple[Made, int]:

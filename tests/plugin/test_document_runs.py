@@ -132,3 +132,26 @@ def test_one_line_where_something_is_missing(project):
     result.stderr.fnmatch_lines(["*--documents: '': doc_position asks about documents of yours: name their folder*"])
     result = project.run("--task=doc_position")
     result.stderr.fnmatch_lines(["*--preset own-documents has it*"])
+
+
+def test_a_folder_is_enough(project):
+    folder = project.pytester.mkdir("documents")
+    for n, town in enumerate(TOWNS * 3):
+        told = " ".join(
+            f"The market of {town} {n} sold {7 * n + month} baskets in month {month}." for month in range(9)
+        )
+        (folder / f"{n}.txt").write_text(f"The town of {town} {n} was founded by {town}a Quist{n} on a hill. {told}")
+    project.pytester.makepyfile(
+        test_documents="""
+        import pytest
+
+        @pytest.mark.cells("documents")
+        def test_documents(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+        """
+    )
+    project.run("--preset=own-documents", "--documents=documents", "--task=doc_position", "--lengths=1k", "--depths=50")
+    records = project.records()
+    assert len(records) == 20
+    assert {record["outcome"] for record in records} == {"found"}
+    assert "gap" in project.manifest()["questions"]

@@ -15,6 +15,7 @@ from typing import Any
 
 from haystack_fixtures.cells import Cell
 from haystack_fixtures.corpora.corpus import Corpus
+from haystack_fixtures.documents.gaps import NAME as GAP_QUESTIONS
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.whole_documents import OtherDocuments
 from haystack_fixtures.needles.needle import Needle
@@ -76,7 +77,7 @@ def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
     documents, questions = material_of(suite).documents, material_of(suite).questions
     told = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
     return {
-        "questions": {str(suite.questions): told},
+        "questions": {suite.questions or GAP_QUESTIONS: told},
         "left_out_documents": dict(documents.left_out),
     }
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from haystack_fixtures.cells import slug
+from haystack_fixtures.documents import gaps
 from haystack_fixtures.documents.folder import DocumentSet, read_documents
+from haystack_fixtures.documents.gaps import gap_questions
 from haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet, read_question_set
 from haystack_fixtures.documents.twins import twins
 from haystack_fixtures.draws import draws, shuffled
@@ -95,13 +97,13 @@ class Material:
 
 
 def material_of(suite: Suite) -> Material:
-    """The suite's documents and questions, as they were when they were last looked at. Raises `InputError`."""
+    """The suite's documents and questions, as they were when they were last looked at. Raises `InputError`.
+
+    Without a file of questions, those are asked that need none: sentences of the documents with a gap.
+    """
     if suite.documents is None:
         remedy = f"{suite.task} asks about documents of yours: name their folder, {DOCUMENTS} DIR"
         raise InputError(DOCUMENTS, "", remedy)
-    if suite.questions is None:
-        remedy = f"{suite.task} asks questions of yours: name their file, {QUESTIONS} FILE; docs/documents.md makes one"
-        raise InputError(QUESTIONS, "", remedy)
     return _found(suite.documents, suite.questions)
 
 
@@ -111,14 +113,15 @@ def look_again() -> None:
 
 
 @lru_cache(4)
-def _found(folder: str, path: str) -> Material:
-    return _material(folder, path, read_documents(folder).sha256, read_question_set(path).sha256)
+def _found(folder: str, path: str | None) -> Material:
+    return _material(folder, path, read_documents(folder).sha256, read_question_set(path).sha256 if path else "")
 
 
 @lru_cache(2)
-def _material(folder: str, path: str, _documents: str, _questions: str) -> Material:
-    documents, questions = read_documents(folder), read_question_set(path)
-    named = [_named(documents, question, folder, path) for question in questions.questions]
+def _material(folder: str, path: str | None, _documents: str, _questions: str) -> Material:
+    documents = read_documents(folder)
+    questions = read_question_set(path) if path else gap_questions(documents)
+    named = [_named(documents, question, folder, path or gaps.NAME) for question in questions.questions]
     texts = tuple(each.text.strip() for each in documents.documents)
     return Material(
         documents=documents,
