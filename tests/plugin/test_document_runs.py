@@ -154,4 +154,4 @@ def test_a_folder_is_enough(project):
     records = project.records()
     assert len(records) == 20
     assert {record["outcome"] for record in records} == {"found"}
-    assert "gap" in project.manifest()["questions"]
+    assert "gap" in json.loads(project.file("manifest.json"))["questions"]
