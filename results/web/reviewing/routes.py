@@ -16,7 +16,6 @@ from haystack_fixtures.documents.questions import Rows
 from haystack_fixtures.errors import InputError, printable
 from results.web.page import Context, Page
 from results.web.replies import changing, number_of, text_of, told
-from results.web.reviewing.blocks import blocks_of
 from results.web.reviewing.competitors import competitors
 from results.web.reviewing.files import QuestionsFile, named, on_disk, write_reviewed, written_by
 from results.web.reviewing.library import Library
@@ -158,10 +157,10 @@ class _Reviewing:
         return {"sha256": asked.sha256, "number": number, "states": states}
 
     def _document(self, request: Request) -> Response:
-        """A document in blocks."""
+        """A document's text."""
         number = self._number(request)
         document = self._library.documents[number]
-        return told({"number": number, "name": document.name, "blocks": blocks_of(document.text)})
+        return told({"number": number, "name": document.name, "text": document.text})
 
     def _places(self, request: Request) -> Response:
         """Where a document gives the pair's answer, in UTF-16 units of its text."""

@@ -9,6 +9,7 @@
   const prompt = document.getElementById("prompt");
   const strip = document.getElementById("strip");
   const seen = document.getElementById("seen");
+  const settle = settler(prompt);
   const blocks = []; // { node, start, size } in characters of the prompt
   const parts = []; // { node, first } block
   const marks = []; // { node, kind, name, depth, button }, the node where it begins
@@ -62,8 +63,7 @@
         if (marked) node.title = depth === null ? name : `${name}, depth ${depth} %`;
         if (marked && from === 0) {
           marks.push({ node, kind, name, depth });
-          // In a block that is not laid out, a place that is asked for need not be the true one.
-          for (const each of [block.node, block.node.parentNode]) each.classList.add("laid-out");
+          layOut(block.node);
         }
         add(block, node, text.slice(from, end));
         from = end;
@@ -90,18 +90,6 @@
     }
   }
 
-  // Scrolls until what is `off()` pixels away is where it should be: blocks that come into view get their true height,
-  // which moves what is below them. A hand on the wheel or another jump ends it.
-  let goal = 0;
-  function settle(off, number = ++goal, frames = 30, still = 0) {
-    if (number !== goal) return;
-    const before = prompt.scrollTop;
-    prompt.scrollTop += off();
-    const stays = Math.abs(prompt.scrollTop - before) < 2 ? still + 1 : 0;
-    if (frames && stays < 4) requestAnimationFrame(() => settle(off, number, frames - 1, stays));
-    else followSoon();
-  }
-
   function jump(number) {
     if (!marks.length) return;
     current = (number + marks.length) % marks.length;
@@ -110,7 +98,8 @@
       each.node.classList.toggle("current", i === current);
       each.button.setAttribute("aria-pressed", String(i === current));
     }
-    settle(() => node.getBoundingClientRect().top - prompt.getBoundingClientRect().top - prompt.clientHeight / 3);
+    const off = () => node.getBoundingClientRect().top - prompt.getBoundingClientRect().top - prompt.clientHeight / 3;
+    settle(off, followSoon);
   }
 
   function buttons() {
@@ -161,7 +150,6 @@
     requestAnimationFrame(() => { waits = false; follow(); });
   }
   prompt.addEventListener("scroll", followSoon);
-  for (const hand of ["wheel", "pointerdown", "touchstart"]) prompt.addEventListener(hand, () => goal++, { passive: true });
   prompt.addEventListener("contentvisibilityautostatechange", followSoon); // heights change without a scroll
   addEventListener("resize", follow);
   strip.addEventListener("click", (event) => {
@@ -173,7 +161,7 @@
     settle(() => {
       const { top, height } = block.node.getBoundingClientRect();
       return top + inside * height - prompt.getBoundingClientRect().top - prompt.clientHeight / 2;
-    });
+    }, followSoon);
   });
 
   async function load() {

@@ -134,7 +134,6 @@ async function showDocument() {
     return;
   }
   longText.show(answer.text);
-  byId("pages").scrollTop = 0;
   if (byId("find").value) find();
 }
 
@@ -289,8 +288,9 @@ function find() {
 }
 
 function step(by) {
-  const place = longText.go(by);
-  if (place) byId("found").textContent = `${place} of ${longText.found.length.toLocaleString("en-US")}`;
+  longText.go(by);
+  const [at, count] = [longText.current + 1, longText.matches.length].map((number) => number.toLocaleString("en"));
+  if (longText.matches.length) byId("found").textContent = `${at} of ${count}`;
 }
 
 let searched;

@@ -19,7 +19,7 @@
   const hasDocuments = $("reviewing").dataset.documents === "yes";
   const asked = new URLSearchParams(location.search);
   const by = (asked.get("by") || "").trim().replace(/\s+/g, " ");
-  const pane = new TextPane($("blocks"));
+  const pane = new LongText($("blocks"));
 
   let pairs = []; // as the file has them
   let states = {}; // key: what reviewers say
@@ -268,7 +268,7 @@
     const turn = ++opening;
     const words = { key: pairs[current].key, by, ...(which === null ? {} : { number: which }) };
     const late = setTimeout(() => { if (turn === opening) $("places").textContent = "reading…"; }, 150);
-    let shownBlocks = false;
+    let shownText = false;
     try {
       const told = await get("document", words);
       if (turn !== opening) return;
@@ -276,21 +276,21 @@
       $("back").hidden = which === null;
       opened = which;
       markOpened();
-      pane.show(told.blocks);
-      drawFound("");
+      pane.show(told.text);
       $("search").value = "";
-      shownBlocks = true;
+      drawFound();
+      shownText = true;
       const found = await get("places", words);
       if (turn !== opening) return;
       pane.mark(found.places, found.literal ? "literal" : "nearest");
       $("place-before").disabled = $("place-next").disabled = !found.places.length;
-      drawPlaces(found, pane.stepPlace(1));
+      drawPlaces(found, pane.goPlace(1));
     } catch (problem) {
       if (turn !== opening) return;
-      if (!shownBlocks) $("document-name").textContent = oneLine(pairs[current].document) || "(no document)";
+      if (!shownText) $("document-name").textContent = oneLine(pairs[current].document) || "(no document)";
       $("places").textContent = problem.message;
       $("places").className = "bad";
-      if (!shownBlocks) pane.show([]);
+      if (!shownText) pane.show("");
     } finally {
       clearTimeout(late);
     }
@@ -314,7 +314,7 @@
   }
 
   function stepPlace(step) {
-    const at = pane.stepPlace(step);
+    const at = pane.goPlace(step);
     if (at >= 0) drawPlaces(lastFound, at);
   }
 
@@ -366,10 +366,9 @@
     markOpened();
   }
 
-  function drawFound(query) {
-    const count = pane.hits.length;
-    const most = count >= TextPane.MOST_FOUND ? "+" : "";
-    $("found").textContent = query ? (count ? `${pane.hit + 1} of ${count}${most}` : "not found") : "";
+  function drawFound() {
+    const [at, count] = [pane.current + 1, pane.matches.length].map((number) => number.toLocaleString("en"));
+    $("found").textContent = pane.words ? (pane.matches.length ? `${at} of ${count}` : "not found") : "";
   }
 
   // Deciding
@@ -605,8 +604,8 @@
     "/": () => { if (hasDocuments) $("search").focus(); },
     "?": () => { $("keys").open = !$("keys").open; $("keys").scrollIntoView({ block: "nearest" }); },
     0: () => openDocument(null),
-    PageDown: () => pane.pane.scrollBy(0, pane.pane.clientHeight * 0.9),
-    PageUp: () => pane.pane.scrollBy(0, -pane.pane.clientHeight * 0.9),
+    PageDown: () => pane.place.scrollBy(0, pane.place.clientHeight * 0.9),
+    PageUp: () => pane.place.scrollBy(0, -pane.place.clientHeight * 0.9),
   };
 
   function onKey(event) {
@@ -709,13 +708,13 @@
     let typing = 0;
     $("search").addEventListener("input", () => {
       clearTimeout(typing);
-      typing = setTimeout(() => { pane.search($("search").value); if (pane.hits.length) pane.stepHit(1); drawFound(pane.query); }, 120);
+      typing = setTimeout(() => { pane.find($("search").value); if (pane.matches.length) pane.go(1); drawFound(); }, 120);
     });
     $("search").addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
-      if (pane.query !== $("search").value.trim()) pane.search($("search").value);
-      pane.stepHit(event.shiftKey ? -1 : 1);
-      drawFound(pane.query);
+      if (pane.words !== $("search").value.trim()) pane.find($("search").value);
+      pane.go(event.shiftKey ? -1 : 1);
+      drawFound();
     });
     // A click with the mouse leaves the keys free for the next decision.
     document.addEventListener("click", (event) => { if (event.detail && event.target.closest("button")) event.target.closest("button").blur(); });

@@ -156,8 +156,8 @@ def test_a_document_of_megabytes_is_laid_out_where_it_is_seen(page: Chrome, addr
         const atOnce = blocks.filter((block) => getComputedStyle(block).contentVisibility !== "auto");
         return [blocks.length, atOnce.length, pane.getElementsByTagName("*").length];
     """)
-    assert 1_000 < blocks < 4_000
-    assert at_once == 0
+    assert 400 < blocks < 1_000
+    assert at_once <= 1  # the one that was gone to
     assert nodes < blocks * 1.1
     place = "const b = document.getElementById('blocks').getBoundingClientRect();"
     inside = "return m.top >= b.top && m.bottom <= b.bottom"
@@ -168,10 +168,10 @@ def test_a_document_of_megabytes_is_laid_out_where_it_is_seen(page: Chrome, addr
     page.ask("window.before = document.querySelector('#blocks .text')")
     page.ask("document.getElementById('search').value = ''")
     page.press("tide", ENTER)
-    page.until("return /of [0-9]{4}/.test(document.getElementById('found').textContent)")
+    page.until("return /of [0-9]+,[0-9]{3}$/.test(document.getElementById('found').textContent)")
     assert page.ask("return window.before === document.querySelector('#blocks .text')")  # nothing was made again
     assert page.ask("return CSS.highlights.get('found').size") <= 1000
-    assert page.ask("return CSS.highlights.get('found-now').size") == 1
+    assert page.ask("return CSS.highlights.get('current').size") == 1
 
 
 def test_a_narrow_window_needs_no_scrolling_sideways(page: Chrome, address: str) -> None:

@@ -1,4 +1,4 @@
-"""Where a document gives an answer, and the pieces that a browser gets of it."""
+"""Where a document gives an answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.web.reviewing.blocks import LONGEST, blocks_of
 from results.web.reviewing.places import MOST_PLACES, find_answer, literal_places, nearest_passage, utf16_places
 
 
@@ -67,20 +66,3 @@ def test_places_are_counted_as_a_browser_counts(text: str, data: st.DataObject) 
     cut = [units[2 * a : 2 * b].decode("utf-16-le", "surrogatepass") for a, b in utf16_places(text, places)]
 
     assert cut == [text[a:b] for a, b in places]
-
-
-@given(st.text(st.sampled_from("ab \n")), st.integers(1, 3000))
-def test_blocks_are_the_text_and_none_is_long(text: str, times: int) -> None:
-    blocks = blocks_of(text * times)
-
-    assert "".join(blocks) == text * times
-    assert all(0 < len(block) <= LONGEST for block in blocks)
-    assert len(blocks) <= 2 * len(text) * times / LONGEST + 1 or " " in text
-
-
-def test_a_line_of_megabytes_is_cut_at_spaces() -> None:
-    text = "word " * 400_000
-    blocks = blocks_of(text)
-
-    assert "".join(blocks) == text
-    assert all(block.endswith(" ") for block in blocks)
