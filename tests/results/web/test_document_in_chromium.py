@@ -73,11 +73,11 @@ def test_blocks_are_the_text_and_end_where_people_see_an_end(page: Chrome, name:
 def test_what_is_gone_to_is_in_sight_however_high_the_blocks_between_are(page: Chrome) -> None:
     some = random.Random(7)
     sentences = ["Short.\n", "A longer sentence that is on no line of its own, it goes on. ", "\n\n\n", "長い文。" * 60]
-    parts = [some.choice(sentences) for _ in range(60_000)]
-    for number in range(12):
+    parts = [some.choice(sentences) for _ in range(20_000)]
+    for number in range(4):
         parts[number * 5000 + some.randrange(5000)] = f"\nNEEDLE {number} of wood\n"
     page.ask(SHOW + ".length", "".join(parts))
-    for number in some.sample(range(12), 12):
+    for number in (2, 0, 3, 1):
         assert page.driver.execute_async_script(SETTLED, f"needle {number} OF wood") == [True, 0]
 
 
@@ -94,7 +94,9 @@ def test_what_is_selected_is_the_text_also_where_places_are_marked(page: Chrome)
     page.ask("getSelection().selectAllChildren(long.place)")
     assert page.ask("return long.selected()") == text
     page.ask("getSelection().selectAllChildren(long.place.firstChild)")
-    assert page.ask("return long.selected()") == "".join(page.ask("return long.blocks.slice(0, 32).map(b => b.textContent)"))
+    assert page.ask("return long.selected()") == "".join(
+        page.ask("return long.blocks.slice(0, 32).map(b => b.textContent)")
+    )
     page.ask("getSelection().removeAllRanges(); long.find('day 77:'); long.go(1)")
     assert page.ask("return long.selected()") == "Day 77:"
 
