@@ -1,0 +1,86 @@
+"""What the page works on: questions files, documents, and what reviewers said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from haystack_fixtures.documents.questions import Rows
+from haystack_fixtures.errors import printable
+from results.web.page import Context
+from results.web.reviewing.files import QuestionsFile
+from results.web.reviewing.library import Library
+from results.web.reviewing.opinions import keys_since, last_number, last_opinion, latest, read_opinions
+from results.web.reviewing.pairs import Pair, fingerprint, pair_of
+from results.web.reviewing.wire import document_number, state_for_page
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request is about."""
+
+    file: QuestionsFile
+    rows: Rows
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What all addresses of the page share. What a request names and is not there raises `HTTPException`."""
+
+    context: Context
+    files: Sequence[QuestionsFile]
+    library: Library
+
+    def file(self, request: Request) -> QuestionsFile:
+        """The file that an address names."""
+        number = int(request.path_params["file"])
+        if number >= len(self.files):
+            raise HTTPException(404, "there is no such file")
+        return self.files[number]
+
+    def asked(self, request: Request) -> Asked:
+        """The file that an address names, as it is on disk now. Raises `InputError`."""
+        file = self.file(request)
+        return Asked(file, *file.read())
+
+    def pair(self, request: Request) -> Pair:
+        """The pair `key` as the reviewer `by` words it."""
+        asked, key, by = self.asked(request), request.query_params.get("key", ""), request.query_params.get("by", "")
+        if key not in asked.rows:
+            raise HTTPException(404, "the file has no such pair any more: load the page again")
+        with self.context.store.reading() as connection:
+            mine = last_opinion(connection, asked.file.name, key, by)
+        pair = pair_of(asked.rows[key])
+        return mine.pair if mine and mine.pair and mine.about == fingerprint(pair) else pair
+
+    def document(self, request: Request) -> int:
+        """The document `number`, or the pair's answer document."""
+        if not self.library.known:
+            raise HTTPException(404, "there are no documents: start needlework serve with --documents DIR")
+        asked = request.query_params.get("number")
+        if asked is not None:
+            return document_number(asked, len(self.library.documents))
+        name = self.pair(request).document
+        number = self.library.number_of(name)
+        if number is None:
+            line = f"there is no document {printable(name, 200)!r} in the folder: edit the pair, or reject it"
+            raise HTTPException(404, line)
+        return number
+
+    def named(self, number: int) -> dict[str, Any]:
+        """A document as the page lists it."""
+        return {"number": number, "name": self.library.documents[number].name}
+
+    def changed(self, asked: Asked, since: int) -> dict[str, Any]:
+        """The state of all pairs of which something was said after the number `since`."""
+        with self.context.store.reading() as connection:
+            keys = [key for key in keys_since(connection, asked.file.name, since) if key in asked.rows]
+            number = last_number(connection, asked.file.name)
+            now = latest(read_opinions(connection, asked.file.name)) if keys else {}
+        states = {key: state_for_page(now.get(key, {}), asked.rows[key]) for key in keys}
+        return {"sha256": asked.sha256, "number": number, "states": states}

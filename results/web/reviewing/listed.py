@@ -1,0 +1,40 @@
+"""The page's addresses for its list: the pairs of a file, and what was said since."""
+
+from __future__ import annotations
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from results.web.replies import told
+from results.web.reviewing.desk import Desk
+from results.web.reviewing.opinions import last_number, latest, read_opinions
+from results.web.reviewing.wire import pair_for_page, state_for_page
+
+_MOST = 2**53
+
+
+def pairs(desk: Desk, request: Request) -> Response:
+    """All pairs of a file, and what reviewers say of them."""
+    asked = desk.asked(request)
+    with desk.context.store.reading() as connection:
+        now = latest(read_opinions(connection, asked.file.name))
+        number = last_number(connection, asked.file.name)
+    return told(
+        {
+            "sha256": asked.sha256,
+            "number": number,
+            "pairs": [pair_for_page(key, row) for key, row in asked.rows.items()],
+            "states": {key: state_for_page(now[key], row) for key, row in asked.rows.items() if key in now},
+            "reviewers": sorted({by for opinions in now.values() for by in opinions}),
+        }
+    )
+
+
+def changes(desk: Desk, request: Request) -> Response:
+    """What was said since the number `since`."""
+    asked = desk.asked(request)
+    since = request.query_params.get("since", "")
+    if not since.isascii() or not since.isdecimal() or int(since) > _MOST:
+        raise HTTPException(400, "since is a number")
+    return told(desk.changed(asked, int(since)))
