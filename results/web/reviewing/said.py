@@ -71,7 +71,7 @@ def undo(desk: Desk, request: Request, body: Mapping[str, Any]) -> Response:
 
 
 def write(desk: Desk, request: Request, body: Mapping[str, Any]) -> Response:
-    """Writes the reviewed file. `replace`: sha256 of the file that may be written over although it is not this reviewer's."""
+    """Writes the reviewed file. `replace`: sha256 of one to write over although it is not this reviewer's."""
     asked, by = desk.asked(request), reviewer_of(body)
     with desk.context.store.writing() as connection:
         now = latest(read_opinions(connection, asked.file.name))
