@@ -27,6 +27,22 @@ const look = () => {
 };
 look();
 """
+UPWARDS = """
+const done = arguments[0];
+const moves = [];
+const look = () => {
+  const { top, height } = long.place.getBoundingClientRect();
+  const seen = document.elementFromPoint(innerWidth / 4, top + height / 2).closest(".block");
+  const before = seen.getBoundingClientRect().bottom;
+  long.place.scrollTop -= 100;
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    moves.push(seen.getBoundingClientRect().bottom - before);
+    if (moves.length < 60) look();
+    else done(moves);
+  }));
+};
+look();
+"""
 SELECTED = """
 const [start, end] = arguments;
 const range = long.range(start, end);
@@ -70,15 +86,30 @@ def test_blocks_are_the_text_and_end_where_people_see_an_end(page: Chrome, name:
     assert {block[-1] for block in blocks[:-1]} <= set(ends.get(name, ""))
 
 
-def test_what_is_gone_to_is_in_sight_however_high_the_blocks_between_are(page: Chrome) -> None:
+@pytest.fixture(scope="module")
+def uneven() -> str:
+    """Blocks of very different heights, and four needles."""
     some = random.Random(7)
     sentences = ["Short.\n", "A longer sentence that is on no line of its own, it goes on. ", "\n\n\n", "長い文。" * 60]
     parts = [some.choice(sentences) for _ in range(20_000)]
     for number in range(4):
         parts[number * 5000 + some.randrange(5000)] = f"\nNEEDLE {number} of wood\n"
-    page.ask(SHOW + ".length", "".join(parts))
+    return "".join(parts)
+
+
+def test_what_is_gone_to_is_in_sight_however_high_the_blocks_between_are(page: Chrome, uneven: str) -> None:
+    page.ask(SHOW + ".length", uneven)
     for number in (2, 0, 3, 1):
         assert page.driver.execute_async_script(SETTLED, f"needle {number} OF wood") == [True, 0]
+
+
+def test_who_reads_upwards_from_there_sees_no_jumps(page: Chrome, uneven: str) -> None:
+    page.ask(SHOW + ".length", uneven)
+    page.driver.execute_async_script(SETTLED, "needle 2 of wood")
+    moves = page.driver.execute_async_script(UPWARDS)
+
+    assert len(moves) == 60
+    assert {round(move) for move in moves} <= {99, 100, 101}
 
 
 def test_what_is_selected_is_the_text_also_where_places_are_marked(page: Chrome) -> None:
