@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _HOST = "127.0.0.1"
 _STATE = "people.sqlite"
+_PATIENCE_S = 2  # with requests that have not ended when the server is to end
 
 
 def main(argv: Sequence[str], open_rebuild: Callable[[], Rebuild]) -> int:
@@ -64,11 +65,22 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> 
             # Building a prompt changes the folder that relative paths start from.
             (options.state or _state_at(sources)).absolute(),
             rebuild=open_rebuild(),
-            hosts=(f"{_HOST}:{port}", f"localhost:{port}"),
+            hosts=[f"{name}{end}" for name in (_HOST, "localhost") for end in _ends(port)],
         )
         print(f"http://{_HOST}:{port}/ (this machine alone; Ctrl-C ends)", flush=True)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, server_header=False))
-        server.run(sockets=[place])
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_PATIENCE_S,
+        )
+        uvicorn.Server(config).run(sockets=[place])
+
+
+def _ends(port: int) -> tuple[str, ...]:
+    """How addresses with this port may end: browsers leave out that of HTTP."""
+    return (f":{port}", "") if port == 80 else (f":{port}",)
 
 
 def _state_at(sources: Sources) -> Path:

@@ -6,7 +6,9 @@ point here would do), and those that change something come from our own pages an
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Collection
+from contextlib import suppress
 from hmac import compare_digest
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -56,7 +58,8 @@ class Guard:
         if problem:
             await JSONResponse({"error": problem}, status_code=403)(scope, receive, with_headers)
             return
-        await self._app(scope, _limited(receive), with_headers)
+        with suppress(CancelledError):  # the server ends; a browser that sends on is told by the closed connection
+            await self._app(scope, _limited(receive), with_headers)
 
     def _problem(self, method: str, headers: Headers) -> str:
         host = headers.get("host", "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
+from math import isfinite
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -20,7 +22,11 @@ _SURROGATES = re.compile(r"[\ud800-\udfff]")
 
 def told(content: object, status: int = 200) -> Response:
     """JSON in ASCII: half a surrogate pair, which some model sent, has no UTF-8."""
-    text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    dump = partial(json.dumps, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    try:
+        text = dump(content)
+    except ValueError:  # a file may have numbers that JSON has not
+        text = dump(_finite(content))
     return Response(text, status, media_type="application/json")
 
 
@@ -31,11 +37,12 @@ def changing(path: str, change: Change, *, as_sent: bool = False) -> Route:
     async def endpoint(request: Request) -> Response:
         try:
             body = json.loads(await request.body())
+            body = body if as_sent else _storable(body)
         except (ValueError, RecursionError, ClientDisconnect):
             raise InputError("change", "", "is no JSON, or more than a page may send") from None
         if not isinstance(body, dict):
             raise InputError("change", "", "is no JSON object")
-        return await run_in_threadpool(change, request, body if as_sent else _storable(body))
+        return await run_in_threadpool(change, request, body)
 
     return Route(path, endpoint, methods=["POST"])
 
@@ -54,6 +61,15 @@ def number_of(body: Mapping[str, Any], name: str, least: int, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise InputError(name, value, f"give a whole number from {least} to {most}")
     return value
+
+
+def _finite(value: Any) -> Any:
+    """With NaN and infinities as texts."""
+    if isinstance(value, Mapping):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 def _storable(value: Any) -> Any:

@@ -6,6 +6,7 @@ Nothing outside these paths is ever read for a page.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,10 +36,13 @@ def find_sources(paths: Sequence[Path], documents: Path | None) -> Sources:
     """Tell the paths apart by what they hold. Raises `InputError` for a path that no page can show."""
     found: dict[str, list[Path]] = {"runs": [], "predictions": [], "annotated": [], "questions": []}
     for path in paths:
-        for kind, each in _kinds(path):
-            if each.resolve() not in found[kind]:
-                found[kind].append(each.resolve())
-    if documents is not None and not documents.is_dir():
+        try:
+            for kind, each in _kinds(path):
+                if each.resolve() not in found[kind]:
+                    found[kind].append(each.resolve())
+        except OSError as error:
+            raise InputError("PATH", error.filename or path, f"cannot be read ({error.strerror})") from None
+    if documents is not None and not os.path.isdir(documents):  # noqa: PTH112 - no error where it may not be looked at
         raise InputError("--documents", documents, "is no folder; name the one that the questions are about")
     runs, predictions, annotated, questions = (tuple(each) for each in found.values())
     return Sources(runs, predictions, annotated, questions, documents and documents.resolve())

@@ -25,6 +25,7 @@ from results.web.annotating.line import Pair
 from results.web.annotating.rows import JsonlFile, Row, Rows
 from results.web.page import Context, Page
 from results.web.replies import changing, number_of, text_of, told
+from results.web.store import name_beside
 
 _KEY = re.compile(r"[0-9a-f]{64}\.\d{1,9}")
 _LONGEST_NAME, _LONGEST_FIELD = 80, 2000  # characters of a person's name, of a field that is shown
@@ -65,10 +66,8 @@ def open_page(context: Context) -> Page | None:
     """The page for the jsonl documents that were given; none without any."""
     if not context.sources.annotated:
         return None
-    beside = context.store.path.resolve().parent  # files and state may move together
-    files = tuple(
-        _File(JsonlFile(path), os.path.relpath(path, beside).replace(os.sep, "/")) for path in context.sources.annotated
-    )
+    state = context.store.path
+    files = tuple(_File(JsonlFile(path), name_beside(path, state)) for path in context.sources.annotated)
     desk = _Desk(context, files)
     return Page(
         name="annotating",
@@ -91,13 +90,13 @@ def open_page(context: Context) -> Page | None:
 
 
 def _how_far(desk: _Desk) -> str:
-    return "; ".join(f"{file.title}: {_counted(file.jsonl.rows(), desk.works(file))}" for file in desk.files)
+    return "; ".join(f"{file.title}: {_file_counted(desk, file)}" for file in desk.files)
 
 
 def _files(desk: _Desk, request: Request) -> Response:
     if len(desk.files) == 1:
         return RedirectResponse("/annotating/0/")
-    shown = [(file.title, _counted(file.jsonl.rows(), desk.works(file))) for file in desk.files]
+    shown = [(file.title, _file_counted(desk, file)) for file in desk.files]
     return desk.context.show(request, "annotating_files", title="Annotate documents", files=shown)
 
 
@@ -279,6 +278,14 @@ def _counted(rows: Rows, works: Mapping[str, Work]) -> str:
     states = [works[row.key].state if row.key in works else "untouched" for row in rows.rows]
     done, begun = states.count("done"), states.count("begun")
     return f"{len(states)} rows: {done} done, {begun} begun, {len(states) - done - begun} untouched"
+
+
+def _file_counted(desk: _Desk, file: _File) -> str:
+    """How far a file is; one that cannot be read does not hide the others."""
+    try:
+        return _counted(file.jsonl.rows(), desk.works(file))
+    except InputError as error:
+        return str(error)
 
 
 def _following(rows: Rows, works: Mapping[str, Work], place: int) -> int | None:

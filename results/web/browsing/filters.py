@@ -70,7 +70,7 @@ def filter_of(pairs: Iterable[tuple[str, str]]) -> Filter:
         else:
             given[name] = _READERS.get(name, _as_it_is)(name, value)
     wanted = Filter(**given)
-    if wanted.sort.lstrip("-") not in ("", *SORTS):
+    if wanted.sort and wanted.sort.removeprefix("-") not in SORTS:
         raise InputError("sort", wanted.sort, f"is no column; sort by {', '.join(SORTS)}")
     known = tuple(name for name in OUTCOMES if name in wanted.outcome)
     return replace(wanted, outcome=known, sort="" if wanted.sort == "run" else wanted.sort)

@@ -59,13 +59,22 @@ def read_sources(sources: Sources) -> Read:
     rows = {path: list(_rows(path, broken)) for path in (*sources.predictions, *sources.annotated)}
     answers: dict[Path, list[Given]] = {path: _of_predictions(path, rows[path]) for path in sources.predictions}
     answers |= {path: _of_references(rows[path]) for path in sources.annotated}
-    answers |= {run: _of_run(run_records(run)) for run in sources.runs}
+    answers |= {run: _of_run(_records(run, broken)) for run in sources.runs}
     names = _names([path for path, found in answers.items() if found])
     return Read(
         {names[path]: tuple(found) for path, found in answers.items() if found},
         _documents(row for path in sources.annotated for row in rows[path]),
         tuple(broken),
     )
+
+
+def _records(run: Path, broken: list[str]) -> list[Record]:
+    """A run's records; one that cannot be read does not hide the others."""
+    try:
+        return run_records(run)
+    except InputError as error:
+        broken.append(str(error))
+        return []
 
 
 def _rows(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +12,7 @@ from haystack_fixtures.documents.questions import Rows, question_file, read_rows
 from haystack_fixtures.errors import InputError
 from results.atomic import write_atomic
 from results.web.reviewing.opinions import utc_now
+from results.web.store import as_text, name_beside
 
 _OPTION = "PATH"
 
@@ -41,7 +41,7 @@ class QuestionsFile:
 
 def named(path: Path, state: Path) -> QuestionsFile:
     """A file, named by its path from the folder of the state file."""
-    return QuestionsFile(path, Path(os.path.relpath(path, state.parent.resolve())).as_posix())
+    return QuestionsFile(path, name_beside(path, state))
 
 
 def on_disk(path: Path) -> str | None:
@@ -58,7 +58,7 @@ def written_by(connection: sqlite3.Connection, file: QuestionsFile, digest: str)
     """The reviewer whose decisions we wrote to the target, with this sha256; `None` where it is not from here."""
     row = connection.execute(
         "SELECT reviewer FROM reviewing_written WHERE target = ? AND sha256 = ? ORDER BY number DESC LIMIT 1",
-        (file.target.name, digest),
+        (as_text(file.target.name), digest),
     ).fetchone()
     return None if row is None else str(row["reviewer"])
 
@@ -73,7 +73,7 @@ def write_reviewed(connection: sqlite3.Connection, file: QuestionsFile, rows: Ro
         raise InputError(_OPTION, file.target, f"cannot be written ({error.strerror})") from None
     connection.execute(
         "INSERT INTO reviewing_written (file, target, reviewer, at, sha256) VALUES (?, ?, ?, ?, ?)",
-        (file.name, file.target.name, by, utc_now(), digest),
+        (file.name, as_text(file.target.name), by, utc_now(), digest),
     )
     return digest
 

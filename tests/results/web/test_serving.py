@@ -1,0 +1,120 @@
+"""The server as a process: how it starts, ends, and what is kept when it is killed."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tests.results.web.conftest import ROOT
+from tests.results.web.rating_site import predictions
+
+_AT_ONCE_S = 8.0  # the server's own patience is 2 s; the rest is for a busy machine
+
+
+@contextmanager
+def served(*words: object) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    command = [sys.executable, "-m", "needlework", "serve", *map(str, words), "--port", "0"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process, int(process.stdout.readline().split("/")[2].rpartition(":")[2])
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    predictions(tmp_path / "answers", {"alpha": ["yes"]})
+    return tmp_path / "answers"
+
+
+def token_of(port: int) -> str:
+    found = re.search(r'name="token" content="([^"]+)"', _asked(port, "GET", "/rating/"))
+    assert found
+    return found[1]
+
+
+def begin(port: int, token: str, name: str) -> str:
+    headers = {"Origin": f"http://127.0.0.1:{port}", "Content-Type": "application/json", "x-needlework-token": token}
+    return _asked(port, "POST", "/rating/begin", f'{{"name": "{name}"}}', headers)
+
+
+def _asked(port: int, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None) -> str:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+        connection.request(method, path, body, headers or {})
+        return connection.getresponse().read().decode()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
+@pytest.mark.parametrize("open_", ["half a request", "a page", "half a change"])
+def test_ctrl_c_ends_it_whatever_a_browser_has_open(folder: Path, open_: str) -> None:
+    with served(folder) as (process, port):
+        host = f"Host: 127.0.0.1:{port}\r\n"
+        ours = f"Origin: http://127.0.0.1:{port}\r\nx-needlework-token: {token_of(port)}\r\n"
+        sent = {
+            "half a request": "GET / HT",
+            "a page": f"GET / HTTP/1.1\r\n{host}\r\n",
+            "half a change": f"POST /rating/begin HTTP/1.1\r\n{host}{ours}Content-Type: application/json\r\n"
+            "Content-Length: 99\r\n\r\n{",
+        }[open_]
+        with socket.create_connection(("127.0.0.1", port)) as browser:
+            browser.sendall(sent.encode())
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=_AT_ONCE_S)
+    assert process.returncode == 0
+    assert "Traceback" not in said
+
+
+def test_what_was_told_to_be_kept_outlives_a_kill(folder: Path) -> None:
+    kept: list[str] = []
+
+    def save(who: int) -> None:
+        for at in range(10_000):
+            try:
+                if "annotator" in begin(port, token, f"{who}-{at}"):
+                    kept.append(f"{who}-{at}")
+            except OSError:
+                return
+
+    with served(folder) as (process, port):
+        token = token_of(port)
+        savers = [Thread(target=save, args=(who,)) for who in range(3)]
+        for each in savers:
+            each.start()
+        time.sleep(0.5)
+        process.kill()
+        for each in savers:
+            each.join()
+    with closing(sqlite3.connect(folder / "people.sqlite")) as connection:
+        there = {name for (name,) in connection.execute("SELECT name FROM rating_annotators")}
+    assert kept
+    assert set(kept) <= there
+
+
+def test_two_servers_share_a_state_file(folder: Path) -> None:
+    with served(folder) as (_, one), served(folder) as (_, two):
+        assert begin(one, token_of(one), "Ann") == begin(two, token_of(two), "ann") == '{"annotator":1}'
+        assert "earlier start" in begin(two, token_of(one), "Bob")
+
+
+@pytest.mark.parametrize("words", [("--port", "99999"), ("--state", "."), ("--state", "/dev/null/x")])
+def test_what_cannot_be_served_is_refused_in_one_line(folder: Path, words: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "needlework", "serve", str(folder), *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"needlework serve: {words[0]}: ")
+    assert done.stderr.count("\n") == 1
