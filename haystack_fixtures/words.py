@@ -9,6 +9,7 @@ import regex
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}"
 # Plain letters before a plain character come first: sets of properties take three times as long.
 _RUN = regex.compile(rf"[a-z0-9]++(?=[\n -~])|[{_UNSPACED}]++|[\w--[_{_UNSPACED}]]++", regex.V1)
+_FIRST_UNSPACED = "\u2e80"
 _IS_UNSPACED = regex.compile(f"[{_UNSPACED}]")
 
 
@@ -22,7 +23,7 @@ def word_runs(text: str) -> list[str]:
 
 def is_unspaced(run: str) -> bool:
     """Whether a run of `word_runs` is text without spaces between words."""
-    return _IS_UNSPACED.match(run) is not None
+    return run >= _FIRST_UNSPACED and _IS_UNSPACED.match(run) is not None
 
 
 def pairs_of(run: str) -> list[str]:

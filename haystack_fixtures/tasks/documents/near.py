@@ -42,7 +42,8 @@ class Likeness:
 
 
 def _words(text: str) -> set[str]:
-    found: set[str] = set()
-    for run in set(word_runs(text)):
-        found.update((is_unspaced(run) and pairs_of(run)) or [run])
+    found = set(word_runs(text))
+    for run in [run for run in found if len(run) > 1 and is_unspaced(run)]:
+        found.remove(run)
+        found.update(pairs_of(run))
     return found
