@@ -33,8 +33,7 @@ def shingles_of(text: str) -> Shingles:
     mixed = np.zeros(many, np.uint64)
     for offset in range(min(SHINGLE, len(words))):
         mixed = _stirred((mixed + words[offset : offset + many]) * _MULTIPLIER)
-    mixed.sort()
-    return mixed[np.append(True, mixed[1:] != mixed[:-1])]
+    return np.unique(mixed)
 
 
 def _words(codes: NDArray[np.uint32]) -> Shingles:
@@ -43,7 +42,8 @@ def _words(codes: NDArray[np.uint32]) -> Shingles:
     edges = np.ones(len(codes) + 1, np.bool_)
     np.logical_or(kinds[1:] != kinds[:-1], kinds[1:] == _ALONE, out=edges[1:-1])
     places = np.flatnonzero(edges)
-    return _hashes(codes, places)[kinds[places[:-1]] != _BETWEEN]
+    words: Shingles = _hashes(codes, places)[kinds[places[:-1]] != _BETWEEN]
+    return words
 
 
 def _hashes(codes: NDArray[np.uint32], places: NDArray[np.intp]) -> Shingles:
