@@ -7,13 +7,17 @@ reference's (1,055 judged records of snorkel's long-context-eval: 92 % agreement
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import regex
 
 from scoring.normalize import normalize
 from scoring.values import Span
 
-_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]+|[^\W_]+(?:['.][^\W_]+)*")
+_LETTERS = r"[\w--[_\p{Han}\p{Hiragana}\p{Katakana}]]++"
+# Plain letters before a plain character come first: sets of properties take three times as long.
+_PLAIN = r"[a-z0-9]++(?=[\n -&(-\-/-~])"
+_WORD = regex.compile(rf"{_PLAIN}|[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}]++|{_LETTERS}(?:['.]{_LETTERS})*+", regex.V1)
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _CHINESE_PARTICLES = regex.compile("[的了着过是在和与或把被也就都而吗呢吧啊之其及]")
 _IN_EVERY_TEXT = """
@@ -27,6 +31,7 @@ whose why will with within without would yet you your yours yourself yourselves 
 passage context according based mentioned stated
 """
 _FUNCTION_WORDS = frozenset(_IN_EVERY_TEXT.split())
+_REMEMBERED = 1 << 16  # words: documents have most of theirs in common
 
 
 def content_words(text: str) -> frozenset[str]:
@@ -35,29 +40,48 @@ def content_words(text: str) -> frozenset[str]:
     Text without spaces between words (Chinese, Japanese) counts by pairs of neighbouring characters. A text that has
     function words alone counts these.
     """
-    plain = normalize(text)
-    found = frozenset(word for word, _ in content_word_places(plain))
-    return found or frozenset(match[0] for match in _WORD.finditer(plain))
+    words = _words(normalize(text))
+    return frozenset[str]().union(*map(_content, words)) or words
+
+
+def words_to_look_up(text: str) -> frozenset[str]:
+    """The content words of a text, and its function words as well: all that `content_words` of a part of it can be."""
+    return frozenset[str]().union(*(_content(word) or (word,) for word in _words(normalize(text))))
 
 
 def content_word_places(plain: str) -> Iterator[tuple[str, Span]]:
     """Each content word of a text from `normalize`, and where it stands there; of a text of function words none."""
     for match in _WORD.finditer(plain):
-        word, start = match[0], match.start()
-        if _UNSPACED.match(word):
-            for part in _CHINESE_PARTICLES.split(word):
-                size = min(len(part), 2)
-                for at in range(start, start + len(part) - size + 1 if part else start):
-                    yield plain[at : at + size], Span(at, at + size)
-                start += len(part) + 1
-        elif word.removesuffix("'s") not in _FUNCTION_WORDS:
-            yield _stem(word.removesuffix("'s")), Span(*match.span())
+        for word, start, end in _parts(match[0]):
+            yield word, Span(match.start() + start, match.start() + end)
 
 
 def content_word_recall(reference: str, text: str) -> float:
     """The share (0..1) of the reference's content words that stand in the text; 0 where the reference has none."""
     wanted = content_words(reference)
     return len(wanted & content_words(text)) / len(wanted) if wanted else 0.0
+
+
+def _words(plain: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(plain))
+
+
+@lru_cache(_REMEMBERED)
+def _content(word: str) -> frozenset[str]:
+    return frozenset(part for part, _, _ in _parts(word))
+
+
+def _parts(word: str) -> Iterator[tuple[str, int, int]]:
+    """The content words that a match of `_WORD` is, with start and end in it; of a function word none."""
+    if _UNSPACED.match(word):
+        start = 0
+        for part in _CHINESE_PARTICLES.split(word):
+            size = min(len(part), 2)
+            for at in range(start, start + len(part) - size + 1 if part else start):
+                yield word[at : at + size], at, at + size
+            start += len(part) + 1
+    elif word.removesuffix("'s") not in _FUNCTION_WORDS:
+        yield _stem(word.removesuffix("'s")), 0, len(word)
 
 
 def _stem(word: str) -> str:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.words import is_unspaced, pairs_of, word_runs
 
 Scores = Callable[[str], NDArray[np.float64]]
 """The score of each chunk for a question, in the order of the chunks; more is better."""
 
 # Lucene's usual values. S. Robertson, H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
 K1, B = 1.5, 0.75
-_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]++|(?:[^\W_]\p{M}*+)++", regex.V1)
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 
 
 def words(text: str) -> list[str]:
@@ -26,12 +23,11 @@ def words(text: str) -> list[str]:
     Text without spaces between words (Chinese, Japanese) counts by characters and by pairs of neighbours.
     """
     found: list[str] = []
-    for match in _WORD.finditer(unicodedata.normalize("NFKC", text).casefold()):
-        word = match[0]
-        if _UNSPACED.match(word):
-            found += [*word, *(word[at : at + 2] for at in range(len(word) - 1))]
+    for run in word_runs(text):
+        if is_unspaced(run):
+            found += [*run, *pairs_of(run)]
         else:
-            found.append(word)
+            found.append(run)
     return found
 
 

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from haystack_fixtures.documents.folder import DocumentSet
 from haystack_fixtures.documents.questions import DocumentQuestion, Rows, question_of
-from results.document_questions.corpus import Corpus
+from results.document_index import DocumentIndex
 from results.document_questions.pairs import too_long
+from results.document_questions.rivals import rivals
 from scoring.normalize import normalize_value
 
 Status = Literal["accept", "review", "reject"]
@@ -51,7 +52,7 @@ class Checked:
 
 
 def check_rows(
-    rows: Rows, found: DocumentSet, twins: Sequence[Sequence[str]], corpus: Corpus, max_other: int
+    rows: Rows, found: DocumentSet, twins: Sequence[Sequence[str]], index: DocumentIndex, max_other: int
 ) -> list[Checked]:
     """Check every row against the documents, without a model. `max_other`: rivals that are let pass."""
     groups = {name: group for group in twins for name in group}
@@ -63,7 +64,7 @@ def check_rows(
         except ValueError as error:
             checked[key] = Checked(key, reasons=(Reason("reject", "nothing to ask", str(error)),))
             continue
-        checked[key] = _check(question, found, groups, corpus, max_other)
+        checked[key] = _check(question, found, groups, index, max_other)
         same[normalize_value(question.question)].append(checked[key])
     for group in same.values():
         for at, each in enumerate(group):
@@ -76,7 +77,7 @@ def _check(
     question: DocumentQuestion,
     found: DocumentSet,
     groups: Mapping[str, Sequence[str]],
-    corpus: Corpus,
+    index: DocumentIndex,
     max_other: int,
 ) -> Checked:
     document = found.named(question.document)
@@ -86,15 +87,15 @@ def _check(
     supporting = [found.named(name) for name in question.supporting]
     names = [document.name, *(each.name for each in supporting if each)]
     own = frozenset(name for each in names for name in groups.get(each, (each,)))
-    support = corpus.support(question.answers, names)
-    rivals = corpus.rivals(question.question, question.answers, own)
+    support = index.support(question.answers, [index.numbers[name] for name in names])
+    others = rivals(index, question.question, question.answers, own)
     absent = [name for name, each in zip(question.supporting, supporting, strict=True) if each is None]
     reasons = [
         *_of_the_answer(question, document.name, support),
-        *_of_others(rivals, max_other),
+        *_of_others(others, max_other),
         *(Reason("review", "no such supporting document", repr(name)) for name in absent),
     ]
-    facts: dict[str, Any] = {"support": round(support, 4), "also_in": rivals}
+    facts: dict[str, Any] = {"support": round(support, 4), "also_in": others}
     also = [name for name in groups.get(document.name, ()) if name != document.name]
     return Checked(question.key, question, own, tuple(reasons), facts | ({"twins": also} if also else {}))
 
@@ -110,10 +111,10 @@ def _of_the_answer(question: DocumentQuestion, name: str, support: float) -> lis
     return [*reasons, Reason("review", "answer too long", long)] if long else reasons
 
 
-def _of_others(rivals: Sequence[str], max_other: int) -> list[Reason]:
-    if len(rivals) <= max_other:
+def _of_others(others: Sequence[str], max_other: int) -> list[Reason]:
+    if len(others) <= max_other:
         return []
-    shown = ", ".join(map(repr, rivals[:_SHOWN])) + (f" and {len(rivals) - _SHOWN} more" if rivals[_SHOWN:] else "")
+    shown = ", ".join(map(repr, others[:_SHOWN])) + (f" and {len(others) - _SHOWN} more" if others[_SHOWN:] else "")
     return [Reason("review", "ambiguous", f"the answer stands beside the question's words in {shown} too")]
 
 

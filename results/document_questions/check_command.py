@@ -21,8 +21,8 @@ from haystack_fixtures.errors import InputError, printable
 from results.asking import OpenJudge, ReplyFile, gather
 from results.atomic import write_atomic
 from results.columns import aligned
+from results.document_index import DocumentIndex
 from results.document_questions.check import Checked, check_rows
-from results.document_questions.corpus import Corpus
 from results.document_questions.folder_report import folder_lines
 from results.document_questions.make import correction
 from results.document_questions.model_options import add_model_arguments, open_model, replies_beside
@@ -72,16 +72,16 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     found = read_documents(options.documents, "DIR")
     out = options.out or Path(f"{options.questions.removesuffix('.json').removesuffix('.checked')}{SUFFIX}")
     before = read_rows(str(out), "--out")[0] if out.exists() else {}
-    corpus = Corpus(found.documents)
+    index = DocumentIndex(found.documents)
     groups = twins(found.documents)
-    checked = check_rows(rows, found, groups, corpus, options.max_other)
+    checked = check_rows(rows, found, groups, index, options.max_other)
     if options.model or options.checker:
         file = ReplyFile(replies_beside(options, out), "--replies")
         try:
             if options.model:
                 checked = _closed_book(checked, options, open_judge, file)
             if options.checker:
-                checked = _with_checker(checked, found, corpus, options, open_judge, file)
+                checked = _with_checker(checked, found, index, options, open_judge, file)
         finally:
             file.close()
     kept, dropped = _decisions(rows, before)
@@ -107,14 +107,14 @@ def _closed_book(
 def _with_checker(
     checked: Sequence[Checked],
     found: DocumentSet,
-    corpus: Corpus,
+    index: DocumentIndex,
     options: argparse.Namespace,
     open_judge: OpenJudge,
     file: ReplyFile,
 ) -> list[Checked]:
     model = open_model(options, open_judge, _VERDICT_TOKENS, "--checker")
     try:
-        asked = [checker_questions(each, found, corpus, model) for each in checked]
+        asked = [checker_questions(each, found, index, model) for each in checked]
         questions = [one.question for each in asked for one in each]
         gather(questions, model, read_verdict, lambda _, replied: {"replied": not replied.problem}, file, correction)
         return [with_checker(each, ones, model, file.known) for each, ones in zip(checked, asked, strict=True)]

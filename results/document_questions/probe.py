@@ -9,9 +9,10 @@ from typing import Any
 from haystack_fixtures.documents.folder import DocumentSet
 from haystack_fixtures.documents.questions import DocumentQuestion
 from results.asking import Judge, Question, Replied, key_of
+from results.document_index import DocumentIndex
 from results.document_questions.check import Checked, Reason
-from results.document_questions.corpus import Corpus
 from results.document_questions.pairs import json_values
+from results.document_questions.rivals import nearest
 from scoring.documents import documents_score
 from scoring.scores import Reference
 
@@ -72,7 +73,7 @@ def with_closed_book(each: Checked, model: Judge, known: Mapping[str, Replied]) 
     return _more(each, facts, *(reasons if right else []))
 
 
-def checker_questions(each: Checked, found: DocumentSet, corpus: Corpus, model: Judge) -> list[Asked]:
+def checker_questions(each: Checked, found: DocumentSet, index: DocumentIndex, model: Judge) -> list[Asked]:
     """The question with its own document, and with the other documents that are nearest to it.
 
     Raises `InputError` where the checker's window has no room for a document.
@@ -81,7 +82,7 @@ def checker_questions(each: Checked, found: DocumentSet, corpus: Corpus, model: 
     own = found.named(pair.document) if pair else None
     if pair is None or own is None:
         return []
-    others = corpus.nearest(pair.question, each.own, OTHERS)
+    others = nearest(index, pair.question, each.own, OTHERS)
     return [_asked(pair, name, name == own.name, found, model) for name in (own.name, *others)]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.content_words import content_word_recall, content_words
+from scoring.content_words import content_word_recall, content_words, words_to_look_up
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,8 @@ from scoring.content_words import content_word_recall, content_words
         ("北京大学", "他在北京大学读书。", 1),
         ("北京大学", "他在北京。", 1 / 3),
         ("三国演义的作者", "罗贯中是三国演义作者", 1),
+        ("大语言模型", "一种GPT3大语言模型", 1),
+        ("GPT3", "一种GPT3大语言模型", 1),
     ],
 )
 def test_recall(reference, text, recall):
@@ -38,3 +40,14 @@ def test_words_that_every_text_has_do_not_count():
 def test_recall_is_a_share_and_a_text_recalls_itself(one, other):
     assert 0 <= content_word_recall(one, other) <= 1
     assert content_word_recall(one, one) == (1 if content_words(one) else 0)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["no", "Both", "who's", "walked", "owls", "1,250", "猫头鹰", "的", "了", "GPT", "."]),
+        max_size=6,
+    )
+)
+def test_the_words_to_look_up_hold_those_of_every_sentence(sentences):
+    words = words_to_look_up(" \n ".join(sentences))
+    assert all(content_words(each) <= words for each in sentences)

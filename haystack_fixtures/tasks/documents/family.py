@@ -172,7 +172,7 @@ def _material_hash(material: Material, question: Question, order: tuple[int, ...
 
 
 _task = partial(
-    Task, family=FAMILY, scorer=SCORER, version=1, corpus=_corpus, check=_check, facts=_facts, one_haystack=True
+    Task, family=FAMILY, scorer=SCORER, version=2, corpus=_corpus, check=_check, facts=_facts, one_haystack=True
 )
 
 TASKS = (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
-from math import fsum, log, sqrt
+from itertools import count
 
-import regex
+import numpy as np
 
-_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]+|[\p{L}\p{M}\p{N}]+")
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
+from haystack_fixtures.words import is_unspaced, pairs_of, word_runs
 
 
 class Likeness:
@@ -19,27 +18,32 @@ class Likeness:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._words = [_words(text) for text in texts]
-        counts = Counter(word for words in self._words for word in words)
-        self._weights = {word: log(len(texts) / count) ** 2 for word, count in counts.items()}
-        self._sizes = [sqrt(fsum(self._weights[word] for word in words)) for words in self._words]
+        numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        found = [np.array([numbers[word] for word in _words(text)], np.int32) for text in texts]
+        words = np.concatenate([np.zeros(0, np.int32), *found])
+        documents = np.repeat(np.arange(len(found)), [len(each) for each in found])
+        counts = np.bincount(words, minlength=len(numbers))
+        self._weights = np.log(len(found) / counts) ** 2
+        self._holders = documents[np.argsort(words, kind="stable")]  # of the first word, of the second, ...
+        self._ends = np.cumsum(counts)
+        # Each document's words in the order of their weights: equal weights add up to equal sums, whatever the words.
+        words = words[np.lexsort((self._weights[words], documents))]
+        self._words = np.split(words, np.cumsum([len(each) for each in found[:-1]]))
+        self._sizes = np.sqrt(np.bincount(documents, self._weights[words], len(found)))
 
     def nearest(self, number: int) -> list[int]:
         """The other documents, those most like one first; of those that are equally so the first."""
-        others = [other for other in range(len(self._words)) if other != number]
-        return sorted(others, key=lambda other: -self._likeness(number, other))
+        shared = np.zeros(len(self._sizes))
+        for word in self._words[number].tolist():
+            holders = self._holders[self._ends[word - 1] if word else 0 : self._ends[word]]
+            shared[holders] += self._weights[word]
+        likeness = np.divide(shared, self._sizes, out=shared, where=self._sizes > 0)
+        return [other for other in np.argsort(-likeness, kind="stable").tolist() if other != number]
 
-    def _likeness(self, one: int, other: int) -> float:
-        size = self._sizes[one] * self._sizes[other]
-        return fsum(self._weights[word] for word in self._words[one] & self._words[other]) / size if size else 0.0
 
-
-def _words(text: str) -> frozenset[str]:
-    found: set[str] = set()
-    for match in _WORD.finditer(text.casefold()):
-        word = match[0]
-        if _UNSPACED.match(word) and len(word) > 1:
-            found.update(word[at : at + 2] for at in range(len(word) - 1))
-        else:
-            found.add(word)
-    return frozenset(found)
+def _words(text: str) -> set[str]:
+    found = set(word_runs(text))
+    for run in [run for run in found if len(run) > 1 and is_unspaced(run)]:
+        found.remove(run)
+        found.update(pairs_of(run))
+    return found

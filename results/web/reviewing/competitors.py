@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from results.web.reviewing.corpus import Corpus
+from results.document_index import DocumentIndex
+from results.web.reviewing.places import answer_pattern
 
 _MOST_HOLDERS = 6
 _LIKE = 3
@@ -30,7 +31,7 @@ class Competitors:
 
 
 def competitors(
-    corpus: Corpus,
+    index: DocumentIndex,
     question: str,
     answers: Sequence[str],
     *,
@@ -38,9 +39,9 @@ def competitors(
     named: Sequence[int],
 ) -> Competitors:
     """Other documents than the pair's `own`: the answer's, its twins, supporting ones. `named`: by the check, first."""
-    like = {each.number: each for each in corpus.likeness(question)}
+    like = {each.number: each for each in index.likeness(question)}
     ranks = {number: rank for rank, number in enumerate(like)}
-    holders = [each for each in corpus.holding(answers) if each not in own]
+    holders = [each for each in holding(index, answers) if each not in own]
     reasons = {number: "check" for number in named if number not in own}
     for number in sorted(holders, key=lambda each: ranks.get(each, len(ranks)))[:_MOST_HOLDERS]:
         reasons.setdefault(number, "answer")
@@ -51,3 +52,13 @@ def competitors(
         Competitor(number, why, like[number].shared if number in like else 0, words) for number, why in reasons.items()
     )
     return Competitors(listed, len(holders))
+
+
+def holding(index: DocumentIndex, answers: Sequence[str]) -> list[int]:
+    """The documents that say one of the answers in the same words (`places.literal_places`)."""
+    found: set[int] = set()
+    for answer in answers:
+        wanted = answer_pattern((answer,))
+        if wanted is not None:
+            found.update(each for each in index.having(answer) if wanted.search(index.documents[each].text))
+    return sorted(found)

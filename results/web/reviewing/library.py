@@ -6,7 +6,8 @@ from pathlib import Path
 
 from haystack_fixtures.documents.folder import OwnDocument, read_documents
 from haystack_fixtures.documents.twins import twins
-from results.web.reviewing.corpus import Corpus, Later
+from results.document_index import DocumentIndex
+from results.web.reviewing.later import Later
 
 
 class Library:
@@ -18,7 +19,7 @@ class Library:
         self._set = None if folder is None else read_documents(str(folder))
         self.documents: tuple[OwnDocument, ...] = self._set.documents if self._set else ()
         self._numbers = {each.name: number for number, each in enumerate(self.documents)}
-        self._corpus = Later(lambda: Corpus(self.documents))
+        self._index = Later(lambda: DocumentIndex(self.documents))
         self._twins = Later(self._find_twins)
 
     @property
@@ -26,9 +27,9 @@ class Library:
         """Whether a folder was given."""
         return self._set is not None
 
-    def corpus(self, wait_s: float) -> Corpus | None:
+    def index(self, wait_s: float) -> DocumentIndex | None:
         """The index of words; `None` where it is not ready within so many seconds."""
-        return self._corpus.get(wait_s)
+        return self._index.get(wait_s)
 
     def twins_of(self, number: int) -> tuple[int, ...] | None:
         """The documents that are the same or nearly; `None` until that is known."""
@@ -51,6 +52,6 @@ class Library:
         return list(dict.fromkeys(each for each in found if each is not None))
 
     def _find_twins(self) -> dict[int, tuple[int, ...]]:
-        self._corpus.get(None)  # people wait for that one
+        self._index.get(None)  # people wait for that one
         groups = [[self._numbers[name] for name in group] for group in twins(self.documents)]
         return {each: tuple(other for other in group if other != each) for group in groups for each in group}

@@ -13,7 +13,7 @@ from itertools import islice
 
 import regex
 
-from results.web.reviewing.words import places_of
+from results.web.reviewing.word_places import word_places
 from scoring.content_words import content_words
 
 Place = tuple[int, int]
@@ -76,7 +76,7 @@ def nearest_passage(text: str, answer: str) -> tuple[float, Place] | None:
     """
     wanted = content_words(answer)
     sentences: list[tuple[int, int, Set[str]]] = []
-    hits = places_of(wanted, text)
+    hits = word_places(wanted, text)
     hit = next(hits, None)
     for start, end in _sentences(text):
         words: Set[str] = frozenset()

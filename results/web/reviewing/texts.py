@@ -32,8 +32,8 @@ def places(desk: Desk, request: Request) -> Response:
 
 def others(desk: Desk, request: Request) -> Response:
     """Other documents that might answer the pair's question; not `ready` while their words are counted."""
-    corpus = desk.library.corpus(_WAIT_S)
-    if corpus is None:
+    index = desk.library.index(_WAIT_S)
+    if index is None:
         return told({"ready": False})
     asked = desk.asked(request)
     pair = desk.pair(request)
@@ -42,7 +42,7 @@ def others(desk: Desk, request: Request) -> Response:
     twins = () if document is None else desk.library.twins_of(document)
     supporting = desk.library.numbers_of(pair.supporting)
     found = competitors(
-        corpus,
+        index,
         pair.question,
         pair.answers,
         own={

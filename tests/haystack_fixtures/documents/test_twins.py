@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haystack_fixtures.documents.folder import OwnDocument
-from haystack_fixtures.documents.twins import NEARLY, SHINGLE, twins
+from haystack_fixtures.documents.shingles import SHINGLE
+from haystack_fixtures.documents.twins import NEARLY, twins
 from haystack_fixtures.draws import below, draws
 
 WORDS = [f"word{number}" for number in range(3000)]

@@ -8,8 +8,8 @@ import pytest
 
 from haystack_fixtures.documents.folder import DocumentSet, OwnDocument
 from haystack_fixtures.documents.twins import twins
+from results.document_index import DocumentIndex
 from results.document_questions.check import Checked, check_rows
-from results.document_questions.corpus import Corpus
 
 TEXTS = {
     "owl.txt": "The barn owl of Kells weighs three stone. It was bought in 1912 by Ada Byrne of Dublin.",
@@ -24,7 +24,8 @@ OWL = {"question": "What does the barn owl of Kells weigh?", "answer": "three st
 
 def check(rows: dict[str, dict[str, Any]], max_other: int = 0) -> dict[str, Checked]:
     return {
-        each.key: each for each in check_rows(rows, FOUND, twins(FOUND.documents), Corpus(FOUND.documents), max_other)
+        each.key: each
+        for each in check_rows(rows, FOUND, twins(FOUND.documents), DocumentIndex(FOUND.documents), max_other)
     }
 
 
@@ -71,6 +72,12 @@ def test_an_answer_beside_the_questions_words_in_another_document_is_ambiguous()
 def test_an_answer_in_a_document_about_something_else_is_not_ambiguous() -> None:
     row = {"question": "When was the bat sold to Tom Daly?", "answer": "Kells", "answer_doc": "bat.txt"}
     assert kinds(row) == []
+
+
+def test_an_answer_of_words_that_every_text_has_is_looked_for_too() -> None:
+    row = {"question": "Who collected clocks?", "answer": "she", "answer_doc": "byrne.txt"}
+    assert kinds(row) == []
+    assert kinds(row, answer="yourself") == [("reject", "not supported")]
 
 
 def test_an_alias_supports_and_competes() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from haystack_fixtures.documents.folder import OwnDocument
-from results.web.reviewing.competitors import competitors
-from results.web.reviewing.corpus import Corpus, Later
+from results.document_index import DocumentIndex
+from results.web.reviewing.competitors import competitors, holding
+from results.web.reviewing.later import Later
 from tests.results.web.reviewing_site import DOCUMENTS
 
 NAMES = sorted(DOCUMENTS)
-CORPUS = Corpus([OwnDocument(name, DOCUMENTS[name]) for name in NAMES])
+INDEX = DocumentIndex([OwnDocument(name, DOCUMENTS[name]) for name in NAMES])
 
 
 @pytest.mark.parametrize(
@@ -26,21 +27,21 @@ CORPUS = Corpus([OwnDocument(name, DOCUMENTS[name]) for name in NAMES])
     ],
 )
 def test_the_documents_that_say_an_answer(answers: list[str], holders: list[str]) -> None:
-    assert [NAMES[number] for number in CORPUS.holding(answers)] == holders
+    assert [NAMES[number] for number in holding(INDEX, answers)] == holders
 
 
 def test_the_likest_documents_share_the_rarest_words() -> None:
-    like = CORPUS.likeness("What did the keeper of the lighthouse write in a letter?")
+    like = INDEX.likeness("What did the keeper of the lighthouse write in a letter?")
 
     assert NAMES[like[0].number] == "letters.txt"
     assert (like[0].shared, like[0].words) == (4, 4)
-    assert CORPUS.likeness("zebra") == []
+    assert INDEX.likeness("zebra") == []
 
 
 def test_competitors_say_why_the_checks_first() -> None:
     harbour, mills = NAMES.index("harbour.txt"), NAMES.index("mills.txt")
     twin = NAMES.index("copy of harbour.txt")
-    found = competitors(CORPUS, "When was the lighthouse built?", ["1874"], own={harbour, twin}, named=[mills])
+    found = competitors(INDEX, "When was the lighthouse built?", ["1874"], own={harbour, twin}, named=[mills])
 
     assert [(NAMES[each.number], each.why) for each in found.listed] == [
         ("mills.txt", "check"),
