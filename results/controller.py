@@ -29,11 +29,11 @@ from results.gatekeeping import Gatekeeper
 from results.gates import Gate
 from results.journal import Journal, line_of, read_journal
 from results.latency import publish_latencies
-from results.manifest import command_line, manifest, merge_facts, write_manifest
+from results.manifest import command_line, manifest, merge_facts, models_before, write_manifest
 from results.recipe import recipe_of
 from results.recorder import lost_record
 from results.records import Record
-from results.run_folder import JOURNAL, whole_run
+from results.run_folder import JOURNAL, MANIFEST, whole_run
 from results.shared_tokens import shared_lines
 from results.step_summary import write_step_summary
 from results.unscored import unscored_lines
@@ -153,6 +153,8 @@ class Recorder:
         path = self.folder / JOURNAL
         self._journal = Journal(path, fresh=self._settings.fresh)
         self._earlier = [] if self._settings.fresh else self.earlier
+        if self._earlier:
+            self._facts = {"models": models_before(self.folder / MANIFEST, self._recipe)}
         try:
             drop_halves(self.folder)
             if self._settings.fresh:
@@ -171,7 +173,7 @@ class Recorder:
 
     def _write_manifest(self, ended: str | None) -> None:
         write_manifest(
-            self.folder / "manifest.json",
+            self.folder / MANIFEST,
             manifest(
                 self._settings,
                 argv=command_line(),

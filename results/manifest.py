@@ -13,9 +13,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from haystack_fixtures.errors import InputError
+from haystack_fixtures.reconstruct import settings_of
 from haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
 from haystack_fixtures.settings import Settings
 from results.atomic import write_atomic
+from results.recipe import recipe_of
 
 _PACKAGES = (
     "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "urllib3", "numpy",
@@ -64,6 +67,16 @@ def merge_facts(into: dict[str, Any], facts: Mapping[str, Mapping[str, Any]]) ->
     """Bring together what several workers tell about corpora, tokenizers and models."""
     for name, entries in facts.items():
         into.setdefault(name, {}).update(entries)
+
+
+def models_before(path: Path, recipe: str) -> dict[str, Any]:
+    """What a manifest of the same recipe says about its models: a session whose answers are all there loads none."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        models = content.get("models") if recipe_of(settings_of(content)) == recipe else None
+    except (OSError, ValueError, RecursionError, AttributeError, InputError):
+        return {}
+    return models if isinstance(models, dict) else {}
 
 
 def command_line() -> list[str]:

@@ -12,7 +12,7 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.settings import Settings
 from results.records import SCORED, Record
 
-JOURNAL = "journal.jsonl"
+JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
 _LONGEST_NAME = 200
 # Outcomes that resuming takes as they are; errors and invalid trials are tried again.
 _FINAL = frozenset({*SCORED, "censored"})

@@ -28,7 +28,7 @@ _TOO_LARGE = ("request too large",)  # OpenAI says so with 429 where one prompt 
 _TOO_LONG = re.compile(
     r"context[ _]?(length|size|window|limit)|exceed_context|(prompt|input|request|messages?)( is| are)? too long"
     r"|too many (input |prompt )?tokens|maximum (number of (input )?tokens|model length|sequence length)"
-    r"|exceeds? (the )?(model's )?(maximum )?token limit|max_new_tokens` must be"
+    r"|exceeds? (the )?(model's )?(maximum )?token limit|max_new_tokens` must be|too large to process"
 )
 _FILTERED = ("content_filter", "content_policy", "moderation")
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit")

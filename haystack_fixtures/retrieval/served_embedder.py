@@ -55,9 +55,8 @@ class ServedEmbedder:
             pause_s = spent.pause_s(outcome, outage=False, jitter=jitter)
             if pause_s is None:
                 why = printable(self._redactor.clean(outcome.message))
-                raise InputError(
-                    "--embedder", self._spec, f"{self._shown} gave no embeddings ({why}); see --embedder-base-url"
-                )
+                remedy = "give a smaller --chunk-size" if outcome.too_long else "see --embedder-base-url"
+                raise InputError("--embedder", self._spec, f"{self._shown} gave no embeddings ({why}); {remedy}")
             time.sleep(pause_s)
 
     def _attempt(self, body: bytes, count: int) -> list[Embedded] | Fault:

@@ -1,5 +1,7 @@
 """A run that is started again goes on; other options do not mix in."""
 
+import json
+
 
 def test_a_named_run_goes_on_where_it_stopped(project):
     project.run("-k", "depth50")
@@ -8,6 +10,16 @@ def test_a_named_run_goes_on_where_it_stopped(project):
     project.run()
     assert len(project.journal()) == 6, "the two answered cells are not asked again"
     assert len(project.records()) == 6
+
+
+def test_a_session_that_asks_nothing_keeps_what_the_manifest_says_of_the_model(project):
+    project.run()
+    told = json.loads(project.file("manifest.json"))["models"]
+    assert told
+    project.run()
+    assert json.loads(project.file("manifest.json"))["models"] == told
+    project.run("--seed=7", "--fresh", model="mock:wrong")
+    assert list(json.loads(project.file("manifest.json"))["models"]) == ["mock:wrong"]
 
 
 def test_errors_are_tried_again(project):

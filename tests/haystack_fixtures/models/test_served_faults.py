@@ -214,6 +214,7 @@ def test_what_no_retry_can_mend(
         error(400, "prompt is too long: 205000 tokens > 200000 maximum"),
         error(400, "The input token count (5000) exceeds the maximum number of tokens allowed (4096)."),
         error(400, "The prompt (total length 5000) is too long to fit into the model (maximum model length 4096)"),
+        error(500, "input (1201 tokens) is too large to process. increase the physical batch size"),
         error(500, "litellm.ContextWindowExceededError: context window exceeded"),
     ],
 )

@@ -107,3 +107,10 @@ def test_what_cannot_be_an_embedder_is_one_line(tmp_path, monkeypatch, spec, url
 def test_a_real_server_gives_vectors(embedding_server, tmp_path):  # noqa: F811
     found = embedder(embedding_server, tmp_path).texts(["The ferry ran on Thursdays.", "梨树在磨坊后面。"])
     assert {each.vector.shape for each in found} == {(576,)}
+
+
+def test_a_chunk_that_a_real_server_finds_too_long_is_one_line_at_once(embedding_server, tmp_path):  # noqa: F811
+    with pytest.raises(InputError) as caught:
+        embedder(embedding_server, tmp_path, retries=9).texts(["word " * 600])
+    assert "too large to process" in str(caught.value)
+    assert str(caught.value).endswith("; give a smaller --chunk-size")
