@@ -11,8 +11,6 @@ from results.web.reviewing.desk import Desk
 from results.web.reviewing.opinions import last_number, latest, read_opinions
 from results.web.reviewing.wire import pair_for_page, state_for_page
 
-_MOST = 2**53
-
 
 def pairs(desk: Desk, request: Request) -> Response:
     """All pairs of a file, and what reviewers say of them."""
