@@ -201,10 +201,6 @@ def command(capfd: pytest.CaptureFixture[str]) -> Callable[..., int]:
 
 
 def test_commands_take_odd_words(run: Path, tmp_path: Path, command: Callable[..., int]) -> None:
-    documents, questions = tmp_path / "documents", tmp_path / "questions.json"
-    documents.mkdir()
-    (documents / "owl.txt").write_text("Ada Byrne bought the owl.")
-    questions.write_text('{"0": {"question": "Who bought the owl?", "answer": "Ada Byrne", "answer_doc": "owl.txt"}}')
     for word in ODD_WORDS:
         if "\0" in word or word in ("/", "~", ".", "..", "") or word.startswith("-"):
             continue
@@ -214,12 +210,6 @@ def test_commands_take_odd_words(run: Path, tmp_path: Path, command: Callable[..
         assert command("rescore", word, "--scorer=match") == 2
         assert command("compare", word, str(run)) == 2
         assert command("plot", word) == 2
-        assert command("leval-export", word) == 2
-        assert command("leval-export", str(run), f"--name={word}") == 2
-        assert command("judge-audit", word) == 2
-        assert command("questions", "check", word, str(questions)) == 2
-        assert command("questions", "check", str(documents), word) == 2
-        assert command("questions", "make", word, "--model=mock:perfect") == 2
         assert command("plot", str(run), f"--format={word}") == 2
 
 
