@@ -59,6 +59,8 @@ def main(argv: Sequence[str]) -> int:
             raise InputError("FILE", options.file, remedy)
     except InputError as error:
         return refuse("judge-audit", error)
+    except OSError as error:  # a name that no file can have
+        return refuse("judge-audit", InputError("FILE", options.file, f"cannot be read ({error.strerror})"))
     for line in audit_lines(found):
         print(line)
     return 0

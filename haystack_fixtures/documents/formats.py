@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 from haystack_fixtures.documents.html_text import html_text
 
@@ -21,6 +22,9 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 _CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
 _HEAD = 2048  # bytes of a page that may name its encoding
 _BLANK = "it is blank"
+_LARGEST = 2**30  # bytes of a file
+_LARGEST_UNPACKED = 2**28  # bytes of a Word file's parts: a small file can hold gigabytes
+_MOST_COLUMNS = 1000  # of a Word file's table; Word makes 63
 
 
 class MissingPackageError(Exception):
@@ -46,6 +50,8 @@ def read_file(path: Path, name: str) -> Found:
     """
     read = _READERS.get(path.suffix.lower(), _other)
     try:
+        if path.stat().st_size > _LARGEST:
+            raise _UnusableError(f"it is larger than {_LARGEST >> 20:,} MiB: split it")
         return read(path, name)
     except _UnusableError as error:
         return Found(left_out=((name, str(error)),))
@@ -120,7 +126,8 @@ def _told_apart(rows: Sequence[Any], field: str) -> list[str] | None:
     if not all(isinstance(value, str | int) and str(value).strip() for value in values):
         return None
     names = [str(value) for value in values]
-    return names if len(set(names)) == len(names) else None
+    whole = all(name == name.encode("utf-8", "replace").decode() for name in names)  # no half of a surrogate pair
+    return names if whole and len(set(names)) == len(names) else None
 
 
 def _row_text(row: Any) -> str:
@@ -163,9 +170,14 @@ def _docx(path: Path, name: str) -> Found:
         raise MissingPackageError(f"{name} needs python-docx: {EXTRA}, or take the Word files out") from None
 
     def parts() -> Iterator[str]:
+        with ZipFile(io.BytesIO(data)) as packed:
+            if sum(each.file_size for each in packed.infolist()) > _LARGEST_UNPACKED:
+                raise _UnusableError(f"it unpacks to more than {_LARGEST_UNPACKED >> 20} MiB: store it as text")
         for part in Document(io.BytesIO(data)).iter_inner_content():
             if isinstance(part, Table):
                 for row in part.rows:
+                    if sum(cell.grid_span for cell in row._tr.tc_lst) > _MOST_COLUMNS:  # noqa: SLF001 - cells repeats each
+                        raise _UnusableError(f"a table of it has more than {_MOST_COLUMNS:,} columns")
                     yield " | ".join(dict.fromkeys(cell.text.strip() for cell in row.cells))  # merged cells come again
             else:
                 yield part.text

@@ -61,7 +61,10 @@ def read_question_set(path: str, option: str = OPTION) -> QuestionSet:
 def read_rows(path: str, option: str = OPTION) -> tuple[Rows, str]:
     """Return all rows of a file as they are, and its sha256. Raises `InputError` where it is no object of objects."""
     try:
-        data = Path(path).expanduser().read_bytes()
+        file = Path(path).expanduser()
+        if file.exists() and not file.is_file():  # a folder; a device may have no end
+            raise InputError(option, path, f"cannot be read (it is no file); {_LAYOUT}")
+        data = file.read_bytes()
     except (OSError, ValueError, RuntimeError) as error:
         raise _unreadable(option, path, error) from None
     try:
@@ -71,6 +74,15 @@ def read_rows(path: str, option: str = OPTION) -> tuple[Rows, str]:
     if not isinstance(content, dict) or not all(isinstance(row, dict) for row in content.values()):
         raise InputError(option, path, f"is JSON of another layout; {_LAYOUT}")
     return content, sha256(data).hexdigest()
+
+
+def rows_before(out: Path, option: str = "--out") -> Rows:
+    """Return the rows of a file that is to be written, none where it is not there. Raises `InputError`."""
+    try:
+        there = out.exists()
+    except OSError as error:
+        raise _unreadable(option, str(out), error) from None
+    return read_rows(str(out), option)[0] if there else {}
 
 
 def question_of(key: str, row: Mapping[str, Any]) -> DocumentQuestion:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from haystack_fixtures.documents.folder import DocumentSet, read_documents
-from haystack_fixtures.documents.questions import STATUSES, Rows, is_decided, question_file, read_rows
+from haystack_fixtures.documents.questions import STATUSES, Rows, is_decided, question_file, read_rows, rows_before
 from haystack_fixtures.documents.twins import twins
 from haystack_fixtures.errors import InputError, printable
 from results.asking import OpenJudge, ReplyFile, gather
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
         raise InputError("FILE", options.questions, "has no question")
     found = read_documents(options.documents, "DIR")
     out = options.out or Path(f"{options.questions.removesuffix('.json').removesuffix('.checked')}{SUFFIX}")
-    before = read_rows(str(out), "--out")[0] if out.exists() else {}
+    before = rows_before(out)
     index = DocumentIndex(found.documents)
     groups = twins(found.documents)
     checked = check_rows(rows, found, groups, index, options.max_other)

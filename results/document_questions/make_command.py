@@ -14,7 +14,7 @@ from pathlib import Path
 
 from haystack_fixtures.documents.folder import DocumentSet, read_documents
 from haystack_fixtures.documents.gaps import NAME, gap_rows
-from haystack_fixtures.documents.questions import Rows, question_file, read_rows
+from haystack_fixtures.documents.questions import Rows, question_file, rows_before
 from haystack_fixtures.documents.twins import twins
 from haystack_fixtures.errors import InputError, printable
 from results.asking import Judge, OpenJudge, Question, Replied, ReplyFile, gather
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
             raise InputError(f"--{name.replace('_', '-')}", value, "give a whole number from 1")
     found = read_documents(options.documents, "DIR")
     out = options.out or Path(f"{Path(options.documents).expanduser().resolve().name}.questions.json")
-    before = _before(out)
+    before = rows_before(out)
     if options.template == NAME:
         return _gaps(options, found, out, before)
     if options.model is None:
@@ -105,13 +105,6 @@ def _gathered(asked: Sequence[Wanted], model: Judge, replies: Path, per_document
         return made(asked, file.known, per_document), count
     finally:
         file.close()
-
-
-def _before(out: Path) -> Rows:
-    """The rows that an earlier run wrote: only these may be written over."""
-    if not out.exists():
-        return {}
-    return read_rows(str(out), "--out")[0]
 
 
 def _write(out: Path, rows: Rows, before: Rows) -> None:

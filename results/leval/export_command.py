@@ -10,6 +10,8 @@ import argparse
 import csv
 import io
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -52,9 +54,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     records = [record for run in options.runs for record in read_json(_results(run))]
+    if options.name is not None and not re.fullmatch(r"\w[\w.-]*", options.name):
+        raise InputError("--name", options.name, "is the name of a folder: write letters, digits, dots and hyphens")
     found = entries(records, options.name)
     if not found:
         raise InputError("RUN", options.runs[0], "has no answers to tasks of L-Eval (leval_...)")
+    twice = next((name for name, count in Counter(entry.name for entry in found).items() if count > 1), None)
+    if options.name is None and twice:
+        raise InputError(
+            "RUN", options.runs[0], f"has two models that would both be called {twice}: give one at a time"
+        )
     if options.name and len({entry.model for entry in found}) > 1:
         raise InputError("--name", options.name, "the runs are of several models; give it for one at a time")
     manifests = [_object(run / "manifest.json", "RUN") for run in options.runs]
@@ -89,7 +98,11 @@ def _run(options: argparse.Namespace) -> None:
 
 def _results(run: Path) -> Path:
     path = run / "results.json"
-    if not path.is_file():
+    try:
+        there = path.is_file()
+    except OSError as error:
+        raise InputError("RUN", run, f"cannot be read ({error.strerror})") from None
+    if not there:
         raise InputError("RUN", run, "is no folder of a run: it has no results.json")
     return path
 

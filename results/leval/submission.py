@@ -56,7 +56,7 @@ def entries(records: Iterable[Record], name: str | None = None) -> tuple[Entry, 
     groups: dict[tuple[str, int, str], list[tuple[tuple[int, int], Record]]] = {}
     for record in records:
         label = _LABEL.fullmatch(record["needle"])
-        if record["task"].startswith(FAMILY) and label and record["repeat"] == 0:
+        if _task_of(record) and label and record["repeat"] == 0:
             place = (int(label[1]), int(label[2]))
             groups.setdefault((record["model"], record["length"], label[3] or ""), []).append((place, record))
     return tuple(
@@ -65,9 +65,14 @@ def entries(records: Iterable[Record], name: str | None = None) -> tuple[Entry, 
     )
 
 
+def _task_of(record: Record) -> str:
+    """Which of L-Eval's tasks a record is of; empty for any other: names become names of files."""
+    return _TASKS.get(record["task"].removeprefix(FAMILY), "") if record["task"].startswith(FAMILY) else ""
+
+
 def _name(key: tuple[str, int, str], keys: Sequence[tuple[str, int, str]], name: str | None) -> str:
     model, length, retriever = key
-    parts = [name or re.sub(r"[^\w.]+", "-", model).strip("-")]
+    parts = [name or re.sub(r"[^\w.]+", "-", model).strip("-.") or "model"]
     if len({other for _, other, _ in keys}) > 1:
         parts.append(f"len{length}")
     if retriever:
@@ -82,7 +87,7 @@ def _entry(name: str, key: tuple[str, int, str], records: Sequence[Record]) -> E
         if record["outcome"] not in _ANSWERED:
             missing.append(f"{record['id']} ({record['outcome']})")
             continue
-        task = _TASKS.get(record["task"].removeprefix(FAMILY), record["task"].removeprefix(FAMILY))
+        task = _task_of(record)
         evaluation = str(record["reference"].get("evaluation", ""))
         row = {
             "query": str(record["reference"].get("question", record["question"])),

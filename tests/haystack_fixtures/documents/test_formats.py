@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
+import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,6 +45,21 @@ def test_no_text_breaks_the_reader_of_pages(text: str) -> None:
     assert "<script" not in html_text(f"<p>{text}</p>".replace("<script", ""))
 
 
+@pytest.mark.parametrize(
+    "piece", ["<", "<!--", "<![CDATA[", "<a b='", '<a =" ', "<?", "</", "<script", "<style>", "<svg>"]
+)
+@pytest.mark.parametrize("end", ["", ">", '">'])
+def test_a_page_that_is_made_to_take_long_is_read_at_once(piece: str, end: str) -> None:
+    begun = time.monotonic()
+    html_text(piece * 20_000 + end)
+    assert time.monotonic() - begun < 5  # the parser of the standard library takes minutes
+
+
+def test_markup_that_is_none_is_passed_over() -> None:
+    assert html_text("<p>a < b<![foo[ c]><p it's>d</p>e</ f>g<!-->h<a href='x>y'>i") == "a < b\n\nd\n\neghi"
+    assert html_text("<script>if (a<b) '<!--'</scripts>x</SCRIPT >seen<style>p") == "seen"
+
+
 def test_a_page_says_its_encoding(folder: Folder) -> None:
     page = '<meta charset="gbk"><p>猫头鹰</p>'
     assert texts(folder({"a.html": page.encode("gbk"), "b.htm": "\ufeff<p>é</p>"})) == {
@@ -74,6 +92,11 @@ def test_each_row_is_a_document_named_by_its_id_where_ids_differ(folder: Folder)
         "lines.jsonl#4": "d",
         "titles.jsonl#T/1": "a",
     }
+
+
+def test_a_row_whose_id_is_no_text_is_named_by_its_line(folder: Folder) -> None:
+    root = folder({"a.jsonl": '{"id": "\\ud800", "text": "One."}\n{"id": "b", "text": "Two."}'})
+    assert texts(root) == {"a.jsonl#1": "One.", "a.jsonl#2": "Two."}
 
 
 def test_rows_that_are_no_documents_say_why(folder: Folder) -> None:
@@ -171,3 +194,33 @@ def test_any_bytes_are_documents_or_left_out_with_a_reason(
     assert found.documents or found.left_out
     assert all(text.strip() and text.encode() for _, text in found.documents)
     assert all(reason for _, reason in found.left_out)
+
+
+def packed(name: str, parts: list[bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as file, file.open(name, "w", force_zip64=True) as part:
+        for each in parts:
+            part.write(each)
+    return made.getvalue()
+
+
+def test_a_word_file_of_gigabytes_is_not_unpacked(folder: Folder) -> None:
+    pytest.importorskip("docx")
+    root = folder({"bomb.docx": packed("word/document.xml", [bytes(2**20)] * 300), "a.txt": "a"})
+    assert read_documents(str(root)).left_out == (("bomb.docx", "it unpacks to more than 256 MiB: store it as text"),)
+
+
+def test_a_word_table_of_millions_of_columns_is_left_out(folder: Folder) -> None:
+    docx = pytest.importorskip("docx")
+    document = docx.Document()
+    document.add_table(1, 1).cell(0, 0)._tc.grid_span = 100_000_000
+    made = io.BytesIO()
+    document.save(made)
+    root = folder({"wide.docx": made.getvalue(), "a.txt": "a"})
+    assert read_documents(str(root)).left_out == (("wide.docx", "a table of it has more than 1,000 columns"),)
+
+
+def test_a_file_larger_than_memory_is_not_read(folder: Folder) -> None:
+    root = folder({"a.txt": "a", "huge.txt": "b"})
+    os.truncate(root / "huge.txt", 2**40)
+    assert read_documents(str(root)).left_out == (("huge.txt", "it is larger than 1,024 MiB: split it"),)

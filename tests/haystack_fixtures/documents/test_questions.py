@@ -96,7 +96,7 @@ def test_what_cannot_be_asked_is_named_in_one_line(write: Write, content: Any, s
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("path", ["absent.json", "a\0b", "."])
+@pytest.mark.parametrize("path", ["absent.json", "a\0b", ".", "a" * 300, "/dev/zero"])
 def test_a_file_that_cannot_be_read_is_refused(path: str) -> None:
     with pytest.raises(InputError, match=r"--questions: .*cannot be read"):
         read_question_set(path)

@@ -58,6 +58,8 @@ def test_what_fails_in_passing_is_tried_again(tmp_path):
         ({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}, "of one length"),
         ({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": "AAAA"}]}, "no list of numbers"),
         ({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [float("nan")]}]}, "no list of numbers"),
+        ({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [10**400]}]}, "no list of numbers"),
+        ({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1e300]}]}, "no list of numbers"),
         ({"data": [{"index": 0, "embedding": []}, {"index": 1, "embedding": []}]}, "no list of numbers"),
         ([], "has no list of vectors"),
     ],

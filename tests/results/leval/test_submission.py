@@ -119,3 +119,12 @@ def test_bad_input_is_one_line(make_record, run, tmp_path, capsys, what):
         words += ["--judged-turbo", str(folder / "manifest.json")]
     assert main(words) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["../up", "/tmp/x", "a/b", "..", ""])
+def test_a_name_that_leads_out_of_the_folder_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "results.json").write_text('{"schema": 1, "records": []}')
+    assert main([str(tmp_path), "--name", name]) == 2
+    assert "--name" in capsys.readouterr().err
