@@ -14,7 +14,7 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.retrieval.bm25 import missing_packages
 from haystack_fixtures.retrieval.chunks import chunking
 from haystack_fixtures.settings import Suite
-from haystack_fixtures.tasks.task import Asked, Task
+from haystack_fixtures.tasks.task import Asked, Task, bare
 
 OPTION = "--retriever"
 AS_THEY_ARE = "none"
@@ -39,18 +39,7 @@ def with_retriever(asked: Asked, arm: str, twin: str) -> Asked:
     reference = asked.reference | {"retriever": arm, "twin": twin}
     if asked.others is not None:
         return replace(asked, retriever=arm, reference=reference)
-    return replace(
-        asked,
-        needles=(),
-        depths=(),
-        needed=(),
-        distractors=(),
-        avoid=(),
-        listing=None,
-        document=None,
-        retriever=arm,
-        reference=reference,
-    )
+    return replace(bare(asked), listing=None, document=None, retriever=arm, reference=reference)
 
 
 def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:

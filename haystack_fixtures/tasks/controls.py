@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.tasks.task import Asked
+from haystack_fixtures.tasks.task import Asked, bare
 
 CONTROLS = ("absent", "focused")
 NOT_FOUND = {"en": "NOT FOUND", "zh": "没有提到"}
@@ -95,14 +95,4 @@ def focused(asked: Asked, twin: str) -> Asked:
         most=len(units),
         fill=False,
     )
-    return replace(
-        asked,
-        needles=(),
-        depths=(),
-        needed=(),
-        distractors=(),
-        avoid=(),
-        reference=reference,
-        listing=alone,
-        others=None,
-    )
+    return replace(bare(asked), reference=reference, listing=alone, others=None)

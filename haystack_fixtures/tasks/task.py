@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from haystack_fixtures.cells import Cell
@@ -77,6 +77,11 @@ class Asked:
     def all_distractors(self) -> tuple[str, ...]:
         """Statements that are spread evenly: the needles' distractors and the trial's own."""
         return tuple(text for needle in self.needles for text in needle.distractors) + self.distractors
+
+
+def bare(asked: Asked) -> Asked:
+    """The same with no statement placed anywhere: another context takes their place."""
+    return replace(asked, needles=(), depths=(), needed=(), distractors=(), avoid=())
 
 
 @dataclass(frozen=True, slots=True)
