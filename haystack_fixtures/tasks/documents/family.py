@@ -142,7 +142,7 @@ def _asked(
     space = "" if language == "zh" else " "
     about = f"question {label} about {asked.document!r}"
     if suite.task == SIZE:
-        about += f" ({SIZE}: at {SHARES[0]} % of each of --lengths)"
+        about += f" ({SIZE}, {SHARES[0]} % of --lengths: give {100 // SHARES[0]} times the number named here)"
     return Asked(
         needles=needles,
         depths=depths,
