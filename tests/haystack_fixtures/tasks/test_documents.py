@@ -271,7 +271,7 @@ def test_what_cannot_be_asked_is_told_in_one_line(folder, options, words):
 
 
 def test_a_share_of_the_length_that_is_too_short_is_named(folder):
-    with pytest.raises(InputError, match=r"\(doc_size, 25 % of --lengths: give 4 times the number named here\), and a sentence"):
+    with pytest.raises(InputError, match=r"\(doc_size, 25 % of --lengths: give 4 times the number"):
         trials(folder, "doc_size", lengths="1500", retriever="none")
 
 
