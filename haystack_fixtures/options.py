@@ -203,7 +203,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "leval-data",
         WHAT,
-        "folder of L-Eval's data (a clone, or its jsonl files), for tasks leval_...",
+        "folder of L-Eval's data (a clone, or its jsonl files), or hf:L4NLP/LEval[@REVISION]; for tasks leval_...",
         path,
         metavar="DIR",
         suite=True,

@@ -14,6 +14,7 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.tasks.leval.sources import FOLDERS, SOURCES, Source
 
 OPTION = "--leval-data"
+_HUB = "hf:"
 SCORED = ("exam", "f1", "rouge")
 SUBSETS: dict[str, tuple[str, ...]] = {
     "scored": SCORED,
@@ -48,9 +49,30 @@ class DataFile:
         return tuple(item for item in self.items.values() if item.evaluation in SUBSETS[subset])
 
 
+@lru_cache(2)
+def data_folder(given: str) -> Path:
+    """The folder of `--leval-data`; of `hf:ID` or `hf:ID@REVISION` that of the data set, fetched into the hub's cache.
+
+    Only the jsonl files are fetched: code that a data set carries is never run. Raises `InputError`.
+    """
+    if not given.startswith(_HUB):
+        if not Path(given).is_dir():
+            raise InputError(OPTION, given, "is no folder: give your copy of L-Eval's data, or hf:L4NLP/LEval")
+        return Path(given)
+    from huggingface_hub import snapshot_download
+
+    name, _, revision = given.removeprefix(_HUB).partition("@")
+    try:
+        found = snapshot_download(name, repo_type="dataset", revision=revision or None, allow_patterns=["*.jsonl"])
+    except Exception as error:  # the hub's client and its transport raise many kinds
+        why = " ".join(str(error).split())[:160]
+        raise InputError(OPTION, given, f"the hub gave nothing ({why}); give a folder") from error
+    return Path(found)
+
+
 def find_file(folder: str, source: Source) -> Path | None:
-    """The file of a task in the user's folder."""
-    places = (Path(folder) / below / source.file for below in FOLDERS[source.group])
+    """The file of a task in the user's folder. Raises `InputError`."""
+    places = (data_folder(folder) / below / source.file for below in FOLDERS[source.group])
     return next((place for place in places if place.is_file()), None)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -295,3 +297,39 @@ def test_a_model_that_knows_real_data_has_full_score(name):
             value = mock_value(trial, "perfect")
             assert value == 1 if group == "closed" else value > 0.6
         assert mock_value(trial, "empty") == 0
+
+
+def of_the_hub(cache, spec="hf:L4NLP/LEval"):
+    """What a process without a network finds of TOEFL in a hub cache."""
+    code = (
+        "from haystack_fixtures.errors import InputError\n"
+        "from haystack_fixtures.tasks.leval.files import read_file\n"
+        "from haystack_fixtures.tasks.leval.sources import SOURCES\n"
+        "try:\n"
+        f"    print(len(read_file({spec!r}, next(s for s in SOURCES if s.name == 'tpo')).items))\n"
+        "except InputError as error:\n"
+        "    print(error)\n"
+    )
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_the_hubs_data_set_is_read_from_its_cache(data, tmp_path):
+    revision = "0" * 40
+    snapshot = f"hub/datasets--L4NLP--LEval/snapshots/{revision}"
+    data(f"{snapshot}/LEval/Exam", tpo=[row(TREE, [("Where?", "A"), ("Who?", "B")], "exam")])
+    (tmp_path / "hub/datasets--L4NLP--LEval/refs").mkdir()
+    (tmp_path / "hub/datasets--L4NLP--LEval/refs/main").write_text(revision)
+    assert of_the_hub(tmp_path / "hub") == "2"
+
+
+def test_a_hub_that_gives_nothing_is_one_line(tmp_path):
+    said = of_the_hub(tmp_path / "hub")
+    assert said.startswith("--leval-data: 'hf:L4NLP/LEval': the hub gave nothing")
+    assert len(said.splitlines()) == 1
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(InputError, match="is no folder: give your copy"):
+        run(str(tmp_path / "nowhere"), "tpo")
