@@ -70,8 +70,9 @@ def test_the_text_and_the_tables_give_the_answer(seed, language):
             (line,) = [line for line in re.findall(r"[^.。\n]+[.。]", context(trial)) if name in line]
             terms = [row for row in rows(language, table) if re.search(rf"{row[0]}(?![a-z])", line)]
             people_said[name] = max(terms, key=lambda row: len(row[0]))[int(hops)]
-        right = [name for name, value in people_said.items() if value in wanted or value in ("meat", "有肉")]
-        assert right == [trial.asked.answer]
+        asked = {name: value for name, value in people_said.items() if value in wanted or value in ("meat", "有肉")}
+        longest = max(map(len, asked.values()))  # 十一月 is not 一月
+        assert [name for name, value in asked.items() if len(value) == longest] == [trial.asked.answer]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
