@@ -29,7 +29,7 @@ _HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _WORDS = (8, 40)  # of a sentence
 _CHARACTERS = (15, 80)  # of one in a script without spaces
-_LINE = 40  # characters of a line that text was broken into
+_LINE = 60  # characters of a line that text was broken into
 _RARE = 2  # documents
 _SHARE = 3  # a gap is at most one part in so many of its sentence
 _SENTENCE = regex.compile(
@@ -38,7 +38,7 @@ _SENTENCE = regex.compile(
 _NAME = r"\p{Lu}[\p{L}\p{M}'’-]+"
 # In the order in which they are taken.
 _KINDS = (
-    regex.compile(r"(?<![\p{L}\p{N}.,/-])\p{N}(?:[\p{N}.,:/-]*\p{N})(?![\p{L}\p{N}])"),
+    regex.compile(r"(?<![\p{Latin}\p{N}.,/-])\p{N}(?:[\p{N}.,:/-]*\p{N})(?![\p{Latin}\p{N}])"),
     regex.compile(rf"(?<=[\p{{Ll}},;] ){_NAME}(?: (?:(?:of|the|de|la|van|von) )?{_NAME})*"),
     regex.compile(r"(?<=[《「『“])[^《》「」『』“”，。！？；：、\s]{2,12}(?=[》」』”])"),
     regex.compile(r"(?<=[，；：])[\p{Han}]{3,8}(?=[，；。！？])"),

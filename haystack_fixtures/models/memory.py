@@ -12,8 +12,8 @@ from haystack_fixtures.models.greedy import Limits
 # More answers written together gain little on a CPU, where 16 rows keep the arithmetic units busy.
 MOST_ROWS = 16
 MOST_ROWS_GPU = 64
-# What a CPU computes in a minute or two: nobody should wait longer for a sign, or lose more to a kill.
-BATCH_TOKENS = 32_768
+# What a CPU computes in about a minute: nobody should wait longer for a sign, or lose more to a kill.
+BATCH_TOKENS = 16_384
 _SHARE_OF_RAM = 0.5  # other programs run here as well
 _SHARE_OF_GPU = 0.85
 

@@ -85,13 +85,19 @@ def _gaps(options: argparse.Namespace, found: DocumentSet, out: Path, before: Ro
     rows = gap_rows(found, options.limit, seed=options.seed)
     groups = twins(found.documents)
     print(f"{len(found.documents)} documents in the folder, {len(rows)} have questions")
-    for line in folder_lines(found, groups):
+    asked = {row["answer_doc"] for row in rows.values()} | {name for group in groups for name in group[1:]}
+    without = [repr(each.name) for each in found.documents if each.name not in asked]
+    short = len(rows) < (options.limit or len(found.documents))
+    for line in (
+        *folder_lines(found, groups),
+        *listed("documents without a sentence for a gap", without if short else []),
+    ):
         print(line)
     if not rows:
         raise InputError("DIR", options.documents, "has no sentence to make a question of: have a model write them")
     _write(out, rows, before)
     print(printable(f"written to {out}; next: needlework questions check {options.documents} {out}"))
-    return 0
+    return 1 if short and without else 0
 
 
 def _gathered(asked: Sequence[Wanted], model: Judge, replies: Path, per_document: int) -> tuple[Made, int]:

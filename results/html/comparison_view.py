@@ -13,7 +13,14 @@ from results.html.panels import NO_SCORE
 from results.html.panels_data import Stats, axes_data, stat_of
 from results.html.texts import on_one_line, percent_number
 from results.records import UNSCORED, Record
-from results.statistics.comparison import CellDifference, Comparison, FamilyDifference, GroupDifference, panel_of
+from results.statistics.comparison import (
+    CellDifference,
+    Comparison,
+    FamilyDifference,
+    GroupDifference,
+    compared,
+    panel_of,
+)
 from results.statistics.comparison_rows import VERDICTS, family_name, interval_words, p_words, points, points1
 from results.statistics.joining import identity_order, joined
 from results.summary import OUTCOMES, depth_order
@@ -137,7 +144,7 @@ def comparison_data(comparison: Comparison, names: tuple[str, str]) -> dict[str,
 
 def pair_entries(comparison: Comparison, first: Sequence[Record], second: Sequence[Record]) -> list[Entry]:
     """Return the trials with their records in both runs, in reading order. Pairs that differ tell the most."""
-    a, b, _ = joined(first, second)
+    a, b, _ = joined(*compared(first, second))
     numbers = {family.family: i for i, family in enumerate(comparison.families)}
     columns = [{length: i for i, length in enumerate(family.columns)} for family in comparison.families]
     rows = [{depth: i for i, depth in enumerate(family.rows)} for family in comparison.families]

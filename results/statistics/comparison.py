@@ -124,8 +124,7 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     each is compared with itself. Trials with a retriever are left out unless a run has no others. Raises `InputError`
     where the runs cannot be joined.
     """
-    plain = as_asked(first), as_asked(second)
-    a, b, both = joined(*(plain if all(plain) else (without_controls(first), without_controls(second))))
+    a, b, both = joined(*compared(first, second))
     missing = Counter(
         ("first" if _score(a[at]) is None else "") + ("second" if _score(b[at]) is None else "") for at in both
     )
@@ -149,6 +148,12 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
             _score(a[at]) is not None and _score(b[at]) is not None and _scorer(a[at]) != _scorer(b[at]) for at in both
         ),
     )
+
+
+def compared(first: Sequence[Record], second: Sequence[Record]) -> tuple[Sequence[Record], Sequence[Record]]:
+    """The trials of two runs that are compared: no controls, and no retriever's unless a run has no others."""
+    plain = as_asked(first), as_asked(second)
+    return plain if all(plain) else (without_controls(first), without_controls(second))
 
 
 def panel_of(family: Family) -> Family:

@@ -207,3 +207,15 @@ def test_a_folder_that_cannot_be_written_is_one_line(
 
     assert main([str(run), str(run), "--out", str(run / "results.json")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_controls_and_retrievers_are_left_out_of_the_page_too(make_record: Make, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        records = [
+            make_record(needle="code", repeat=0),
+            make_record(needle="code_absent", depth=None, repeat=0, reference={"control": "absent", "twin": "code"}),
+            make_record(needle="code_bm25", repeat=0, reference={"retriever": "bm25", "twin": "code"}),
+        ]
+        write_json(tmp_path / name / "results.json", records)
+    assert main([str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "report.html").is_file()
