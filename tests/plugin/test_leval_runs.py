@@ -102,6 +102,11 @@ def test_what_is_asked_twice_is_not_probed_for_stability(run, project):
 
 
 def test_without_data_one_line_names_the_option(project, run):
-    result = run("--leval-data=nowhere")
-    line = [line for line in result.stderr.lines if line.startswith("ERROR")]
-    assert line == ["ERROR: --leval-data: 'nowhere': has no tpo.jsonl (leval_tpo), sci_fi.jsonl (leval_sci_fi); add it"]
+    project.pytester.mkdir("empty")
+    for folder, told in (
+        ("nowhere", "is no folder: give your copy of L-Eval's data, or hf:L4NLP/LEval"),
+        ("empty", "has no tpo.jsonl (leval_tpo), sci_fi.jsonl (leval_sci_fi); add it"),
+    ):
+        result = run(f"--leval-data={folder}")
+        line = [line for line in result.stderr.lines if line.startswith("ERROR")]
+        assert line == [f"ERROR: --leval-data: {folder!r}: {told}"]
