@@ -11,8 +11,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from haystack_fixtures.cells import Cell
 from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.errors import InputError
@@ -24,7 +22,7 @@ from haystack_fixtures.haystacks.splice import WindowMemo
 from haystack_fixtures.haystacks.unique import stands_elsewhere
 from haystack_fixtures.haystacks.whole_documents import OtherDocuments, ShownDocument, build_of_documents
 from haystack_fixtures.needles.canaries import Canaries, canaries
-from haystack_fixtures.prompts.prompt import Message, Prompt
+from haystack_fixtures.prompts.prompt import Message, Prompt, bare_prompt
 from haystack_fixtures.prompts.shape import CONTEXT, Shape, guided, lay_out, load_shape, raw_text
 from haystack_fixtures.retrieval.found import Retrieved
 from haystack_fixtures.retrieval.retrieve import Retrieval
@@ -172,18 +170,7 @@ class TrialBuilder:
         else:
             text, ids = raw_text(messages, self.shape(trial.suite).raw_end), [*self._tokenizer.bos]
         ids += self._tokenizer.encode(text).ids.tolist()
-        prompt = Prompt(
-            messages=messages,
-            text=text,
-            ids=np.asarray(ids, np.int32),
-            context=(0, 0),
-            context_tokens=0,
-            placed=(),
-            slack=0,
-            corpus_passes=0.0,
-            text_sha256=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
-            filler_sha256="",
-        )
+        prompt = bare_prompt(messages, text, ids)
         asked = replace(trial.asked, question=then.question, answer=then.answer, document=None, follow_up=None)
         return replace(trial, asked=asked, prompt=prompt)
 

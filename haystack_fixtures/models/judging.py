@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-
-import numpy as np
 
 from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.errors import InputError
@@ -17,7 +14,7 @@ from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.load import load_model, resolve_tokenizer
 from haystack_fixtures.models.model import Model, Request, Response
 from haystack_fixtures.option_values import key_value
-from haystack_fixtures.prompts.prompt import Message, Prompt
+from haystack_fixtures.prompts.prompt import Message, bare_prompt
 
 REPLY_BUDGET = 512
 _SAFE_AT_ONCE = ("openai:", "mock:")  # models that may be asked from many threads
@@ -132,16 +129,5 @@ def _response(judge: Model, system: str, user: str, budget: int) -> Response:
     messages = (Message("system", system), Message("user", user))
     text = judge.tokenizer.render_chat(messages) if judge.tokenizer.has_chat_template else f"{system}\n\n{user}\n"
     ids = judge.tokenizer.encode(text).ids
-    prompt = Prompt(
-        messages=messages,
-        text=text,
-        ids=np.asarray(ids, dtype=np.int32),
-        context=(0, 0),
-        context_tokens=0,
-        placed=(),
-        slack=0,
-        corpus_passes=0.0,
-        text_sha256=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
-        filler_sha256="",
-    )
+    prompt = bare_prompt(messages, text, ids)
     return judge.respond(Request(prompt, "chat", answer_budget=budget))

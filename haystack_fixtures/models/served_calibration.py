@@ -11,14 +11,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from hashlib import sha256
 
 import numpy as np
 
 from haystack_fixtures.models.model import Calibration, Request, Response, starts_answer
 from haystack_fixtures.models.served_replays import are_unique
 from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.prompts.prompt import Message, Prompt
+from haystack_fixtures.prompts.prompt import Message, bare_prompt
 from haystack_fixtures.prompts.shape import raw_text
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
@@ -79,18 +78,7 @@ def _short(request: Request, tokenizer: Tokenizer, filler: str, draw: random.Ran
     chat = request.template == "chat" and tokenizer.has_chat_template
     text = tokenizer.render_chat(messages) if chat else raw_text(messages, _end(request, tokenizer)) or document
     bos = np.asarray(() if chat else tokenizer.bos, dtype=np.int32)
-    prompt = Prompt(
-        messages=messages,
-        text=text,
-        ids=np.concatenate([bos, tokenizer.encode(text).ids]),
-        context=(0, 0),
-        context_tokens=0,
-        placed=(),
-        slack=0,
-        corpus_passes=0.0,
-        text_sha256=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
-        filler_sha256="",
-    )
+    prompt = bare_prompt(messages, text, np.concatenate([bos, tokenizer.encode(text).ids]))
     return replace(request, prompt=prompt, cell=None, needles=needles, answer="".join(each.answer for each in needles))
 
 

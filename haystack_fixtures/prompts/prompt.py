@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Literal
 
 import numpy as np
@@ -64,3 +66,19 @@ class Prompt:
     def tokens(self) -> int:
         """Length of the rendered prompt in tokens."""
         return len(self.ids)
+
+
+def bare_prompt(messages: tuple[Message, ...], text: str, ids: Sequence[int] | NDArray[np.int32]) -> Prompt:
+    """The prompt of a question without a context: no needles, nothing to prove but its own text."""
+    return Prompt(
+        messages=messages,
+        text=text,
+        ids=np.asarray(ids, np.int32),
+        context=(0, 0),
+        context_tokens=0,
+        placed=(),
+        slack=0,
+        corpus_passes=0.0,
+        text_sha256=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        filler_sha256="",
+    )
