@@ -234,12 +234,7 @@ class Engine:
         drafted, model = self._draft(cell)
         if model is None or drafted.trial is None:
             return drafted
-        answered = _answered(drafted, model.respond(_request(drafted.trial)))
-        second = self._second_trial(answered)
-        if second is not None:
-            return with_follow_up(answered, second, model.respond(_request(second)))
-        ends = self._canary_trial(answered)
-        return answered if ends is None else with_canaries(answered, ends[0], model.respond(_request(ends[1])))
+        return self._with_further(_answered(drafted, model.respond(_request(drafted.trial))), model)
 
     def _ask_many(self, cells: Sequence[Cell]) -> list[Exchange]:
         drafted = [self._draft(cell) for cell in cells]
@@ -254,14 +249,16 @@ class Engine:
         else:
             responses = [model.respond(request) for request in requests]
         for (i, _, _), response in zip(asked, responses, strict=True):
-            found[i] = _answered(found[i], response)
-            second = self._second_trial(found[i])
-            if second is not None:
-                found[i] = with_follow_up(found[i], second, model.respond(_request(second)))
-            ends = self._canary_trial(found[i])
-            if ends is not None:
-                found[i] = with_canaries(found[i], ends[0], model.respond(_request(ends[1])))
+            found[i] = self._with_further(_answered(found[i], response), model)
         return found
+
+    def _with_further(self, exchange: Exchange, model: Model) -> Exchange:
+        """The exchange with the answers to what is asked after it: its second question, or the marks at both ends."""
+        second = self._second_trial(exchange)
+        if second is not None:
+            return with_follow_up(exchange, second, model.respond(_request(second)))
+        ends = self._canary_trial(exchange)
+        return exchange if ends is None else with_canaries(exchange, ends[0], model.respond(_request(ends[1])))
 
     def _second_trial(self, exchange: Exchange) -> Trial | None:
         """What asks this exchange's second question, where it has one."""
