@@ -16,17 +16,17 @@ from typing import Any
 import regex
 
 from haystack_fixtures.documents.folder import DocumentSet, OwnDocument
-from haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet, question_file, question_of
-from haystack_fixtures.documents.twins import twins
+from haystack_fixtures.documents.questions import QuestionSet, question_file, question_of
 from haystack_fixtures.draws import draws, shuffled
-from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.sentences import sentence_ends
+from haystack_fixtures.words import word_runs
+
+Groups = Sequence[Sequence[str]]
 
 NAME = "gap"
 MOST = 20  # questions of a run that has no file of them
 GAP = "____"
 _HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _WORDS = (8, 40)  # of a sentence
 _CHARACTERS = (15, 80)  # of one in a script without spaces
 _LINE = 60  # characters of a line that text was broken into
@@ -50,25 +50,27 @@ _ASKED = {
 }
 
 
-def gap_questions(documents: DocumentSet, most: int = MOST, *, seed: int = 0) -> QuestionSet:
-    """Questions about so many documents, one each, in the order of their names; of twins about the first alone.
+def gap_questions(documents: DocumentSet, groups: Groups) -> QuestionSet:
+    """What a run without a file of questions asks: about `MOST` documents, one question each. None where none can be.
 
-    The same documents and seed give the same questions. Raises `InputError` where no document has a sentence for one.
+    `groups`: names of twins. The same documents give the same questions.
     """
-    rows = gap_rows(documents, most, seed=seed)
-    if not rows:
-        remedy = "has no sentence to make a question of: have a model write them (needlework questions make)"
-        raise InputError("--documents", ", ".join(each.name for each in documents.documents[:3]), remedy)
-    questions: list[DocumentQuestion] = [question_of(key, row) for key, row in rows.items()]
-    return QuestionSet(tuple(questions), sha256(question_file(rows)).hexdigest(), False)
+    rows = gap_rows(documents, groups, MOST)
+    questions = tuple(question_of(key, row) for key, row in rows.items())
+    return QuestionSet(questions, sha256(question_file(rows)).hexdigest(), False)
 
 
-def gap_rows(documents: DocumentSet, most: int | None, *, seed: int = 0) -> dict[str, Mapping[str, Any]]:
-    """The rows of a question file; `most`: about so many documents, drawn with the seed, all of them by default."""
-    later = {name for group in twins(documents.documents) for name in group[1:]}
+def gap_rows(
+    documents: DocumentSet, groups: Groups, most: int | None, *, seed: int = 0
+) -> dict[str, Mapping[str, Any]]:
+    """The rows of a question file, in the order of the documents' names; of `groups` of twins the first is asked about.
+
+    `most`: about so many documents, drawn with the seed; all by default.
+    """
+    later = {name for group in groups for name in group[1:]}
     sentences = {each.name: list(_sentences(each.text)) for each in documents.documents}
     times = Counter(chain.from_iterable(map(set, sentences.values())))
-    having = Counter(chain.from_iterable(_words(each.text) for each in documents.documents))
+    having = Counter(chain.from_iterable(set(word_runs(each.text)) for each in documents.documents))
     found: dict[str, tuple[str, str]] = {}
     for document in shuffled(draws("gap questions", seed, documents.sha256), documents.documents):
         if len(found) == most:
@@ -96,10 +98,6 @@ def _sentences(text: str) -> Iterator[str]:
             yield even
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(match[0].casefold() for match in _WORD.finditer(text))
-
-
 def _pair(
     sentences: Sequence[str], having: Mapping[str, int], document: OwnDocument, seed: int
 ) -> tuple[str, str] | None:
@@ -112,7 +110,7 @@ def _pair(
                 answer = match[0].removesuffix("'s").removesuffix("’s")
                 if sentence.count(answer) > 1 or _SHARE * len(answer) > len(sentence):
                     continue
-                documents = min((having.get(word, 1) for word in _words(answer)), default=1)
+                documents = min((having.get(word, 1) for word in word_runs(answer)), default=1)
                 rank = (documents > _RARE, kind, documents)
                 if best is None or rank < best:
                     best = rank

@@ -82,8 +82,8 @@ def _gaps(options: argparse.Namespace, found: DocumentSet, out: Path, before: Ro
     if options.model is not None or options.per_document != 1:
         given = ("--model", options.model) if options.model is not None else ("--per-document", options.per_document)
         raise InputError(*given, f"--template {NAME} asks no model, and one question a document: leave it out")
-    rows = gap_rows(found, options.limit, seed=options.seed)
     groups = twins(found.documents)
+    rows = gap_rows(found, groups, options.limit, seed=options.seed)
     print(f"{len(found.documents)} documents in the folder, {len(rows)} have questions")
     asked = {row["answer_doc"] for row in rows.values()} | {name for group in groups for name in group[1:]}
     without = [repr(each.name) for each in found.documents if each.name not in asked]

@@ -41,7 +41,7 @@ class Question:
 class Material:
     """Documents and questions of a run. `names`, `texts`: of the documents, by number, blank ends taken off.
 
-    `asked`: by label. `separator`: stands after each document.
+    `asked`: by label. `separator`: stands after each document. `twins`: groups of names.
     """
 
     documents: DocumentSet
@@ -50,6 +50,7 @@ class Material:
     texts: tuple[str, ...] = field(repr=False)
     labels: Mapping[str, DocumentQuestion]
     separator: str
+    twins: Sequence[Sequence[str]]
     _orders: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def asked(self, label: str) -> Question:
@@ -78,7 +79,7 @@ class Material:
     @cached_property
     def _asked(self) -> Mapping[str, Question]:
         number = {name: at for at, name in enumerate(self.names)}
-        group = {number[name]: frozenset(map(number.__getitem__, names)) for names in self._twins for name in names}
+        group = {number[name]: frozenset(map(number.__getitem__, names)) for names in self.twins for name in names}
         found = {}
         for label, question in self.labels.items():
             gold = tuple(dict.fromkeys(number[name] for name in (question.document, *question.supporting)))
@@ -86,10 +87,6 @@ class Material:
             alike |= {at for at, text in enumerate(self.texts) if any(self.texts[each] in text for each in gold)}
             found[label] = Question(question, gold, frozenset(alike - set(gold)))
         return found
-
-    @cached_property
-    def _twins(self) -> Sequence[Sequence[str]]:
-        return twins(self.documents.documents)
 
     @cached_property
     def _bearing(self) -> frozenset[int]:
@@ -120,7 +117,11 @@ def _found(folder: str, path: str | None) -> Material:
 @lru_cache(2)
 def _material(folder: str, path: str | None, _documents: str, _questions: str) -> Material:
     documents = read_documents(folder)
-    questions = read_question_set(path) if path else gap_questions(documents)
+    groups = twins(documents.documents)
+    questions = read_question_set(path) if path else gap_questions(documents, groups)
+    if not questions.questions:
+        remedy = "has no sentence to make a question of: have a model write them (needlework questions make)"
+        raise InputError(DOCUMENTS, folder, remedy)
     named = [_named(documents, question, folder, path or gaps.NAME) for question in questions.questions]
     texts = tuple(each.text.strip() for each in documents.documents)
     return Material(
@@ -130,6 +131,7 @@ def _material(folder: str, path: str | None, _documents: str, _questions: str) -
         texts=texts,
         labels=_labelled(named),
         separator=separator_for(texts),
+        twins=groups,
     )
 
 

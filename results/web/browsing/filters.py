@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.option_values import percent
 from results.summary import OUTCOMES, depth_order
 from results.web.browsing.rows import Row
 
@@ -157,16 +158,6 @@ def _as_it_is(_name: str, value: str) -> str:
     return value
 
 
-def _percent(name: str, value: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 100:
-        raise InputError(name, value, "is no score; give percent, 0 to 100")
-    return number
-
-
 def _number(name: str, value: str) -> int:
     if not (value.isascii() and value.isdigit() and len(value) < 10):
         raise InputError(name, value, "is no number")
@@ -178,8 +169,8 @@ def _text(value: object) -> str:
 
 
 _READERS: Mapping[str, Callable[[str, str], Any]] = {
-    "low": _percent,
-    "high": _percent,
+    "low": percent,
+    "high": percent,
     "beside": _number,
     "page": lambda name, value: max(1, _number(name, value)),
     "differ": lambda _name, value: value == "on",
