@@ -11,6 +11,7 @@ from typing import Any
 
 from haystack_fixtures.batches import Batches
 from haystack_fixtures.cells import Cell
+from haystack_fixtures.contexts import reserved
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.exchange import Exchange, check_answer, prompt_facts, with_canaries, with_follow_up
 from haystack_fixtures.look_ahead import LookAhead
@@ -22,7 +23,7 @@ from haystack_fixtures.replay import replayed
 from haystack_fixtures.settings import Settings
 from haystack_fixtures.stability import ask_again, probed_cells
 from haystack_fixtures.tasks.load import Series, grid, task_named
-from haystack_fixtures.trials import Trial, TrialBuilder, reserved
+from haystack_fixtures.trials import Trial, TrialBuilder
 
 _COMPANY = 3  # other prompts in the batch of a stability probe
 StoredAnswer = Callable[[str], "Mapping[str, Any] | None"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -12,18 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from haystack_fixtures.cells import Cell
+from haystack_fixtures.contexts import Contexts, Frame, put
 from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.build import build_prompt, verify_prompt
-from haystack_fixtures.haystacks.document import Document, build_document
-from haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from haystack_fixtures.haystacks.placement import gap
-from haystack_fixtures.haystacks.splice import WindowMemo
-from haystack_fixtures.haystacks.unique import stands_elsewhere
-from haystack_fixtures.haystacks.whole_documents import OtherDocuments, ShownDocument, build_of_documents
 from haystack_fixtures.needles.canaries import Canaries, canaries
 from haystack_fixtures.prompts.prompt import Message, Prompt, bare_prompt
-from haystack_fixtures.prompts.shape import CONTEXT, Shape, guided, lay_out, load_shape, raw_text
+from haystack_fixtures.prompts.shape import Shape, guided, lay_out, load_shape, raw_text
 from haystack_fixtures.retrieval.found import Retrieved
 from haystack_fixtures.retrieval.retrieve import Retrieval
 from haystack_fixtures.settings import Settings, Suite, recipe_fields
@@ -33,9 +27,6 @@ from haystack_fixtures.tasks.task import Asked
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from haystack_fixtures.trial_keys import RECIPE_VERSION, recipe_frame, trial_key
 
-_LISTS_KEPT = 4
-_DOCUMENTS_KEPT = 512
-_PROSE = 20_000  # characters of the corpus that may follow a list
 # Stands in for the context while the template is rendered; private-use characters, so no text holds it by chance.
 _HOLE = "\ue000context\ue001"
 
@@ -55,16 +46,6 @@ class Trial:
     retrieved: Retrieved | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """What stands around the context: the rendered text before and after it, and the messages with a hole for it."""
-
-    before: str
-    after: str
-    bos: tuple[int, ...]
-    messages: tuple[Message, ...]
-
-
 class TrialBuilder:
     """Builds the trials of one tokenizer; keeps corpora, shapes and encoded haystacks that cells share.
 
@@ -77,14 +58,11 @@ class TrialBuilder:
         self._sources = Sources(settings, tokenizer, cache_dir)
         self._retrieval = Retrieval(settings, tokenizer, cache_dir)
         self._shapes: dict[tuple[str, str], Shape] = {}
-        self._windows = WindowMemo(tokenizer)
+        self._contexts = Contexts(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
         # A cell is asked about twice, for its key and its prompt; cells of one repeat share their frame.
         self._asked = lru_cache(1024)(self._ask)
         self._framed = lru_cache(128)(self._frame)
         self._recipe_framed = lru_cache(128)(self._recipe_frame)
-        # All questions of a document have the same one.
-        self._encoded = lru_cache(_DOCUMENTS_KEPT)(tokenizer.encode)
-        self._lists: OrderedDict[tuple[str, str, int], ListSources] = OrderedDict()
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -134,7 +112,7 @@ class TrialBuilder:
         recipe = self._retrieval.recipe(suite, asked.retriever)
         return replace(asked, material=f"{asked.material}\n{recipe}")
 
-    def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> _Frame:
+    def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> Frame:
         shape = self.shape(suite)
         messages = lay_out(
             shape,
@@ -146,10 +124,10 @@ class TrialBuilder:
         if mark:
             messages = (Message(messages[0].role, f"[{mark}]\n{messages[0].content}"), *messages[1:])
         if suite.template == "chat" and self._tokenizer.has_chat_template:
-            rendered = self._tokenizer.render_chat([_put(message, _HOLE) for message in messages])
+            rendered = self._tokenizer.render_chat([put(message, _HOLE) for message in messages])
             bos: tuple[int, ...] = ()
         else:
-            rendered = raw_text(tuple(_put(message, _HOLE) for message in messages), shape.raw_end)
+            rendered = raw_text(tuple(put(message, _HOLE) for message in messages), shape.raw_end)
             bos = self._tokenizer.bos
         if prefix:
             rendered += gap(rendered, prefix) + prefix
@@ -157,7 +135,7 @@ class TrialBuilder:
         before, hole, after = rendered.partition(_HOLE)
         if not hole or _HOLE in after:
             raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
-        return _Frame(before, after, bos, messages)
+        return Frame(before, after, bos, messages)
 
     def follow_up(self, trial: Trial) -> Trial:
         """The trial that asks what is asked after this one, by itself."""
@@ -180,128 +158,8 @@ class TrialBuilder:
         mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
         prefix = asked.answer_prefix if suite.answer_prefix else ""
         frame = self._framed(suite, question, mark, asked.introduction, prefix)
-        if asked.retriever:
-            return self._with_retrieved(suite, cell, asked, frame)
-        if asked.document is not None:
-            return self._with_document(suite, cell, asked, asked.document, frame)
-        if asked.others is not None:
-            return self._among_documents(suite, cell, asked, asked.others, frame)[0]
-        statements = [(needle.name, needle.text) for needle in asked.needles]
-        distractors = asked.all_distractors
-        statements += [(f"distractor{i}", text) for i, text in enumerate(distractors)]
-        # Distractors stand evenly over the haystack, the same at every depth of the needle.
-        spread = [100 * (k + 1) / (len(distractors) + 1) for k in range(len(distractors))]
-        depths = [*asked.depths, *spread]
-        ends = self.canaries(suite, cell)
-        if ends is not None:
-            first, last = ends.statements
-            statements, depths = [first, *statements, last], [0.0, *depths, 100.0]
-        common: dict[str, Any] = {
-            "before": frame.before,
-            "after": frame.after,
-            "depths": depths,
-            "token_budget": cell.length - reserved(suite),
-            "reserved": reserved(suite),
-            "messages": lambda context: tuple(_put(message, context) for message in frame.messages),
-            "bos": frame.bos,
-            "memo": self._windows,
-            "unique": tuple(text for needle in asked.needles if needle.key for text in (needle.key, needle.answer))
-            + asked.avoid,
-        }
-        if asked.listing is None:
-            source = self._sources.source(suite, cell.repeat)
-            prompt = build_prompt(self._tokenizer, source=source, needles=statements, **common)
-            if any(stands_elsewhere(needle.answer, prompt, source) for needle in asked.needles if not needle.key):
-                prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
-        else:
-            prose = self._sources.source(suite, cell.repeat).text[:_PROSE] if asked.listing.fill else ""
-            prompt, size = build_listing(
-                self._tokenizer,
-                listing=asked.listing,
-                sources=self._list_sources(cell, asked.listing),
-                prose=prose,
-                needles=[(name, f"{text}\n") for name, text in statements],
-                **common,
-            )
-            if asked.listing.resolve is not None:
-                answer, reference = asked.listing.resolve(size)
-                asked = replace(asked, answer=answer, reference={**asked.reference, **reference})
-        if self._settings.verify_prompts:
-            verify_prompt(self._tokenizer, prompt)
-        return Trial(cell, suite, asked, prompt)
-
-    def _among_documents(
-        self, suite: Suite, cell: Cell, asked: Asked, others: OtherDocuments, frame: _Frame
-    ) -> tuple[Trial, tuple[ShownDocument, ...]]:
-        """The trial on whole documents, and what they are."""
-        if self._settings.canary:
-            raise InputError("--canary", "true", f"{suite.task} asks about documents as they are: leave it out")
-        source = self._sources.documents(suite, others)
-        prompt, shown = build_of_documents(
-            others,
-            source,
-            before=frame.before,
-            after=frame.after,
-            needles=[(needle.name, needle.text) for needle in asked.needles],
-            depths=asked.depths,
-            token_budget=cell.length - reserved(suite),
-            longest=max(suite.lengths) - reserved(suite),
-            messages=lambda context: tuple(_put(message, context) for message in frame.messages),
-            bos=frame.bos,
-            reserved=reserved(suite),
-            memo=self._windows,
-        )
-        # In the absent arms too, where no needle has it.
-        if asked.search is not None and stands_elsewhere(asked.search.answer, prompt, source.haystack):
-            prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
-        if self._settings.verify_prompts:
-            verify_prompt(self._tokenizer, prompt)
-        cut = next((each.name for each in shown if each.cut), None)
-        told = {"documents": tuple(each.name for each in shown), "cut_document": cut}
-        return Trial(cell, suite, replace(asked, reference=asked.reference | told), prompt), shown
-
-    def _with_retrieved(self, suite: Suite, cell: Cell, asked: Asked, frame: _Frame) -> Trial:
-        if asked.search is None:
-            raise ValueError(f"{suite.task} does not say what {asked.retriever} is to search")
-        search, others, closes = asked.search, asked.others, ""
-        if others is not None:
-            whole, shown = self._among_documents(suite, cell, asked, others, frame)
-            # By name: where the one that answers stands among them must not decide between equal chunks.
-            search = replace(search, texts=tuple(sorted((each.name, each.text) for each in shown)))
-            asked, closes = whole.asked, others.separator
-        found = self._retrieval.retrieve(suite, search, asked.retriever)
-        trial = self._with_document(suite, cell, asked, Document(f"{found.text}{closes}"), frame)
-        return replace(trial, retrieved=found)
-
-    def _with_document(self, suite: Suite, cell: Cell, asked: Asked, document: Document, frame: _Frame) -> Trial:
-        if self._settings.canary:
-            raise InputError("--canary", "true", f"{suite.task} asks about documents as they are: leave it out")
-        budget = cell.length - reserved(suite)
-        prompt = build_document(
-            document,
-            self._encoded(document.text),
-            before=frame.before,
-            after=frame.after,
-            token_budget=budget,
-            messages=lambda context: tuple(_put(message, context) for message in frame.messages),
-            bos=frame.bos,
-            reserved=reserved(suite),
-            memo=self._windows,
-        )
-        if self._settings.verify_prompts:
-            verify_prompt(self._tokenizer, prompt)
-        over = document.truncation == "none" and prompt.tokens > budget
-        skipped = f"--no-truncate: its document needs a length of {prompt.tokens + reserved(suite)}" if over else ""
-        return Trial(cell, suite, asked, prompt, skipped)
-
-    def _list_sources(self, cell: Cell, listing: Listing) -> ListSources:
-        """The encoded lists of a cell's trial: they are the same at every length and depth."""
-        key = (cell.task, cell.needle, cell.repeat)
-        found = self._lists.pop(key, None) or ListSources(listing, self._tokenizer)
-        self._lists[key] = found
-        if len(self._lists) > _LISTS_KEPT:
-            self._lists.popitem(last=False)
-        return found
+        built = self._contexts.build(suite, cell, asked, frame, self.canaries(suite, cell))
+        return Trial(cell, suite, built.asked, built.prompt, built.skipped, built.retrieved)
 
     def key(self, suite: Suite, cell: Cell, model: Mapping[str, Any]) -> str:
         """Identify a trial by everything that can change its answer; not by worker, order, path or time."""
@@ -327,12 +185,3 @@ class TrialBuilder:
             | ({"canary": True} if self._settings.canary else {})
             | ({"task_version": version} if version else {})
         )
-
-
-def reserved(suite: Suite) -> int:
-    """Tokens of a cell's length that the prompt must leave free."""
-    return suite.answer_budget + suite.thinking_budget + suite.length_buffer
-
-
-def _put(message: Message, context: str) -> Message:
-    return Message(message.role, message.content.replace(CONTEXT, context))

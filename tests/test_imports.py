@@ -18,7 +18,12 @@ ALLOWED = {
     "results": {"results", "scoring", "haystack_fixtures"},
     "benchmarks": {"haystack_fixtures", "scoring"},
 }
-NOT_FOR_RESULTS = ("haystack_fixtures.models", "haystack_fixtures.trials", "haystack_fixtures.haystacks")
+NOT_FOR_RESULTS = (
+    "haystack_fixtures.models",
+    "haystack_fixtures.contexts",
+    "haystack_fixtures.trials",
+    "haystack_fixtures.haystacks",
+)
 HEAVY = {
     "torch",
     "transformers",

@@ -9,13 +9,14 @@ from functools import cache
 from pathlib import Path
 
 from haystack_fixtures.cells import Cell
+from haystack_fixtures.contexts import reserved
 from haystack_fixtures.models.mock import MockModel
 from haystack_fixtures.models.model import Request
 from haystack_fixtures.settings import Settings, Suite, resolve_settings
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.tokenizers.load import load_tokenizer
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials import Trial, TrialBuilder, reserved
+from haystack_fixtures.trials import Trial, TrialBuilder
 from scoring.recording import Scored, score_exchange
 
 
