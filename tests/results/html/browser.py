@@ -5,17 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-)  # fmt: skip
+from tests.chromium import Page
 
 
-class Browser:
+class Browser(Page):
     """A page in a browser, and what the tests ask it."""
 
     def __init__(self, driver: Any, folder: Path, address: str, requests: list[str]) -> None:
-        self.driver = driver
+        super().__init__(driver)
         self._folder = folder
         self._address = address
         self.requests = requests
@@ -24,10 +21,7 @@ class Browser:
         """Open a page, and wait until it has unpacked its trials."""
         (self._folder / "report.html").write_text(text, encoding="utf-8")
         self.requests.clear()
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
+        self.look(width=width, dark=dark, media=media)
         self.driver.get("about:blank")  # a click of the last page may still rest over a cell
         self.driver.get_log("browser")
         self.driver.get(f"{self._address}/report.html")
@@ -37,19 +31,6 @@ class Browser:
             const look = () => document.querySelector("html:not(.js), html.unpacked") ? done() : setTimeout(look, 5);
             look();
         """)
-
-    def ask(self, script: str, *arguments: object) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def texts(self, selector: str) -> list[str]:
-        return list(self.ask("return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)", selector))
-
-    def click(self, selector: str, number: int = 0) -> None:
-        self.driver.find_elements("css selector", selector)[number].click()
-
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self.driver.switch_to.active_element.send_keys(key)
 
     def color(self, selector: str) -> str:
         return str(self.ask("return getComputedStyle(document.querySelector(arguments[0])).backgroundColor", selector))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -11,16 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.results.html.browser import FLAGS, Browser
+from tests.chromium import chromium_driver
+from tests.results.html.browser import Browser
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A browser that shows the pages it is given; skips where there is none."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (pip install -e '.[dev]')")
-    chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
-    if not (chromium and driver_path):
-        pytest.skip("needs Debian's chromium and chromium-driver (apt-get install them)")
     folder = tmp_path_factory.mktemp("page")
     asked: list[str] = []
 
@@ -34,15 +30,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
     Thread(target=server.serve_forever, daemon=True).start()
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_path))
     try:
-        yield Browser(driver, folder, f"http://127.0.0.1:{server.server_port}", asked)
+        with chromium_driver(tmp_path_factory.mktemp("profile")) as driver:
+            yield Browser(driver, folder, f"http://127.0.0.1:{server.server_port}", asked)
     finally:
-        driver.quit()
         server.shutdown()
         server.server_close()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.results.web.chrome import FLAGS, Chrome
+from tests.chromium import chromium_driver
+from tests.results.web.chrome import Chrome
 
 ROOT = Path(__file__).parents[3]
 Serve = Callable[..., str]
@@ -44,20 +43,8 @@ def serve() -> Iterator[Serve]:
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
     """A browser; skips where there is none."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (pip install -e '.[dev]')")
-    chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
-    if not (chromium and driver_path):
-        pytest.skip("needs Debian's chromium and chromium-driver (apt-get install them)")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver: Any = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_path))
-    try:
+    with chromium_driver(tmp_path_factory.mktemp("profile")) as driver:
         yield Chrome(driver)
-    finally:
-        driver.quit()
 
 
 @pytest.fixture

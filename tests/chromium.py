@@ -1,0 +1,62 @@
+"""Debian's `chromium`, driven by selenium: opened, and what all tests ask a page in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+)  # fmt: skip
+
+
+@contextmanager
+def chromium_driver(profile: Path) -> Iterator[Any]:
+    """A driver with a profile of its own; skips where there is no browser."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (pip install -e '.[dev]')")
+    chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
+    if not (chromium and driver_path):
+        pytest.skip("needs Debian's chromium and chromium-driver (apt-get install them)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*_FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver: Any = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_path))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+class Page:
+    """A page in a browser."""
+
+    def __init__(self, driver: Any) -> None:
+        self.driver = driver
+
+    def look(self, *, width: int = 1280, height: int = 900, dark: bool = False, media: str = "") -> None:
+        """Make the window so many CSS pixels; 320 wide is 1280 at 400 % zoom."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
+
+    def ask(self, script: str, *arguments: object) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def texts(self, selector: str) -> list[str]:
+        return list(self.ask("return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)", selector))
+
+    def click(self, selector: str, number: int = 0) -> None:
+        self.driver.find_elements("css selector", selector)[number].click()
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.driver.switch_to.active_element.send_keys(key)
