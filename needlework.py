@@ -15,7 +15,7 @@ COMMANDS = {
     "judge-audit": ("results.judge_audit", "compare a judge with human labels, and with itself"),
     "leval-export": ("results.leval.export_command", "the folder that L-Eval's leaderboard asks for, from runs"),
     "plot": ("results.plot", "draw heatmaps from our results or another system's"),
-    "prompt": ("haystack_fixtures.reconstruct", "print a recorded trial's prompt, byte for byte"),
+    "prompt": ("haystack_fixtures.asking.reconstruct", "print a recorded trial's prompt, byte for byte"),
     "questions": ("results.document_questions.command", "make questions about your documents, and check them"),
     "rescore": ("results.rescore", "judge a run's stored answers by another scorer, without a model"),
     "score": ("results.score", "score L-Eval prediction files, without a model"),
@@ -26,7 +26,7 @@ _JUDGE = ("open_judge", "haystack_fixtures.models.judging", "judge_for_command")
 HANDED = {
     "judge": _JUDGE,
     "questions": _JUDGE,
-    "serve": ("open_rebuild", "haystack_fixtures.reconstruct", "Rebuilder"),
+    "serve": ("open_rebuild", "haystack_fixtures.asking.reconstruct", "Rebuilder"),
 }
 
 

@@ -11,9 +11,10 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from haystack_fixtures import distribution, hookspecs, placement
+from haystack_fixtures.asking.engine import Engine
+from haystack_fixtures.asking.plan import plan_lines
 from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.cells import Cell
-from haystack_fixtures.engine import Engine
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.exchange import Exchange
 from haystack_fixtures.further import Further
@@ -22,7 +23,6 @@ from haystack_fixtures.further_items import cell_of as cell_of
 from haystack_fixtures.models.load import runs_here
 from haystack_fixtures.models.model import Model
 from haystack_fixtures.options import OPTIONS
-from haystack_fixtures.plan import plan_lines
 from haystack_fixtures.presets.load import built_in_presets
 from haystack_fixtures.prompts.prompt import Prompt
 from haystack_fixtures.settings import Settings, resolve_settings

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.look_ahead import LookAhead
+from haystack_fixtures.asking.look_ahead import LookAhead
 from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.model import Request, Response
 from haystack_fixtures.models.served import ServedModel

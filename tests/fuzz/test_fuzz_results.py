@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import needlework
-from haystack_fixtures.reconstruct import rebuild
+from haystack_fixtures.asking.reconstruct import rebuild
 from haystack_fixtures.settings import resolve_settings
 from results.compare import main as compare
 from results.csv_report import csv_text

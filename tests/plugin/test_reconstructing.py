@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures import reconstruct
+from haystack_fixtures.asking import reconstruct
 from haystack_fixtures.errors import InputError
 
 ROOT = Path(__file__).parent.parent.parent
