@@ -17,9 +17,9 @@ import regex
 
 from haystack_fixtures.documents.folder import DocumentSet, OwnDocument
 from haystack_fixtures.documents.questions import QuestionSet, question_file, question_of
+from haystack_fixtures.documents.words import word_runs
 from haystack_fixtures.draws import draws, shuffled
 from haystack_fixtures.haystacks.sentences import sentence_ends
-from haystack_fixtures.words import word_runs
 
 Groups = Sequence[Sequence[str]]
 
