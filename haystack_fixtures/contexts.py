@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypedDict
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.build import build_prompt, verify_prompt
 from haystack_fixtures.haystacks.document import Document, build_document
 from haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing

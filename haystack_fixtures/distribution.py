@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from haystack_fixtures.cells import Cell
+from haystack_fixtures.grid.cells import Cell
 
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from haystack_fixtures.cells import Cell
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.unique import occurs
 from haystack_fixtures.models.model import Calibration, Response
 from haystack_fixtures.needles.canaries import Canaries

@@ -11,8 +11,8 @@ from collections.abc import Callable, Generator, Sequence
 import pytest
 
 from haystack_fixtures import distribution
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.further_items import ItemsAndFurther, Pause, make_items
+from haystack_fixtures.grid.cells import Cell
 
 
 class Further:

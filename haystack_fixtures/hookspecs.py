@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.exchange import Exchange
+from haystack_fixtures.grid.cells import Cell
 
 
 @pytest.hookspec(firstresult=True)

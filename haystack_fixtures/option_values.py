@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.grids import parse_tokens
+from haystack_fixtures.grid.spacing import parse_tokens
 
 Parsed = str | int | float | bool | tuple[str, ...] | None
 Parser = Callable[[str, str], Parsed]

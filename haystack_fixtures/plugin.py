@@ -14,12 +14,12 @@ from haystack_fixtures import distribution, hookspecs, placement
 from haystack_fixtures.asking.engine import Engine
 from haystack_fixtures.asking.plan import plan_lines
 from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.exchange import Exchange
 from haystack_fixtures.further import Further
 from haystack_fixtures.further_items import FURTHER
 from haystack_fixtures.further_items import cell_of as cell_of
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.load import runs_here
 from haystack_fixtures.models.model import Model
 from haystack_fixtures.options import OPTIONS

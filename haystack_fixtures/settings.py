@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.grids import parse_depths, parse_lengths
+from haystack_fixtures.grid.spacing import parse_depths, parse_lengths
 from haystack_fixtures.option_values import Parsed, text
 from haystack_fixtures.options import BY_KEY, OPTIONS, SUITE_KEYS
 from haystack_fixtures.presets.load import Preset, as_written, built_in_presets, load_preset

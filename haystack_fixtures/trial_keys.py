@@ -7,7 +7,7 @@ from hashlib import sha256
 from json import JSONEncoder
 from typing import Any
 
-from haystack_fixtures.cells import Cell
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.tasks.task import Asked
 
 RECIPE_VERSION = 1

@@ -10,10 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.contexts import Contexts, Frame, put
 from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.placement import gap
 from haystack_fixtures.needles.canaries import Canaries, canaries
 from haystack_fixtures.prompts.prompt import Message, Prompt, bare_prompt

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-from haystack_fixtures.cells import Cell
+from haystack_fixtures.grid.cells import Cell
 from results.heatmap_panel import Style
 from results.html_comparison import comparison_html
 from results.statistics.comparison import compare

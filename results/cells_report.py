@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from haystack_fixtures.cells import depth_label
+from haystack_fixtures.grid.cells import depth_label
 from results.atomic import write_atomic
 from results.csv_report import safe_cell
 from results.summary import OUTCOMES, Panel

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.cells import slug
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import slug
 from results.difference_heatmap import write_difference_heatmaps
 from results.heatmap import FORMATS, parse_formats
 from results.html_comparison import write_comparison_html

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from haystack_fixtures.cells import Cell, depth_label, parse_id
 from haystack_fixtures.distribution import has_workers
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell, depth_label, parse_id
 from haystack_fixtures.plugin import asks_cells, cell_of
 from haystack_fixtures.settings import Settings
 from haystack_fixtures.tasks.load import Series, grid

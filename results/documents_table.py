@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from haystack_fixtures.cells import depth_label
+from haystack_fixtures.grid.cells import depth_label
 from results.columns import NONE, aligned
 from results.statistics.absent import Rate
 from results.statistics.comparison_rows import interval_words, p_words, points1

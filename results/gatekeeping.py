@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from haystack_fixtures.cells import Cell, parse_id
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell, parse_id
 from haystack_fixtures.settings import Settings
 from haystack_fixtures.tasks.load import grid
 from results.baseline import OPTION, Baseline, load_baseline

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from haystack_fixtures.cells import depth_label
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.grids import parse_tokens
+from haystack_fixtures.grid.cells import depth_label
+from haystack_fixtures.grid.spacing import parse_tokens
 from results.controls import control_of, retriever_of
 from results.records import Record
 from results.summary import depth_order

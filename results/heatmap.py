@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from haystack_fixtures.cells import slug
+from haystack_fixtures.grid.cells import slug
 from results.atomic import write_atomic
 from results.fonts import Fonts, fonts_for
 from results.heatmap_layout import MARGIN, TITLE_SIZE, Layout, layout_of

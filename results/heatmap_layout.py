@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 
-from haystack_fixtures.cells import depth_label
+from haystack_fixtures.grid.cells import depth_label
 from results.headline import headline, scored_of
 from results.palette import MARKS, Mark, mark_of
 from results.summary import Panel, Tally

@@ -10,8 +10,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
-from haystack_fixtures.cells import depth_label
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import depth_label
 from haystack_fixtures.tasks.load import family_of
 from results.atomic import write_atomic
 from results.records import SCHEMA, Record

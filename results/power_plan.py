@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.settings import Settings
 from results.statistics.power import BASE, detectable_drop, trials_needed, trials_to_show
 

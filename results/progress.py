@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from haystack_fixtures.cells import parse_id
+from haystack_fixtures.grid.cells import parse_id
 from results.records import Record
 
 _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"

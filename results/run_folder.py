@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from haystack_fixtures.cells import slug
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import slug
 from haystack_fixtures.settings import Settings
 from results.records import SCORED, Record
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import floor
 from textwrap import wrap
 
-from haystack_fixtures.cells import depth_label
+from haystack_fixtures.grid.cells import depth_label
 from results.headline import headline, scored_of
 from results.palette import MARKS, NOT_RUN, ColorsName, color_of, dark, mark_of
 from results.summary import Panel, Tally

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from haystack_fixtures.asking.engine import Engine
-from haystack_fixtures.cells import Cell, depth_label
 from haystack_fixtures.contexts import reserved
+from haystack_fixtures.grid.cells import Cell, depth_label
 from haystack_fixtures.tasks.load import task_named
 
 

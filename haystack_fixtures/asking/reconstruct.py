@@ -15,9 +15,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from haystack_fixtures.asking.engine import Engine
 from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.cells import Cell, parse_id
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell, parse_id
 from haystack_fixtures.option_values import key_value
 from haystack_fixtures.settings import Settings, Suite
 from haystack_fixtures.trials import Trial

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.exchange import Again, Exchange
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.model import ModelError, Response
 from haystack_fixtures.tasks.load import Series
 

@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import haystack_fixtures
-from haystack_fixtures.cells import slug
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import slug
 from haystack_fixtures.models.checksums import remembered_sha256
 from haystack_fixtures.models.file_lock import locked
 

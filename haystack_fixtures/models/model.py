@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
-from haystack_fixtures.cells import Cell
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.prompts.prompt import Prompt
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer

@@ -12,8 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.cells import slug
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import slug
 from haystack_fixtures.needles.codes import VERSION, draw_codes, joint_codes
 from haystack_fixtures.needles.needle import JointQuestion, Needle, NeedleSet
 from haystack_fixtures.user_files import parse_toml, read_text

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws, pick, shuffled
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.people import draw_people

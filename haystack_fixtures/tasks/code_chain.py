@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import below, draws, pick
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite

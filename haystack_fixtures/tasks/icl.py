@@ -12,8 +12,8 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import below, draws, pick, sample, shuffled
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.nonsense import nonsense

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws, uuid4
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from haystack_fixtures.cells import Cell, slug
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell, slug
 from haystack_fixtures.settings import Settings, Suite
 from haystack_fixtures.tasks import (
     aggregate,

@@ -6,8 +6,8 @@ Spaced evenly over what lies below the first (LLMTest_NeedleInAHaystack, EvalSco
 
 from __future__ import annotations
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.placement import even_depths, spaced_depths
 from haystack_fixtures.needles.load import draw_set
 from haystack_fixtures.settings import Suite

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws, shuffled
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.keys import draw_keys, draw_kind, draw_values, statement, stratified

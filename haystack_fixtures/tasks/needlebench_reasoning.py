@@ -6,8 +6,8 @@ documents it; its code shifts twice). The answer is asked for in \boxed{}, which
 
 from __future__ import annotations
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws, shuffled
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.placement import spaced_depths
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite

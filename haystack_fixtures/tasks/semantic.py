@@ -11,8 +11,8 @@ import tomllib
 from functools import cache
 from importlib import resources
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import below, draws, sample, shuffled
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.people import draw_people

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import below, draws, shuffled
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.fitting import fitting, long_enough

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.corpora.corpus import Corpus
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.document import Document
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.haystacks.whole_documents import OtherDocuments

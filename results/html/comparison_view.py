@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from haystack_fixtures.cells import depth_label
+from haystack_fixtures.grid.cells import depth_label
 from results.html.budget import Entry
 from results.html.grid import CellView, GridView, grid_view
 from results.html.panels import NO_SCORE

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, cast
 
-from haystack_fixtures.cells import depth_label
+from haystack_fixtures.grid.cells import depth_label
 from results.html.texts import Shown, facts_text, is_cut, percent_number, script_json, shown, visible, without_marks
 from results.records import SCORED, Record
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from haystack_fixtures.cells import depth_label
+from haystack_fixtures.grid.cells import depth_label
 from results.text import display_width, length_labels
 
 _ROOM_FOR_N = 12  # columns; in wider grids n is in the tooltip only

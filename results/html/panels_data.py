@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from haystack_fixtures.cells import depth_label
+from haystack_fixtures.grid.cells import depth_label
 from results.html.texts import on_one_line, percent_number
 from results.intervals import Interval
 from results.summary import OUTCOMES, Panel, Tally

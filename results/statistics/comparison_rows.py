@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from haystack_fixtures.cells import depth_label
+from haystack_fixtures.grid.cells import depth_label
 from results.intervals import Interval
 from results.records import SCORED, UNSCORED, OutcomeName
 from results.statistics.comparison import CellDifference, Comparison, FamilyDifference, GroupDifference

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from haystack_fixtures.cells import Cell
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.scheduling import HaystackScheduling
 
 

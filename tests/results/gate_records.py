@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from haystack_fixtures.cells import Cell
+from haystack_fixtures.grid.cells import Cell
 from results.records import SCORED, Record
 
 

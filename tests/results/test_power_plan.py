@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell
 from results.evidence import exact
 from results.power_plan import Goal, parse_power, power_lines
 from results.statistics.power import detectable_drop, trials_needed, trials_to_show

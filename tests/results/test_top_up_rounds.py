@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from haystack_fixtures.cells import Cell, parse_id
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell, parse_id
 from haystack_fixtures.settings import resolve_settings
 from results.gatekeeping import Gatekeeper, check_gates
 from results.gates import parse_gate

@@ -6,8 +6,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.exchange import Exchange
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.model import ModelError, Response
 from results.answers import Answers, drop_answers, read_answers
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Set
 from random import Random
 from typing import Any
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws, pick
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.tables import words

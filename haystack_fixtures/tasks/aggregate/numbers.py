@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import below, draws, pick
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.tables import words

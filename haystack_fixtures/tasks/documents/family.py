@@ -13,10 +13,10 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.documents.gaps import NAME as GAP_QUESTIONS
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.whole_documents import OtherDocuments
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.retrieval.found import Search

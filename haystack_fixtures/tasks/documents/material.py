@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from haystack_fixtures.cells import slug
 from haystack_fixtures.documents import gaps
 from haystack_fixtures.documents.folder import DocumentSet, read_documents
 from haystack_fixtures.documents.gaps import gap_questions
@@ -15,6 +14,7 @@ from haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet,
 from haystack_fixtures.documents.twins import twins
 from haystack_fixtures.draws import draws, shuffled
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import slug
 from haystack_fixtures.haystacks.unique import occurs
 from haystack_fixtures.haystacks.whole_documents import separator_for
 from haystack_fixtures.settings import Suite

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.document import Document
 from haystack_fixtures.retrieval.found import Search
 from haystack_fixtures.settings import Suite

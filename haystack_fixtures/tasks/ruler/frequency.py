@@ -7,8 +7,8 @@ from random import Random
 from string import ascii_lowercase
 from typing import Any
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws, pick, shuffled
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds

@@ -9,8 +9,8 @@ from itertools import islice
 from random import Random
 from typing import Literal
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import digits, draws, sample, uuid4
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite

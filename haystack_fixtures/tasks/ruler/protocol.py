@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.cells import Cell
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.settings import Suite
 
 FAMILY = "ruler"

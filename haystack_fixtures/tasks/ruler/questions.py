@@ -13,9 +13,9 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import below, draws, shuffled
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.ruler.documents import one_step, stories, two_steps

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from random import Random
 from string import ascii_uppercase
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.corpora.noise import UNIT
 from haystack_fixtures.draws import below, draws, pick, sample
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite

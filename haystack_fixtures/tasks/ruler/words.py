@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws, shuffled
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds

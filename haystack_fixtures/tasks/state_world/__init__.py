@@ -6,8 +6,8 @@ other in the text. Every right answer is as likely as any other that its questio
 
 from __future__ import annotations
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.settings import Suite
 from haystack_fixtures.tasks.keys import stratified

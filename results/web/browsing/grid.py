@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from haystack_fixtures.cells import depth_label
+from haystack_fixtures.grid.cells import depth_label
 from results.headline import score_words
 from results.palette import color_of, dark, mark_of
 from results.summary import Tally, depth_order, tally

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from haystack_fixtures.cells import depth_label
+from haystack_fixtures.grid.cells import depth_label
 from results.records import OutcomeName, Record
 from results.text import percent1
 

@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from haystack_fixtures.cells import slug
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import slug
 from results.atomic import write_atomic
 from results.web.rating.items import Items
 from results.web.rating.marks import WHOLE_ITEM, Annotator

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.mock import MockModel
 from haystack_fixtures.models.mock_text import wrong_answer
 from haystack_fixtures.models.model import Request, Response
@@ -120,7 +120,7 @@ def test_die_kills_the_process_at_its_depth_only(say: Callable[..., Response]) -
     assert say("die", at=cell(0)).text
     assert say("die=20", at=cell(50)).text
     code = (
-        "from haystack_fixtures.cells import Cell\n"
+        "from haystack_fixtures.grid.cells import Cell\n"
         "from haystack_fixtures.models.mock import MockModel\n"
         "from types import SimpleNamespace\n"
         "MockModel('die', {}, None).respond(SimpleNamespace(cell=Cell('t', 10, 50.0, 'n')))\n"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.exchange import check_answer
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.model import Request, Response
 from haystack_fixtures.models.served import ServedModel

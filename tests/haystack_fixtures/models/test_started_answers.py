@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.exchange import check_answer
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.model import Model, Request, starts_answer
 from haystack_fixtures.models.served import ServedModel

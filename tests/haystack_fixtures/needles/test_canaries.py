@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.exchange import Exchange, with_canaries
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.model import ModelError, Response
 from haystack_fixtures.needles.canaries import canaries
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.contexts import reserved
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.mock import MockModel
 from haystack_fixtures.models.model import Request
 from haystack_fixtures.settings import Settings, Suite, resolve_settings

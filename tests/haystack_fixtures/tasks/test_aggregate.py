@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.cells import Cell
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.tasks.aggregate import TASKS
 from haystack_fixtures.tasks.aggregate.distinct import _paragraphs
 from haystack_fixtures.tasks.tables import words

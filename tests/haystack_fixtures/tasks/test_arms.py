@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.settings import recipe_fields, resolve_settings
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.tokenizers.load import load_tokenizer

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.tasks.copying import TASK
 from haystack_fixtures.tasks.tables import words
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer

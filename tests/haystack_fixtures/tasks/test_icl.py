@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.tasks.nonsense import nonsense
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from haystack_fixtures.trials import Trial

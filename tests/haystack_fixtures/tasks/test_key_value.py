@@ -56,7 +56,7 @@ def test_only_the_depth_moves_the_pair_and_lists_are_prefixes(seed: int, repeat:
     options = {"language": language, "lengths": "600,1500", "depths": "0,50,100", "seed": str(seed)}
     options |= {"repeats": str(repeat + 1)}
     made, [suite] = builder("key_value", **options), settings_of("key_value", **options).suites
-    from haystack_fixtures.cells import Cell
+    from haystack_fixtures.grid.cells import Cell
 
     label = "uuid" if language == "en" else "uuid_zh"
     built = [

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.cells import Cell
 from haystack_fixtures.draws import draws
 from haystack_fixtures.errors import InputError
+from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.unique import occurs
 from haystack_fixtures.settings import Settings, Suite, resolve_settings
 from haystack_fixtures.tasks.kinship import draw_chain

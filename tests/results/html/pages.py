@@ -10,7 +10,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
 
-from haystack_fixtures.cells import Cell
+from haystack_fixtures.grid.cells import Cell
 from results.records import Record
 from results.summary import OUTCOMES
 

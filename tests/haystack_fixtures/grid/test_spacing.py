@@ -3,7 +3,7 @@
 import pytest
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.grids import (
+from haystack_fixtures.grid.spacing import (
     doubling,
     linear,
     llmtest_sigmoid,
