@@ -21,13 +21,13 @@ import numpy as np
 import pytest
 
 from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.models.generate_runner import GenerateRunner
-from haystack_fixtures.models.greedy import GreedyRunner, Limits
-from haystack_fixtures.models.kernels import use_fast_linears
 from haystack_fixtures.models.load import resolve_tokenizer
-from haystack_fixtures.models.sharing import choose_runner
-from haystack_fixtures.models.smollm2 import prepare
-from haystack_fixtures.models.token_tree import ordered, tree_size
+from haystack_fixtures.models.local.choose_runner import choose_runner
+from haystack_fixtures.models.local.generate_runner import GenerateRunner
+from haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
+from haystack_fixtures.models.local.kernels import use_fast_linears
+from haystack_fixtures.models.local.smollm2 import prepare
+from haystack_fixtures.models.local.token_tree import ordered, tree_size
 from haystack_fixtures.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.trials import TrialBuilder

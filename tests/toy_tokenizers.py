@@ -13,8 +13,8 @@ import pytest
 
 from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.gguf_cache import converted_folder, is_complete
-from haystack_fixtures.models.smollm2 import GGUF_SHA256, installed_gguf
+from haystack_fixtures.models.local.gguf_cache import converted_folder, is_complete
+from haystack_fixtures.models.local.smollm2 import GGUF_SHA256, installed_gguf
 from haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
 from haystack_fixtures.tokenizers.load import load_tokenizer
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer

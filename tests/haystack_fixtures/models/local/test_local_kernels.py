@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.models import kernels
-from haystack_fixtures.models.kernels import use_fast_linears
-from tests.haystack_fixtures.models.test_tree_equals_generate import tiny
+from haystack_fixtures.models.local import kernels
+from haystack_fixtures.models.local.kernels import use_fast_linears
+from tests.haystack_fixtures.models.local.test_tree_equals_generate import tiny
 
 PLENTY = 2**30
 

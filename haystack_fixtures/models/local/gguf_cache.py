@@ -90,7 +90,7 @@ def _convert(source: Path, target: Path) -> None:
     root = str(Path(haystack_fixtures.__file__).resolve().parents[1])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run(
-        [sys.executable, "-m", "haystack_fixtures.models.gguf_convert", str(source), str(target)],
+        [sys.executable, "-m", "haystack_fixtures.models.local.gguf_convert", str(source), str(target)],
         env={**os.environ, "PYTHONPATH": paths},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.models import memory
 from haystack_fixtures.models.checksums import joint_sha256
-from haystack_fixtures.models.gguf_cache import read_stamp
-from haystack_fixtures.models.greedy import Limits
-from haystack_fixtures.models.kernels import use_fast_linears
-from haystack_fixtures.models.local import LocalModel, describe
-from haystack_fixtures.models.local_args import (
+from haystack_fixtures.models.local import memory
+from haystack_fixtures.models.local.args import (
     LocalOptions,
     rope_parameters,
     sliding_window,
     window_of,
     window_source,
 )
-from haystack_fixtures.models.sharing import choose_runner
-from haystack_fixtures.models.weights import read_facts, weight_files
+from haystack_fixtures.models.local.choose_runner import choose_runner
+from haystack_fixtures.models.local.gguf_cache import read_stamp
+from haystack_fixtures.models.local.greedy_runner import Limits
+from haystack_fixtures.models.local.kernels import use_fast_linears
+from haystack_fixtures.models.local.model import LocalModel, describe
+from haystack_fixtures.models.local.weights import read_facts, weight_files
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 # Chat models end their turn with one of these; some checkpoints name only the end of the text.
