@@ -18,7 +18,7 @@ from haystack_fixtures.models.local import smollm2
 from haystack_fixtures.models.local.gguf_cache import prepare_gguf
 from haystack_fixtures.models.local.gguf_words import UNKNOWN
 from haystack_fixtures.models.local.weights import weight_files
-from haystack_fixtures.models.mock import MOCK_ARGS, MockModel, parse_behaviour
+from haystack_fixtures.models.mock.model import MOCK_ARGS, MockModel, parse_behaviour
 from haystack_fixtures.models.model import Model
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 

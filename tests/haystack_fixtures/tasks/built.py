@@ -10,7 +10,7 @@ from pathlib import Path
 
 from haystack_fixtures.contexts import reserved
 from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.mock import MockModel
+from haystack_fixtures.models.mock.model import MockModel
 from haystack_fixtures.models.model import Request
 from haystack_fixtures.settings import Settings, Suite, resolve_settings
 from haystack_fixtures.tasks.load import grid

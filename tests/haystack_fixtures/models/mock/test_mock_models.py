@@ -11,8 +11,8 @@ import pytest
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.mock import MockModel
-from haystack_fixtures.models.mock_text import wrong_answer
+from haystack_fixtures.models.mock.model import MockModel
+from haystack_fixtures.models.mock.text import wrong_answer
 from haystack_fixtures.models.model import Request, Response
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -121,7 +121,7 @@ def test_die_kills_the_process_at_its_depth_only(say: Callable[..., Response]) -
     assert say("die=20", at=cell(50)).text
     code = (
         "from haystack_fixtures.grid.cells import Cell\n"
-        "from haystack_fixtures.models.mock import MockModel\n"
+        "from haystack_fixtures.models.mock.model import MockModel\n"
         "from types import SimpleNamespace\n"
         "MockModel('die', {}, None).respond(SimpleNamespace(cell=Cell('t', 10, 50.0, 'n')))\n"
     )

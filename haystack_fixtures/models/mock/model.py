@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models.args import check_known, int_arg
-from haystack_fixtures.models.mock_text import answer_sentence, language_of, ramble, refusal, wrong_answer
+from haystack_fixtures.models.mock.text import answer_sentence, language_of, ramble, refusal, wrong_answer
 from haystack_fixtures.models.model import ErrorKind, ModelError, Request, Response
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
