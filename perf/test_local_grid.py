@@ -47,7 +47,7 @@ UNIT = "CPU s" if THREADS == 1 else f"s, {THREADS} threads"
 clock = time.process_time if THREADS == 1 else time.perf_counter
 LOAD = """
 from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.served.connection import Connection
 from haystack_fixtures.models.load import load_model, resolve_tokenizer
 folder = default_cache_dir()
 tokenizer = resolve_tokenizer("smollm2", {}, None, folder)

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from haystack_fixtures.asking.look_ahead import LookAhead
-from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.model import Request, Response
-from haystack_fixtures.models.served import ServedModel
-from haystack_fixtures.models.served_args import served_options
+from haystack_fixtures.models.served.args import served_options
+from haystack_fixtures.models.served.connection import Connection
+from haystack_fixtures.models.served.model import ServedModel
 from haystack_fixtures.prompts.prompt import Prompt
 from haystack_fixtures.tokenizers.load import load_tokenizer
 from perf.arms import child_cpu_seconds

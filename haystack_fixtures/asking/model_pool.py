@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from haystack_fixtures.devices import device_kind, free_cores
-from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.load import (
     check_model_args,
     load_model,
@@ -16,6 +15,7 @@ from haystack_fixtures.models.load import (
     weights_fingerprint,
 )
 from haystack_fixtures.models.model import Model
+from haystack_fixtures.models.served.connection import Connection
 from haystack_fixtures.settings import Settings
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 

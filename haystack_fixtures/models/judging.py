@@ -10,9 +10,9 @@ from types import MappingProxyType
 
 from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.load import load_model, resolve_tokenizer
 from haystack_fixtures.models.model import Model, Request, Response
+from haystack_fixtures.models.served.connection import Connection
 from haystack_fixtures.option_values import key_value
 from haystack_fixtures.prompts.prompt import Message, bare_prompt
 

@@ -12,7 +12,6 @@ from typing import Protocol, cast
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models.args import check_known
 from haystack_fixtures.models.checksums import joint_sha256, remembered_sha256
-from haystack_fixtures.models.connection import Connection as Connection
 from haystack_fixtures.models.hub import checkpoint_folder
 from haystack_fixtures.models.local import smollm2
 from haystack_fixtures.models.local.gguf_cache import prepare_gguf
@@ -20,6 +19,7 @@ from haystack_fixtures.models.local.gguf_words import UNKNOWN
 from haystack_fixtures.models.local.weights import weight_files
 from haystack_fixtures.models.mock.model import MOCK_ARGS, MockModel, parse_behaviour
 from haystack_fixtures.models.model import Model
+from haystack_fixtures.models.served.connection import Connection as Connection
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 GROUP = "needlework.models"
@@ -134,7 +134,7 @@ def check_model_args(spec: str, model_args: Mapping[str, str], connection: Conne
         case "mock":
             check_known(model_args, MOCK_ARGS)
         case "openai":
-            from haystack_fixtures.models.served_args import address, served_options
+            from haystack_fixtures.models.served.args import address, served_options
 
             address(connection, azure=served_options(model_args, connection).azure_api_version is not None)
         case "smollm2" | "gguf" | "hf":
@@ -162,9 +162,9 @@ def load_model(
         case "mock":
             return MockModel(parsed.name, model_args, tokenizer)
         case "openai":
-            from haystack_fixtures.models.served import ServedModel
-            from haystack_fixtures.models.served_args import served_options
-            from haystack_fixtures.models.served_shared import shared_by_run
+            from haystack_fixtures.models.served.args import served_options
+            from haystack_fixtures.models.served.model import ServedModel
+            from haystack_fixtures.models.served.shared import shared_by_run
 
             # pytest-xdist names its run to every worker.
             shared = shared_by_run(cache_dir / "servers", os.environ.get("PYTEST_XDIST_TESTRUNUID"))

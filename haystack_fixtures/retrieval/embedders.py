@@ -9,8 +9,8 @@ from pathlib import Path
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models.checksums import joint_sha256
-from haystack_fixtures.models.connection import Connection, is_loopback, is_usable, shown_url
 from haystack_fixtures.models.hub import checkpoint_folder
+from haystack_fixtures.models.served.connection import Connection, is_loopback, is_usable, shown_url
 from haystack_fixtures.redact import without_credentials
 from haystack_fixtures.retrieval.bm25 import missing_packages
 from haystack_fixtures.retrieval.vector_cache import Embedded

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.served.connection import Connection
 from haystack_fixtures.retrieval.bm25 import Scores, bm25_index
 from haystack_fixtures.retrieval.chunks import Chunking, chunk_spans, chunking
 from haystack_fixtures.retrieval.dense import Floats, dense_index

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from haystack_fixtures.errors import InputError, printable
-from haystack_fixtures.models.connection import Connection, is_loopback
-from haystack_fixtures.models.http_client import Allowed, HttpClient
-from haystack_fixtures.models.served_errors import Fault, HttpError, Retries, fault_of, fault_of_status
+from haystack_fixtures.models.served.connection import Connection, is_loopback
+from haystack_fixtures.models.served.errors import Fault, HttpError, Retries, fault_of, fault_of_status
+from haystack_fixtures.models.served.http_client import Allowed, HttpClient
 from haystack_fixtures.redact import redactor, url_secrets
 from haystack_fixtures.retrieval.vector_cache import Embedded
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.load import check_model_args, parse_spec
 from haystack_fixtures.models.local.args import local_options
-from haystack_fixtures.models.served_args import served_options
+from haystack_fixtures.models.served.args import served_options
+from haystack_fixtures.models.served.connection import Connection
 from haystack_fixtures.option_values import key_value
 from haystack_fixtures.options import OPTIONS
 from haystack_fixtures.settings import Settings, resolve_settings

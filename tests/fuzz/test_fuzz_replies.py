@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.model import Request, Response
-from haystack_fixtures.models.served import ServedModel
-from haystack_fixtures.models.served_args import served_options
+from haystack_fixtures.models.served.args import served_options
+from haystack_fixtures.models.served.connection import Connection
+from haystack_fixtures.models.served.model import ServedModel
 from haystack_fixtures.tokenizers.load import load_tokenizer
 from tests.fuzz.junk import ODD_VALUES, ROUNDS, SEED, bounded, damaged, swapped
 from tests.haystack_fixtures.models.conftest import make_prompt

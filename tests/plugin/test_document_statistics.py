@@ -5,7 +5,7 @@ import json
 import pytest
 
 import needlework
-from tests.haystack_fixtures.models.planted_http import good, planted_server
+from tests.haystack_fixtures.models.served.planted_http import good, planted_server
 
 TOWNS = ("Oruro", "Potosi", "Sucre", "Tarija", "Trinidad", "Cobija")
 

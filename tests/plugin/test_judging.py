@@ -2,7 +2,7 @@
 
 import json
 
-from tests.haystack_fixtures.models.planted_http import Answer, good, planted_server
+from tests.haystack_fixtures.models.served.planted_http import Answer, good, planted_server
 
 
 def judged(project, server, *args, scorer="judge_evalscope"):

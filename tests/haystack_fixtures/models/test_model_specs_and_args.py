@@ -13,7 +13,6 @@ import pytest
 from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models import load
-from haystack_fixtures.models.connection import Connection, is_loopback
 from haystack_fixtures.models.load import ModelSpec, load_model, parse_spec, resolve_tokenizer
 from haystack_fixtures.models.local.args import (
     local_options,
@@ -24,7 +23,8 @@ from haystack_fixtures.models.local.args import (
 )
 from haystack_fixtures.models.local.greedy_runner import Limits
 from haystack_fixtures.models.local.memory import Dimensions, dimensions, passing_bytes, plan, require, token_bytes
-from haystack_fixtures.models.served_args import served_options
+from haystack_fixtures.models.served.args import served_options
+from haystack_fixtures.models.served.connection import Connection, is_loopback
 
 
 @pytest.mark.parametrize(

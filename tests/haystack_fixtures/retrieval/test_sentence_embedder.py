@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.connection import Connection
+from haystack_fixtures.models.served.connection import Connection
 from haystack_fixtures.retrieval.embedders import load_embedder
 
 pytest.importorskip("sentence_transformers")

@@ -12,12 +12,12 @@ import pytest
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.models.checksums import file_sha256, remembered_sha256
-from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.load import load_model, resolve_tokenizer
 from haystack_fixtures.models.local import gguf_cache, smollm2
 from haystack_fixtures.models.local.gguf_cache import is_complete, prepare_gguf
 from haystack_fixtures.models.local.weights import read_facts, weight_files
 from haystack_fixtures.models.model import Request
+from haystack_fixtures.models.served.connection import Connection
 from haystack_fixtures.prompts.prompt import Message
 from tests.haystack_fixtures.models.local.tiny_gguf import write_tiny_gguf
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.load import load_model
 from haystack_fixtures.models.local.args import local_options
 from haystack_fixtures.models.local.greedy_runner import Generated, GreedyRunner, Limits
@@ -19,6 +18,7 @@ from haystack_fixtures.models.local.model import LocalModel
 from haystack_fixtures.models.local.smollm2 import prepare
 from haystack_fixtures.models.local.token_tree import common_prefix, tree_size
 from haystack_fixtures.models.model import Request
+from haystack_fixtures.models.served.connection import Connection
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 6

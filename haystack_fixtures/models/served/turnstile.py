@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from haystack_fixtures.models.model import ModelError
-from haystack_fixtures.models.pacing import Pace, Sign
+from haystack_fixtures.models.served.pacing import Pace, Sign
 
 
 @dataclass(frozen=True, slots=True)

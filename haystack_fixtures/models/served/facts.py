@@ -10,10 +10,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from haystack_fixtures.models.model import Calibration, Request, Response
-from haystack_fixtures.models.served_calibration import calibrate, layout_of, short_requests
-from haystack_fixtures.models.served_replays import Replays
-from haystack_fixtures.models.served_shared import Shared
-from haystack_fixtures.models.served_window import Window
+from haystack_fixtures.models.served.calibration import calibrate, layout_of, short_requests
+from haystack_fixtures.models.served.replays import Replays
+from haystack_fixtures.models.served.shared import Shared
+from haystack_fixtures.models.served.window import Window
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 _TRIES = 2

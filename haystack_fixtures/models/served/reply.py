@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from haystack_fixtures.models.reasoning import part_reasoning
-from haystack_fixtures.models.served_fields import (
+from haystack_fixtures.models.served.fields import (
     cached_count,
     completion_count,
     finish_of,

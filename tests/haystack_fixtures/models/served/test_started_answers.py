@@ -10,16 +10,16 @@ import pytest
 
 from haystack_fixtures.exchange import check_answer
 from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.model import Model, Request, starts_answer
-from haystack_fixtures.models.served import ServedModel
-from haystack_fixtures.models.served_args import served_options
-from haystack_fixtures.models.served_calibration import layout_of, short_requests
+from haystack_fixtures.models.served.args import served_options
+from haystack_fixtures.models.served.calibration import layout_of, short_requests
+from haystack_fixtures.models.served.connection import Connection
+from haystack_fixtures.models.served.model import ServedModel
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.prompts.prompt import Message
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import make_prompt
-from tests.haystack_fixtures.models.planted_http import PlantedServer, good
+from tests.haystack_fixtures.models.served.planted_http import PlantedServer, good
 
 NEEDLE = Needle("code", "The code of the red house is 48151.", "What is the code?", "48151", key="the red house")
 QUESTION = f"{NEEDLE.text} The sea was calm.\nWhat is the code of the red house?"

@@ -9,10 +9,10 @@ import pytest
 
 from haystack_fixtures.exchange import check_answer
 from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.model import Model, Request, TemplateKind
-from haystack_fixtures.models.served import ServedModel
-from haystack_fixtures.models.served_args import served_options
+from haystack_fixtures.models.served.args import served_options
+from haystack_fixtures.models.served.connection import Connection
+from haystack_fixtures.models.served.model import ServedModel
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.prompts.prompt import Message
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from haystack_fixtures.models.model import Request
-from haystack_fixtures.models.served_replays import Replays, are_unique
+from haystack_fixtures.models.served.replays import Replays, are_unique
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import make_prompt

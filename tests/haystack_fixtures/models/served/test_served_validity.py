@@ -13,16 +13,16 @@ import pytest
 
 from haystack_fixtures.exchange import check_answer
 from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.connection import Connection
 from haystack_fixtures.models.model import Request, Response
-from haystack_fixtures.models.served import ServedModel
-from haystack_fixtures.models.served_args import served_options
-from haystack_fixtures.models.served_shared import Shared, shared_by_run
+from haystack_fixtures.models.served.args import served_options
+from haystack_fixtures.models.served.connection import Connection
+from haystack_fixtures.models.served.model import ServedModel
+from haystack_fixtures.models.served.shared import Shared, shared_by_run
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.prompts.prompt import Message
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import make_prompt
-from tests.haystack_fixtures.models.planted_http import Answer, PlantedServer
+from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer
 
 VALUE = re.compile(r"The gate code for the mill is (\d{7})")
 Make = Callable[..., ServedModel]

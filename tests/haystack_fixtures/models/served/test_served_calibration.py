@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from haystack_fixtures.models.model import Calibration, ModelError, Request, Response
-from haystack_fixtures.models.served_calibration import calibrate, layout_of, short_requests
-from haystack_fixtures.models.served_replays import Replays
+from haystack_fixtures.models.served.calibration import calibrate, layout_of, short_requests
+from haystack_fixtures.models.served.replays import Replays
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.prompts.prompt import Message
 from haystack_fixtures.prompts.shape import raw_text

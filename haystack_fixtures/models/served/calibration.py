@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from haystack_fixtures.models.model import Calibration, Request, Response, starts_answer
-from haystack_fixtures.models.served_replays import are_unique
+from haystack_fixtures.models.served.replays import are_unique
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.prompts.prompt import Message, bare_prompt
 from haystack_fixtures.prompts.shape import raw_text

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from haystack_fixtures.models.gate import Gate
 from haystack_fixtures.models.model import ModelError
-from haystack_fixtures.models.pacing import Sign
-from tests.haystack_fixtures.models.slept_time import SleptTime
+from haystack_fixtures.models.served.pacing import Sign
+from haystack_fixtures.models.served.turnstile import Gate
+from tests.haystack_fixtures.models.served.slept_time import SleptTime
 
 WHY = ModelError("server", "gone", fatal=True)
 
