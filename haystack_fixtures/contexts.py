@@ -22,7 +22,7 @@ from haystack_fixtures.prompts.prompt import Message, Prompt
 from haystack_fixtures.prompts.shape import CONTEXT
 from haystack_fixtures.retrieval.found import Retrieved
 from haystack_fixtures.retrieval.retrieve import Retrieval
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.sources import Sources
 from haystack_fixtures.tasks.task import Asked
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer

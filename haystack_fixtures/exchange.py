@@ -10,7 +10,7 @@ from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.unique import occurs
 from haystack_fixtures.models.model import Calibration, Response
 from haystack_fixtures.needles.canaries import Canaries
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.load import task_named
 from haystack_fixtures.trials import Trial
 

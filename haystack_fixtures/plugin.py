@@ -22,10 +22,10 @@ from haystack_fixtures.further_items import cell_of as cell_of
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.load import runs_here
 from haystack_fixtures.models.model import Model
-from haystack_fixtures.options import OPTIONS
-from haystack_fixtures.presets.load import built_in_presets
 from haystack_fixtures.prompts.prompt import Prompt
-from haystack_fixtures.settings import Settings, resolve_settings
+from haystack_fixtures.settings.options import OPTIONS
+from haystack_fixtures.settings.presets import built_in_presets
+from haystack_fixtures.settings.settings import Settings, resolve_settings
 from haystack_fixtures.tasks.load import TASKS, deepest_first, grid, longest_first
 
 SETTINGS = pytest.StashKey[Settings]()

@@ -12,7 +12,7 @@ from haystack_fixtures.corpora.corpus import Corpus
 from haystack_fixtures.corpora.load import load_corpus
 from haystack_fixtures.haystacks.source import EncodedDocuments, HaystackSource, order_source
 from haystack_fixtures.haystacks.whole_documents import DocumentSource, OtherDocuments, document_source
-from haystack_fixtures.settings import Settings, Suite
+from haystack_fixtures.settings.settings import Settings, Suite
 from haystack_fixtures.tasks.load import task_named
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 

@@ -20,7 +20,7 @@ from haystack_fixtures.prompts.prompt import Message, Prompt, bare_prompt
 from haystack_fixtures.prompts.shape import Shape, guided, lay_out, load_shape, raw_text
 from haystack_fixtures.retrieval.found import Retrieved
 from haystack_fixtures.retrieval.retrieve import Retrieval
-from haystack_fixtures.settings import Settings, Suite, recipe_fields
+from haystack_fixtures.settings.settings import Settings, Suite, recipe_fields
 from haystack_fixtures.sources import Sources
 from haystack_fixtures.tasks.load import ask, task_named
 from haystack_fixtures.tasks.task import Asked

@@ -15,7 +15,7 @@ from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.corpora.load import load_corpus
 from haystack_fixtures.haystacks.build import verify_prompt
 from haystack_fixtures.models.load import resolve_tokenizer
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.trials import TrialBuilder
 from perf.arms import cpu_seconds

@@ -16,7 +16,7 @@ import pytest
 
 from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.models.load import resolve_tokenizer
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.trials import TrialBuilder
 from perf.arms import child_cpu_seconds, cpu_seconds

@@ -28,7 +28,7 @@ from haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
 from haystack_fixtures.models.local.kernels import use_fast_linears
 from haystack_fixtures.models.local.smollm2 import prepare
 from haystack_fixtures.models.local.token_tree import ordered, tree_size
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.trials import TrialBuilder
 from perf.arms import child_cpu_seconds

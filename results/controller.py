@@ -19,7 +19,7 @@ from haystack_fixtures.distribution import has_workers
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell, depth_label, parse_id
 from haystack_fixtures.plugin import asks_cells, cell_of
-from haystack_fixtures.settings import Settings
+from haystack_fixtures.settings.settings import Settings
 from haystack_fixtures.tasks.load import Series, grid
 from results.answers import drop_answers
 from results.atomic import drop_halves

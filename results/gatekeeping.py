@@ -8,7 +8,7 @@ from pathlib import Path
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell, parse_id
-from haystack_fixtures.settings import Settings
+from haystack_fixtures.settings.settings import Settings
 from haystack_fixtures.tasks.load import grid
 from results.baseline import OPTION, Baseline, load_baseline
 from results.gates import Gate, groups_of

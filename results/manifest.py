@@ -16,7 +16,7 @@ from typing import Any
 from haystack_fixtures.asking.reconstruct import settings_of
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
-from haystack_fixtures.settings import Settings
+from haystack_fixtures.settings.settings import Settings
 from results.atomic import write_atomic
 from results.recipe import recipe_of
 

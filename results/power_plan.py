@@ -10,7 +10,7 @@ from typing import Literal
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.settings import Settings
+from haystack_fixtures.settings.settings import Settings
 from results.statistics.power import BASE, detectable_drop, trials_needed, trials_to_show
 
 OPTION = "--power"

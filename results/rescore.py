@@ -11,7 +11,7 @@ from typing import Any, cast
 from haystack_fixtures.asking.reconstruct import settings_of
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.settings import Settings
+from haystack_fixtures.settings.settings import Settings
 from results.headline import headline
 from results.json_report import read_json
 from results.records import Record

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import slug
-from haystack_fixtures.settings import Settings
+from haystack_fixtures.settings.settings import Settings
 from results.records import SCORED, Record
 
 JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"

@@ -21,7 +21,7 @@ from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.load import parse_spec, runs_here
 from haystack_fixtures.models.model import BatchModel, Model, ModelError, Request, Response
 from haystack_fixtures.needles.canaries import Canaries
-from haystack_fixtures.settings import Settings
+from haystack_fixtures.settings.settings import Settings
 from haystack_fixtures.tasks.load import Series, grid, task_named
 from haystack_fixtures.trials import Trial, TrialBuilder
 

@@ -16,7 +16,7 @@ from haystack_fixtures.models.load import (
 )
 from haystack_fixtures.models.model import Model
 from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.settings import Settings
+from haystack_fixtures.settings.settings import Settings
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 

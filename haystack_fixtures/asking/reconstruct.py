@@ -18,8 +18,8 @@ from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell, parse_id
-from haystack_fixtures.option_values import key_value
-from haystack_fixtures.settings import Settings, Suite
+from haystack_fixtures.settings.option_values import key_value
+from haystack_fixtures.settings.settings import Settings, Suite
 from haystack_fixtures.trials import Trial
 
 _MOST = 10**12

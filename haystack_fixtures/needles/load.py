@@ -16,7 +16,7 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import slug
 from haystack_fixtures.needles.codes import VERSION, draw_codes, joint_codes
 from haystack_fixtures.needles.needle import JointQuestion, Needle, NeedleSet
-from haystack_fixtures.user_files import parse_toml, read_text
+from haystack_fixtures.settings.user_files import parse_toml, read_text
 
 OPTION = "--needle-set"
 # OpenCompass's needles.jsonl calls these otherwise.

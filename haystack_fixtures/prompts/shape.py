@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.prompts.prompt import Message, Role
-from haystack_fixtures.user_files import parse_toml, read_text
+from haystack_fixtures.settings.user_files import parse_toml, read_text
 
 OPTION = "--prompt"
 CONTEXT = "{context}"

@@ -18,7 +18,7 @@ from haystack_fixtures.retrieval.dense import Floats, dense_index
 from haystack_fixtures.retrieval.embedders import Embedder, load_embedder
 from haystack_fixtures.retrieval.found import Hit, Retrieved, Search
 from haystack_fixtures.retrieval.vector_cache import Embedded, store, stored
-from haystack_fixtures.settings import Settings, Suite
+from haystack_fixtures.settings.settings import Settings, Suite
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 # Part of trial keys: raise it when the same options find other chunks.

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.retrieval.bm25 import missing_packages
 from haystack_fixtures.retrieval.chunks import chunking
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.task import Asked, Task, bare
 
 OPTION = "--retriever"

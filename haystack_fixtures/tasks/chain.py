@@ -12,7 +12,7 @@ from random import Random
 from haystack_fixtures.draws import digits, draws, pick, sample, shuffled
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.fitting import fitting, long_enough
 from haystack_fixtures.tasks.keys import stratified
 from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths

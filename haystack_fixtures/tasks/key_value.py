@@ -6,7 +6,7 @@ from haystack_fixtures.draws import draws, uuid4
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.task import Asked, Task, labelled
 
 _QUESTION = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell, slug
-from haystack_fixtures.settings import Settings, Suite
+from haystack_fixtures.settings.settings import Settings, Suite
 from haystack_fixtures.tasks import (
     aggregate,
     association,

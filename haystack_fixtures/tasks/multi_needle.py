@@ -10,7 +10,7 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.placement import even_depths, spaced_depths
 from haystack_fixtures.needles.load import draw_set
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.task import Asked, Task, labelled
 
 GENERATED_NEEDLES = 3

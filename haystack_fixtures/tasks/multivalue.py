@@ -7,7 +7,7 @@ from functools import partial
 from haystack_fixtures.draws import draws, shuffled
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.keys import draw_keys, draw_kind, draw_values, statement, stratified
 from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 

@@ -13,7 +13,7 @@ from haystack_fixtures.draws import draws, shuffled
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.kinship import Chain, draw_chain
 from haystack_fixtures.tasks.needlebench_reasoning import boxed
 from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths

@@ -10,7 +10,7 @@ from haystack_fixtures.draws import draws, shuffled
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.placement import spaced_depths
 from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.kinship import draw_chain
 from haystack_fixtures.tasks.task import Asked, Task, labelled
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.load import draw_set, needle_names
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.task import Asked, Task, labelled
 
 

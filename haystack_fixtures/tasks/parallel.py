@@ -5,7 +5,7 @@ from __future__ import annotations
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.load import draw_set
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 

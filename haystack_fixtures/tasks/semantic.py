@@ -14,7 +14,7 @@ from importlib import resources
 from haystack_fixtures.draws import below, draws, sample, shuffled
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.people import draw_people
 from haystack_fixtures.tasks.task import Asked, Task, labelled
 

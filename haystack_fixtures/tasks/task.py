@@ -13,7 +13,7 @@ from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.haystacks.whole_documents import OtherDocuments
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.retrieval.found import Search
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.option_values import variable
+from haystack_fixtures.settings.option_values import variable
 from results.asking import Judge, OpenJudge
 
 _KEY = "OPENAI_API_KEY"

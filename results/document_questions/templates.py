@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.user_files import parse_toml, read_text
+from haystack_fixtures.settings.user_files import parse_toml, read_text
 
 if TYPE_CHECKING:
     import jinja2

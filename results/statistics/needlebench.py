@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.settings import Settings, Suite, resolve_settings
+from haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
 from haystack_fixtures.tasks.controls import split_label
 from haystack_fixtures.tasks.load import grid, task_named
 from results.records import OutcomeName, Record

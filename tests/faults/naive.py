@@ -18,7 +18,7 @@ from typing import Any
 
 from haystack_fixtures.asking.engine import Engine
 from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from tests.faults.grid import ROOT, written
 
 

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from haystack_fixtures.corpora.load import load_corpus
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.needles.load import load_needle_set
-from haystack_fixtures.presets.load import load_preset
 from haystack_fixtures.prompts.prompt import Message
 from haystack_fixtures.prompts.shape import load_shape
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.presets import load_preset
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.tokenizers.load import load_tokenizer
 from haystack_fixtures.trials import TrialBuilder

@@ -15,9 +15,9 @@ from haystack_fixtures.models.load import check_model_args, parse_spec
 from haystack_fixtures.models.local.args import local_options
 from haystack_fixtures.models.served.args import served_options
 from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.option_values import key_value
-from haystack_fixtures.options import OPTIONS
-from haystack_fixtures.settings import Settings, resolve_settings
+from haystack_fixtures.settings.option_values import key_value
+from haystack_fixtures.settings.options import OPTIONS
+from haystack_fixtures.settings.settings import Settings, resolve_settings
 from haystack_fixtures.tasks.load import grid
 from results.gates import parse_gate
 from results.recipe import recipe_of

@@ -15,7 +15,7 @@ import pytest
 
 import needlework
 from haystack_fixtures.asking.reconstruct import rebuild
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from results.compare import main as compare
 from results.csv_report import csv_text
 from results.journal import Journal, line_of, read_journal

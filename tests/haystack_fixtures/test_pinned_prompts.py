@@ -12,7 +12,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.tokenizers.load import load_tokenizer
 from haystack_fixtures.trials import TrialBuilder

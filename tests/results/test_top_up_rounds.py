@@ -10,7 +10,7 @@ import pytest
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell, parse_id
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from results.gatekeeping import Gatekeeper, check_gates
 from results.gates import parse_gate
 from results.top_up import Want, next_round

@@ -13,7 +13,7 @@ from typing import Any
 from haystack_fixtures.draws import draws, sample, shuffled
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.tables import words
 from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from haystack_fixtures.draws import below, draws, sample
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.tables import words
 from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 

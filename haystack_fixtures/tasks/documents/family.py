@@ -20,7 +20,7 @@ from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.whole_documents import OtherDocuments
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.retrieval.found import Search
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.controls import NOT_FOUND
 from haystack_fixtures.tasks.documents.material import DOCUMENTS, Material, Question, look_again, material_of
 from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths, without_language

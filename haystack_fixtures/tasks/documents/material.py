@@ -17,7 +17,7 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import slug
 from haystack_fixtures.haystacks.unique import occurs
 from haystack_fixtures.haystacks.whole_documents import separator_for
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.documents.near import Likeness
 
 DOCUMENTS, QUESTIONS = "--documents", "--questions"

@@ -17,7 +17,7 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.document import Document
 from haystack_fixtures.retrieval.found import Search
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.leval.files import OPTION, DataFile, Item, find_file, read_file
 from haystack_fixtures.tasks.leval.sources import SOURCES, Source
 from haystack_fixtures.tasks.task import Asked, FollowUp, Task, no_depths

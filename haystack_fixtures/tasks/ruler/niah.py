@@ -13,7 +13,7 @@ from haystack_fixtures.draws import digits, draws, sample, uuid4
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
 from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.ruler.protocol import DEPTHS, FAMILY, VERSION, seeds
 from haystack_fixtures.tasks.ruler.vocabulary import compounds, vocabulary
 from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 
 FAMILY = "ruler"
 VERSION = 1

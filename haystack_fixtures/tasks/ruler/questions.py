@@ -17,7 +17,7 @@ from haystack_fixtures.draws import below, draws, shuffled
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.ruler.documents import one_step, stories, two_steps
 from haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
 from haystack_fixtures.tasks.ruler.question_files import OPTION, QuestionFile, read_questions

@@ -9,7 +9,7 @@ from __future__ import annotations
 from haystack_fixtures.draws import draws
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings import Suite
+from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.keys import stratified
 from haystack_fixtures.tasks.state_world.stories import KINDS
 from haystack_fixtures.tasks.state_world.words import QUESTIONS, told

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.option_values import percent
+from haystack_fixtures.settings.option_values import percent
 from results.summary import OUTCOMES, depth_order
 from results.web.browsing.rows import Row
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from haystack_fixtures import sources
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles import load as needle_files
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks import load as tasks
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.tasks.task import Asked

@@ -12,7 +12,7 @@ from haystack_fixtures.documents.folder import DocumentSet, OwnDocument, read_do
 from haystack_fixtures.documents.gaps import GAP, gap_questions, gap_rows
 from haystack_fixtures.documents.twins import twins
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
 
 OWL = "The barn owl of Kells was bought in the spring of 1921 by Ada Byrne, who lived beside the mill."

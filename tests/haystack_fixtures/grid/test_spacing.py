@@ -13,7 +13,7 @@ from haystack_fixtures.grid.spacing import (
     parse_lengths,
     parse_tokens,
 )
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
 
 NEEDLEBENCH_PARTS = {"niah": "single", "parallel": "multi_retrieval", "needlebench_reasoning": "multi_reasoning"}

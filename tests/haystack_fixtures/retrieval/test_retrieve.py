@@ -10,7 +10,7 @@ import pytest
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.retrieval.found import Search
 from haystack_fixtures.retrieval.retrieve import Retrieval
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tokenizers.load import load_tokenizer
 from tests.haystack_fixtures.retrieval.embeddings import embeddings
 from tests.loopback import loopback

@@ -12,7 +12,7 @@ from haystack_fixtures.contexts import reserved
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.mock.model import MockModel
 from haystack_fixtures.models.model import Request
-from haystack_fixtures.settings import Settings, Suite, resolve_settings
+from haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.tokenizers.load import load_tokenizer
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer

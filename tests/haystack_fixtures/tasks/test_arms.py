@@ -8,7 +8,7 @@ import pytest
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.settings import recipe_fields, resolve_settings
+from haystack_fixtures.settings.settings import recipe_fields, resolve_settings
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.tokenizers.load import load_tokenizer
 from haystack_fixtures.trials import TrialBuilder

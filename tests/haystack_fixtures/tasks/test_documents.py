@@ -12,7 +12,7 @@ import pytest
 from haystack_fixtures.contexts import reserved
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.exchange import prompt_facts
-from haystack_fixtures.settings import recipe_fields, resolve_settings
+from haystack_fixtures.settings.settings import recipe_fields, resolve_settings
 from haystack_fixtures.tasks.documents.near import Likeness
 from haystack_fixtures.tasks.load import deepest_first, grid
 from haystack_fixtures.tokenizers.load import load_tokenizer

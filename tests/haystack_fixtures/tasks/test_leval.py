@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.leval.files import SUBSETS, read_file
 from haystack_fixtures.tasks.leval.sources import SOURCES
 from haystack_fixtures.tasks.load import TASKS, grid

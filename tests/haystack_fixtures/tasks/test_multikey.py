@@ -6,7 +6,7 @@ import re
 
 from hypothesis import given, settings
 
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import TASKS
 from scoring.recording import as_reference
 from scoring.registry import scorer_named

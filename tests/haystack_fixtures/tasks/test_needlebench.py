@@ -15,7 +15,7 @@ from haystack_fixtures.draws import draws
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.haystacks.unique import occurs
-from haystack_fixtures.settings import Settings, Suite, resolve_settings
+from haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
 from haystack_fixtures.tasks.kinship import draw_chain
 from haystack_fixtures.tasks.load import ask, grid, task_named
 from haystack_fixtures.tokenizers.load import load_tokenizer

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from haystack_fixtures.draws import draws
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.presets.load import built_in_presets
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.presets import built_in_presets
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import TASKS, grid
 from haystack_fixtures.tasks.ruler.documents import stories
 from haystack_fixtures.tasks.ruler.family import TASKS as RULER

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
 from results.intervals import wilson
 from results.records import Record

@@ -20,7 +20,7 @@ from haystack_fixtures.models.local.smollm2 import prepare
 from haystack_fixtures.models.local.token_tree import Ids, tree_size
 from haystack_fixtures.models.local.tree_attention import plain_part
 from haystack_fixtures.models.local.tree_runner import TreeRunner
-from haystack_fixtures.settings import resolve_settings
+from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid as grid_of
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from haystack_fixtures.trials import TrialBuilder

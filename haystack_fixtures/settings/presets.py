@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.options import BY_KEY, SUITE_KEYS
-from haystack_fixtures.user_files import read_toml
+from haystack_fixtures.settings.options import BY_KEY, SUITE_KEYS
+from haystack_fixtures.settings.user_files import read_toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def built_in_presets() -> dict[str, Preset]:
     """All presets that come with the project, by name."""
     found: dict[str, Preset] = {}
     for file in sorted(
-        resources.files(__package__).iterdir(), key=lambda entry: (entry.name != "own.toml", entry.name)
+        resources.files("haystack_fixtures.presets").iterdir(), key=lambda entry: (entry.name != "own.toml", entry.name)
     ):
         if file.name.endswith(".toml"):
             found |= _parse(file.name, file.read_text(encoding="utf-8"))

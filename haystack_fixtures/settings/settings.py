@@ -10,10 +10,10 @@ from typing import Any, Literal, cast
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.spacing import parse_depths, parse_lengths
-from haystack_fixtures.option_values import Parsed, text
-from haystack_fixtures.options import BY_KEY, OPTIONS, SUITE_KEYS
-from haystack_fixtures.presets.load import Preset, as_written, built_in_presets, load_preset
-from haystack_fixtures.user_files import read_toml
+from haystack_fixtures.settings.option_values import Parsed, text
+from haystack_fixtures.settings.options import BY_KEY, OPTIONS, SUITE_KEYS
+from haystack_fixtures.settings.presets import Preset, as_written, built_in_presets, load_preset
+from haystack_fixtures.settings.user_files import read_toml
 
 Written = Mapping[str, str | Sequence[str]]
 """Option key -> value as written; repeatable options have a sequence."""
