@@ -15,7 +15,6 @@ from haystack_fixtures.asking.engine import Engine
 from haystack_fixtures.asking.plan import plan_lines
 from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.exchange import Exchange
 from haystack_fixtures.further import Further
 from haystack_fixtures.further_items import FURTHER
 from haystack_fixtures.further_items import cell_of as cell_of
@@ -27,6 +26,7 @@ from haystack_fixtures.settings.options import OPTIONS
 from haystack_fixtures.settings.presets import built_in_presets
 from haystack_fixtures.settings.settings import Settings, resolve_settings
 from haystack_fixtures.tasks.load import TASKS, deepest_first, grid, longest_first
+from haystack_fixtures.trials.exchange import Exchange
 
 SETTINGS = pytest.StashKey[Settings]()
 ENGINE = pytest.StashKey[Engine]()

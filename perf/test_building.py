@@ -17,7 +17,7 @@ from haystack_fixtures.haystacks.build import verify_prompt
 from haystack_fixtures.models.load import resolve_tokenizer
 from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
-from haystack_fixtures.trials import TrialBuilder
+from haystack_fixtures.trials.trials import TrialBuilder
 from perf.arms import cpu_seconds
 from perf.peers import building
 from perf.peers.published import label

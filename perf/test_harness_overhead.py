@@ -18,7 +18,7 @@ from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.models.load import resolve_tokenizer
 from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
-from haystack_fixtures.trials import TrialBuilder
+from haystack_fixtures.trials.trials import TrialBuilder
 from perf.arms import child_cpu_seconds, cpu_seconds
 
 ROOT = Path(__file__).parent.parent

@@ -30,7 +30,7 @@ from haystack_fixtures.models.local.smollm2 import prepare
 from haystack_fixtures.models.local.token_tree import ordered, tree_size
 from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
-from haystack_fixtures.trials import TrialBuilder
+from haystack_fixtures.trials.trials import TrialBuilder
 from perf.arms import child_cpu_seconds
 
 LENGTHS = os.environ.get("NEEDLEWORK_PERF_LENGTHS", "300,600,900")

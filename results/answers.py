@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from haystack_fixtures.asking.replay import WAITING
-from haystack_fixtures.exchange import Exchange
+from haystack_fixtures.trials.exchange import Exchange
 from results.recorder import response_facts, timing_facts
 from results.retrieval_facts import facts_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from haystack_fixtures.exchange import Exchange
+from haystack_fixtures.trials.exchange import Exchange
 from scoring.outcomes import outcome_of
 from scoring.recording import Scored
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from haystack_fixtures.exchange import Exchange
 from haystack_fixtures.grid.cells import Cell
+from haystack_fixtures.trials.exchange import Exchange
 from results.asked_again import asked_again
 from results.records import SCHEMA, SCORED, Record
 from results.retrieval_facts import facts_of

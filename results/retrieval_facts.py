@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from haystack_fixtures.exchange import Exchange, prompt_facts
+from haystack_fixtures.trials.exchange import Exchange, prompt_facts
 from scoring.content_words import content_words
 
 _TEXTS_KEPT = 512

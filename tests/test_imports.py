@@ -20,8 +20,8 @@ ALLOWED = {
 }
 NOT_FOR_RESULTS = (
     "haystack_fixtures.models",
-    "haystack_fixtures.contexts",
-    "haystack_fixtures.trials",
+    "haystack_fixtures.trials.contexts",
+    "haystack_fixtures.trials.trials",
     "haystack_fixtures.haystacks",
 )
 HEAVY = {

@@ -14,16 +14,16 @@ from haystack_fixtures.asking.look_ahead import LookAhead
 from haystack_fixtures.asking.model_pool import ModelPool
 from haystack_fixtures.asking.replay import replayed
 from haystack_fixtures.asking.stability import ask_again, probed_cells
-from haystack_fixtures.contexts import reserved
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.exchange import Exchange, check_answer, prompt_facts, with_canaries, with_follow_up
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.load import parse_spec, runs_here
 from haystack_fixtures.models.model import BatchModel, Model, ModelError, Request, Response
 from haystack_fixtures.needles.canaries import Canaries
 from haystack_fixtures.settings.settings import Settings
 from haystack_fixtures.tasks.load import Series, grid, task_named
-from haystack_fixtures.trials import Trial, TrialBuilder
+from haystack_fixtures.trials.contexts import reserved
+from haystack_fixtures.trials.exchange import Exchange, check_answer, prompt_facts, with_canaries, with_follow_up
+from haystack_fixtures.trials.trials import Trial, TrialBuilder
 
 _COMPANY = 3  # other prompts in the batch of a stability probe
 StoredAnswer = Callable[[str], "Mapping[str, Any] | None"]

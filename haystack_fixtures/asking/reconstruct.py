@@ -20,7 +20,7 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell, parse_id
 from haystack_fixtures.settings.option_values import key_value
 from haystack_fixtures.settings.settings import Settings, Suite
-from haystack_fixtures.trials import Trial
+from haystack_fixtures.trials.trials import Trial
 
 _MOST = 10**12
 _ENGINES_KEPT = 2  # two runs are looked at beside each other

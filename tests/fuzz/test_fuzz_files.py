@@ -27,7 +27,7 @@ from haystack_fixtures.settings.presets import load_preset
 from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.tokenizers.load import load_tokenizer
-from haystack_fixtures.trials import TrialBuilder
+from haystack_fixtures.trials.trials import TrialBuilder
 from tests.fuzz.junk import LONG, ODD_WORDS, ROUNDS, SEED, bounded, complaint, damaged, swapped
 from tests.toy_tokenizers import LLAMA_TEMPLATE, write_llama_like
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.exchange import Exchange
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.model import ModelError, Response
+from haystack_fixtures.trials.exchange import Exchange
 from results.answers import Answers, drop_answers, read_answers
 
 

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures import sources
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.needles import load as needle_files
 from haystack_fixtures.settings.settings import resolve_settings
@@ -22,8 +21,9 @@ from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.tasks.task import Asked
 from haystack_fixtures.tokenizers.load import load_tokenizer
 from haystack_fixtures.tokenizers.tokenizer import Encoded
-from haystack_fixtures.trial_keys import recipe_frame, trial_key
-from haystack_fixtures.trials import TrialBuilder
+from haystack_fixtures.trials import sources
+from haystack_fixtures.trials.keys import recipe_frame, trial_key
+from haystack_fixtures.trials.trials import TrialBuilder
 
 # Windows around seams, at most: three seams of the first draft and a few more for each further try.
 CHARS_PER_CELL = 4000

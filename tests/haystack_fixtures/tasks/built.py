@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from haystack_fixtures.contexts import reserved
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.mock.model import MockModel
 from haystack_fixtures.models.model import Request
@@ -16,7 +15,8 @@ from haystack_fixtures.settings.settings import Settings, Suite, resolve_setting
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.tokenizers.load import load_tokenizer
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials import Trial, TrialBuilder
+from haystack_fixtures.trials.contexts import reserved
+from haystack_fixtures.trials.trials import Trial, TrialBuilder
 from scoring.recording import Scored, score_exchange
 
 

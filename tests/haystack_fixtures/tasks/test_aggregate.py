@@ -17,7 +17,7 @@ from haystack_fixtures.tasks.aggregate.distinct import _paragraphs
 from haystack_fixtures.tasks.tables import words
 from haystack_fixtures.tasks.task import labelled
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials import Trial
+from haystack_fixtures.trials.trials import Trial
 from tests.haystack_fixtures.tasks.built import build, builder, context, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.tasks.controls import NOT_FOUND
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials import Trial
+from haystack_fixtures.trials.trials import Trial
 from tests.haystack_fixtures.tasks.built import build, builder, context, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 

@@ -11,7 +11,7 @@ from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.tasks.copying import TASK
 from haystack_fixtures.tasks.tables import words
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials import Trial
+from haystack_fixtures.trials.trials import Trial
 from tests.haystack_fixtures.tasks.built import (
     build,
     builder,

@@ -16,7 +16,7 @@ from haystack_fixtures.tasks.leval.files import SUBSETS, read_file
 from haystack_fixtures.tasks.leval.sources import SOURCES
 from haystack_fixtures.tasks.load import TASKS, grid
 from haystack_fixtures.tokenizers.load import load_tokenizer
-from haystack_fixtures.trials import TrialBuilder
+from haystack_fixtures.trials.trials import TrialBuilder
 from scoring.registry import scorer_named
 from tests.haystack_fixtures.tasks.built import context, mock_value
 

@@ -19,7 +19,7 @@ from haystack_fixtures.settings.settings import Settings, Suite, resolve_setting
 from haystack_fixtures.tasks.kinship import draw_chain
 from haystack_fixtures.tasks.load import ask, grid, task_named
 from haystack_fixtures.tokenizers.load import load_tokenizer
-from haystack_fixtures.trials import Trial, TrialBuilder
+from haystack_fixtures.trials.trials import Trial, TrialBuilder
 from scoring.recording import as_reference
 from scoring.registry import scorer_named
 

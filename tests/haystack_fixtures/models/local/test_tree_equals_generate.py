@@ -23,7 +23,7 @@ from haystack_fixtures.models.local.tree_runner import TreeRunner
 from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid as grid_of
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials import TrialBuilder
+from haystack_fixtures.trials.trials import TrialBuilder
 
 NEW = 7
 PLENTY = Limits(chunk=64, rows=16, tokens=10**6)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from haystack_fixtures.exchange import check_answer
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.model import Model, Request, TemplateKind
 from haystack_fixtures.models.served.args import served_options
@@ -16,6 +15,7 @@ from haystack_fixtures.models.served.model import ServedModel
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.prompts.prompt import Message
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from haystack_fixtures.trials.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt
 
 NEEDLE = "The code of the red house is 48151. The sea was calm.\nWhat is the code of the red house?"

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.exchange import check_answer
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.model import Request, Response
 from haystack_fixtures.models.served.args import served_options
@@ -21,6 +20,7 @@ from haystack_fixtures.models.served.shared import Shared, shared_by_run
 from haystack_fixtures.needles.needle import Needle
 from haystack_fixtures.prompts.prompt import Message
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from haystack_fixtures.trials.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer
 

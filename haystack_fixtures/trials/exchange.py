@@ -12,7 +12,7 @@ from haystack_fixtures.models.model import Calibration, Response
 from haystack_fixtures.needles.canaries import Canaries
 from haystack_fixtures.settings.settings import Suite
 from haystack_fixtures.tasks.load import task_named
-from haystack_fixtures.trials import Trial
+from haystack_fixtures.trials.trials import Trial
 
 # Tokens. Two renderings may join a message's ends to the template in two ways; a server that cuts a prompt takes more
 # than that away. Not a share of the length: 0.05 % of 128k tokens could be a needle.

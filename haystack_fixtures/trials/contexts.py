@@ -23,9 +23,9 @@ from haystack_fixtures.prompts.shape import CONTEXT
 from haystack_fixtures.retrieval.found import Retrieved
 from haystack_fixtures.retrieval.retrieve import Retrieval
 from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.sources import Sources
 from haystack_fixtures.tasks.task import Asked
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from haystack_fixtures.trials.sources import Sources
 
 _LISTS_KEPT = 4
 _DOCUMENTS_KEPT = 512

@@ -15,7 +15,7 @@ import pytest
 from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
 from haystack_fixtures.tokenizers.load import load_tokenizer
-from haystack_fixtures.trials import TrialBuilder
+from haystack_fixtures.trials.trials import TrialBuilder
 
 MODEL = {"spec": "mock:perfect", "args": [], "base_url": None}
 PRESET = """
