@@ -10,14 +10,11 @@ from typing import Any
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from haystack_fixtures import distribution, hookspecs, placement
+from haystack_fixtures import hookspecs
 from haystack_fixtures.asking.engine import Engine
 from haystack_fixtures.asking.plan import plan_lines
 from haystack_fixtures.cache import default_cache_dir
 from haystack_fixtures.errors import InputError
-from haystack_fixtures.further import Further
-from haystack_fixtures.further_items import FURTHER
-from haystack_fixtures.further_items import cell_of as cell_of
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.load import runs_here
 from haystack_fixtures.models.model import Model
@@ -27,6 +24,10 @@ from haystack_fixtures.settings.presets import built_in_presets
 from haystack_fixtures.settings.settings import Settings, resolve_settings
 from haystack_fixtures.tasks.load import TASKS, deepest_first, grid, longest_first
 from haystack_fixtures.trials.exchange import Exchange
+from haystack_fixtures.workers import distribution, placement
+from haystack_fixtures.workers.top_up import Further
+from haystack_fixtures.workers.top_up_items import FURTHER
+from haystack_fixtures.workers.top_up_items import cell_of as cell_of
 
 SETTINGS = pytest.StashKey[Settings]()
 ENGINE = pytest.StashKey[Engine]()

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from haystack_fixtures.distribution import has_workers
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell, depth_label, parse_id
 from haystack_fixtures.plugin import asks_cells, cell_of
 from haystack_fixtures.settings.settings import Settings
 from haystack_fixtures.tasks.load import Series, grid
+from haystack_fixtures.workers.distribution import has_workers
 from results.answers import drop_answers
 from results.atomic import drop_halves
 from results.gate_report import GATE as GATE

@@ -11,11 +11,11 @@ from typing import Any, cast
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from haystack_fixtures.distribution import is_worker, worker_name
 from haystack_fixtures.errors import InputError, printable
 from haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, settings_of
 from haystack_fixtures.settings.settings import Settings
 from haystack_fixtures.trials.exchange import Exchange
+from haystack_fixtures.workers.distribution import is_worker, worker_name
 from results.answers import Answers, read_answers
 from results.controller import GATE, Recorder
 from results.gatekeeping import check_gates

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from haystack_fixtures.devices import device_kind, free_cores
 from haystack_fixtures.models.load import (
     check_model_args,
     load_model,
@@ -18,6 +17,7 @@ from haystack_fixtures.models.model import Model
 from haystack_fixtures.models.served.connection import Connection
 from haystack_fixtures.settings.settings import Settings
 from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from haystack_fixtures.workers.devices import device_kind, free_cores
 
 
 class ModelPool:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.scheduling import HaystackScheduling
+from haystack_fixtures.workers.scheduling import HaystackScheduling
 
 
 class Worker:

@@ -73,7 +73,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     """
     if config.getvalue("dist") != "load":
         return None
-    from haystack_fixtures.scheduling import HaystackScheduling
+    from haystack_fixtures.workers.scheduling import HaystackScheduling
 
     further = config.pluginmanager.get_plugin("needlework-further")
     ahead = max(2, config.stash.get(OVERLAPPING, 0) // max(1, len(config.option.tx)))
