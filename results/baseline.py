@@ -57,7 +57,7 @@ class Baseline:
 
 def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> Baseline:
     """Read the baseline of a run that has these (model, cell). Raises `InputError` where they share no trial."""
-    from results.json_report import read_json
+    from results.files.json_file import read_json
 
     file = path / "results.json" if path.is_dir() else path
     if not file.is_file():

@@ -9,9 +9,9 @@ from pathlib import Path
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from results.documents_chart import write_document_charts
+from results.files.load import load_panels, load_records
 from results.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
 from results.heatmap_panel import Style
-from results.load import load_panels, load_records
 from results.questions import OWN_DOCUMENTS
 from results.statistics.documents import document_statistics
 from results.summary import Panel

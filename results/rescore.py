@@ -12,8 +12,8 @@ from haystack_fixtures.asking.reconstruct import settings_of
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.settings.settings import Settings
+from results.files.json_file import read_json
 from results.headline import headline
-from results.json_report import read_json
 from results.records import Record
 from results.scorer_names import check_scorer
 from results.statistics.absent import is_absent

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from haystack_fixtures.tasks.load import family_of
-from results.cells_report import write_cells
-from results.csv_report import write_csv
 from results.documents_chart import write_document_charts
 from results.documents_table import document_lines
+from results.files.cells_file import write_cells
+from results.files.csv_file import write_csv
+from results.files.json_file import write_json
 from results.heatmap import write_heatmaps
 from results.heatmap_panel import DEFAULT, Style
 from results.html_report import write_html
-from results.json_report import write_json
 from results.markdown import panel_table
 from results.palette import ColorsName
 from results.records import Record

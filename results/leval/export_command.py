@@ -19,7 +19,7 @@ from typing import Any
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from results.atomic import write_atomic
-from results.json_report import read_json
+from results.files.json_file import read_json
 from results.leval.averages import averages
 from results.leval.predictions import read_predictions
 from results.leval.report import lines, report_object

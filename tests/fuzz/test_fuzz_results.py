@@ -17,10 +17,10 @@ import needlework
 from haystack_fixtures.asking.reconstruct import rebuild
 from haystack_fixtures.settings.settings import resolve_settings
 from results.compare import main as compare
-from results.csv_report import csv_text
+from results.files.csv_file import csv_text
+from results.files.json_file import json_text, read_json
+from results.files.load import load_panels
 from results.journal import Journal, line_of, read_journal
-from results.json_report import json_text, read_json
-from results.load import load_panels
 from results.recipe import recipe_of
 from results.rescore import rescored
 from results.run_folder import answered, whole_run

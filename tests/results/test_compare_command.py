@@ -12,7 +12,7 @@ import pytest
 
 import needlework
 from results.compare import main
-from results.json_report import write_json
+from results.files.json_file import write_json
 from results.records import Record
 
 Make = Callable[..., Record]

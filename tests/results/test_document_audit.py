@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import needlework
-from results.json_report import write_json
+from results.files.json_file import write_json
 from results.records import Record
 from tests.results.document_records import asked
 

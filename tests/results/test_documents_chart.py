@@ -9,7 +9,7 @@ import pytest
 
 import needlework
 from results.documents_chart import write_document_charts
-from results.json_report import write_json
+from results.files.json_file import write_json
 from results.records import Record
 from results.statistics.documents import document_statistics
 from tests.results.document_records import asked

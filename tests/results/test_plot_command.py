@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import needlework
-from results.csv_report import write_csv
-from results.json_report import write_json
+from results.files.csv_file import write_csv
+from results.files.json_file import write_json
 from results.plot import main
 from results.records import Record
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from results.json_report import write_json
+from results.files.json_file import write_json
 from results.records import Record
 
 ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import Lock
 
 from haystack_fixtures.errors import InputError
+from results.files.json_file import read_json
 from results.journal import records_of
-from results.json_report import read_json
 from results.records import Record
 from results.run_folder import JOURNAL
 from results.web.browsing.filters import choices

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from haystack_fixtures.errors import InputError
-from results.load import run_records
+from results.files.load import run_records
 from results.questions import panel_and_sample
 from results.records import SCORED, Record
 from results.web.sources import PREDICTIONS, Sources

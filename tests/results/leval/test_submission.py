@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from results.json_report import write_json
+from results.files.json_file import write_json
 from results.leval.export_command import main
 from results.leval.submission import entries
 from scoring.leval.tasks import TASKS

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from results.files.json_file import json_text
 from results.intervals import wilson
-from results.json_report import json_text
 from results.records import OutcomeName, Record
 from results.statistics.absent import AbsentTwins, absent_twins
 from results.statistics.panel_rows import statistics_lines, twins_rows

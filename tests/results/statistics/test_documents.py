@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from results.documents_table import document_lines, document_rows, document_tables
+from results.files.json_file import json_text
 from results.html.comparison_view import pair_entries
 from results.intervals import score_interval, wilson
-from results.json_report import json_text
 from results.questions import OwnLabel, own_label, panel_and_sample
 from results.records import Record
 from results.statistics.comparison import compare

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from results.files.json_file import json_text
 from results.gates import groups_of, parse_gate
 from results.html_report import html_text
 from results.intervals import wilson
-from results.json_report import json_text
 from results.records import Record
 from results.retrieval_table import retrieval_columns, retrieval_lines
 from results.statistics.comparison import compare

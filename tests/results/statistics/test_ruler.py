@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from results.json_report import json_text
+from results.files.json_file import json_text
 from results.statistics.ruler import TASKS, ruler_lines, ruler_object, ruler_tables, weighted
 
 

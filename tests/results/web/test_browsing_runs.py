@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from haystack_fixtures.errors import InputError
+from results.files.json_file import write_json
 from results.journal import line_of
-from results.json_report import write_json
 from results.records import Record
 from results.web.browsing.runs import OpenRun
 from tests.results.web.browsing_runs import record, write_journal

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from haystack_fixtures.errors import InputError
+from results.files.json_file import write_json
 from results.journal import line_of
-from results.json_report import write_json
 from results.web.rating.given import read_sources
 from results.web.rating.items import Items, items_of
 from results.web.sources import find_sources

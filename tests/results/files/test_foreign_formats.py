@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from haystack_fixtures.errors import InputError
-from results.foreign import LLMTEST, OPENCOMPASS, foreign_panels
+from results.files.foreign import LLMTEST, OPENCOMPASS, foreign_panels
 
 SANDWICH = "\nThe best thing to do in San Francisco is eat a sandwich.\n"
 

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from haystack_fixtures.errors import InputError
-from results.cells_report import write_cells
-from results.csv_report import COLUMNS, LONGEST, read_csv, read_rows, write_csv
+from results.files.cells_file import write_cells
+from results.files.csv_file import COLUMNS, LONGEST, read_csv, read_rows, write_csv
+from results.files.json_file import json_text, read_json, write_json
 from results.intervals import wilson
-from results.json_report import json_text, read_json, write_json
 from results.records import Record
 from results.summary import OUTCOMES, panels_of, summarise
 from results.text import clean

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 from haystack_fixtures.errors import InputError
-from results.csv_report import read_csv
-from results.foreign import foreign_panels, panels_in_json
+from results.files.csv_file import read_csv
+from results.files.foreign import foreign_panels, panels_in_json
+from results.files.json_file import check_record, read_json, records_in
 from results.journal import read_journal
-from results.json_report import check_record, read_json, records_in
 from results.records import Record
 from results.summary import Panel, panels_of, summarise
 
