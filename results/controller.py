@@ -23,10 +23,11 @@ from haystack_fixtures.tasks.load import Series, grid
 from haystack_fixtures.workers.distribution import has_workers
 from results.answers import drop_answers
 from results.atomic import drop_halves
-from results.gate_report import GATE as GATE
-from results.gate_report import gate_case, gate_lines
-from results.gatekeeping import Gatekeeper
-from results.gates import Gate
+from results.gates.gate import Gate
+from results.gates.gatekeeper import Gatekeeper
+from results.gates.report import GATE as GATE
+from results.gates.report import gate_case, gate_lines
+from results.gates.verdicts import Verdict
 from results.journal import Journal, line_of, read_journal
 from results.latency import publish_latencies
 from results.manifest import command_line, manifest, merge_facts, models_before, write_manifest
@@ -37,7 +38,6 @@ from results.run_folder import JOURNAL, MANIFEST, whole_run
 from results.shared_tokens import shared_lines
 from results.step_summary import write_step_summary
 from results.unscored import unscored_lines
-from results.verdicts import Verdict
 
 if TYPE_CHECKING:
     from results.writers import Written

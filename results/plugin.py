@@ -18,10 +18,10 @@ from haystack_fixtures.trials.exchange import Exchange
 from haystack_fixtures.workers.distribution import is_worker, worker_name
 from results.answers import Answers, read_answers
 from results.controller import GATE, Recorder
-from results.gatekeeping import check_gates
-from results.gates import parse_gate
+from results.gates.gate import parse_gate
+from results.gates.gatekeeper import check_gates
+from results.gates.power_plan import check_power, parse_power, power_lines
 from results.journal import line_of, read_journal
-from results.power_plan import check_power, parse_power, power_lines
 from results.progress import progress_of
 from results.recipe import recipe_of
 from results.recorder import make_record, shown

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from results.gate_report import markdown_rows
-from results.verdicts import Verdict
+from results.gates.report import markdown_rows
+from results.gates.verdicts import Verdict
 
 if TYPE_CHECKING:
     from results.writers import Written

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from results.files.json_file import json_text
-from results.gates import groups_of, parse_gate
+from results.gates.gate import groups_of, parse_gate
 from results.html_report import html_text
 from results.intervals import wilson
 from results.records import Record

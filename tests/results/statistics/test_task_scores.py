@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from results.gates import groups_of, parse_gate
+from results.gates.gate import groups_of, parse_gate
 from results.records import OutcomeName, Record
 from results.statistics.tasks import macros, task_scores
 from results.summary import summarise

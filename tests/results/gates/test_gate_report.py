@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from results.gate_report import gate_case, gate_lines, markdown_rows
-from results.gates import parse_gate
-from results.verdicts import Verdict, judge_gate
-from tests.results.gate_records import record, trials
+from results.gates.gate import parse_gate
+from results.gates.report import gate_case, gate_lines, markdown_rows
+from results.gates.verdicts import Verdict, judge_gate
+from tests.results.gates.gate_records import record, trials
 
 
 def lines(*verdicts, further=0):

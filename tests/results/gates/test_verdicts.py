@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from results.baseline import Baseline
 from results.evidence import exact, level_of, wrong_at
-from results.gates import parse_gate
-from results.verdicts import judge_gate, judge_group
-from tests.results.gate_records import record, trials
+from results.gates.baseline import Baseline
+from results.gates.gate import parse_gate
+from results.gates.verdicts import judge_gate, judge_group
+from tests.results.gates.gate_records import record, trials
 
 
 def judged(text, records, baseline=None, look=1):

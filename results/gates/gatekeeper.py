@@ -10,11 +10,11 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell, parse_id
 from haystack_fixtures.settings.settings import Settings
 from haystack_fixtures.tasks.load import grid
-from results.baseline import OPTION, Baseline, load_baseline
-from results.gates import Gate, groups_of
+from results.gates.baseline import OPTION, Baseline, load_baseline
+from results.gates.gate import Gate, groups_of
+from results.gates.top_up import Want, next_round
+from results.gates.verdicts import Verdict, judge_gate, judge_group
 from results.records import Record
-from results.top_up import Want, next_round
-from results.verdicts import Verdict, judge_gate, judge_group
 
 
 @dataclass(frozen=True, slots=True)

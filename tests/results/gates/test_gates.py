@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haystack_fixtures.errors import InputError
-from results.gates import groups_of, parse_gate
-from tests.results.gate_records import record
+from results.gates.gate import groups_of, parse_gate
+from tests.results.gates.gate_records import record
 
 
 def groups(text, records):

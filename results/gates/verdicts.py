@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from results.baseline import Baseline
 from results.evidence import Ends, Evidence, further_trials, level_of, of_difference, of_scores, wrong_at
-from results.gates import COMPARE, Gate, groups_of
+from results.gates.baseline import Baseline
+from results.gates.gate import COMPARE, Gate, groups_of
 from results.records import SCORED, UNSCORED, OutcomeName, Record
 from results.statistics.paired import mean_difference
 from results.statistics.resampling import sample_clusters
