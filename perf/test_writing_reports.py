@@ -10,7 +10,7 @@ import pytest
 
 from haystack_fixtures.grid.cells import Cell
 from results.heatmap_panel import Style
-from results.html_comparison import comparison_html
+from results.html.comparison import comparison_html
 from results.statistics.comparison import compare
 from results.writers import write_files
 

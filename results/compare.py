@@ -15,7 +15,7 @@ from haystack_fixtures.grid.cells import slug
 from results.difference_heatmap import write_difference_heatmaps
 from results.files.json_file import read_json
 from results.heatmap import FORMATS, parse_formats
-from results.html_comparison import write_comparison_html
+from results.html.comparison import write_comparison_html
 from results.records import Record
 from results.statistics.comparison import Comparison, compare
 from results.statistics.comparison_rows import comparison_lines, family_name, family_sentence

@@ -14,7 +14,7 @@ from results.files.csv_file import write_csv
 from results.files.json_file import write_json
 from results.heatmap import write_heatmaps
 from results.heatmap_panel import DEFAULT, Style
-from results.html_report import write_html
+from results.html.report import write_html
 from results.markdown import panel_table
 from results.palette import ColorsName
 from results.records import Record

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from results.html_comparison import comparison_html
+from results.html.comparison import comparison_html
 from results.records import Record
 from results.statistics.comparison import compare
 from tests.results.html.browser import Browser

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from results.html_comparison import comparison_html
+from results.html.comparison import comparison_html
 from results.palette import difference_color
 from results.records import Record
 from results.statistics.comparison import compare

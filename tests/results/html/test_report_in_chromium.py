@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from results.html_report import html_text
+from results.html.report import html_text
 from results.records import Record
 from results.statistics.summary_rows import run_statistics
 from results.summary import OUTCOMES

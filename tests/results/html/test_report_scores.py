@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from results.html_report import html_text
+from results.html.report import html_text
 from results.records import UNSCORED, Record
 from results.statistics.absent import absent_twins
 from results.statistics.documents import document_statistics

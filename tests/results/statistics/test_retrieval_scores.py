@@ -8,7 +8,7 @@ import pytest
 
 from results.files.json_file import json_text
 from results.gates.gate import groups_of, parse_gate
-from results.html_report import html_text
+from results.html.report import html_text
 from results.intervals import wilson
 from results.records import Record
 from results.retrieval_table import retrieval_columns, retrieval_lines
