@@ -12,7 +12,7 @@ from importlib import import_module, metadata
 COMMANDS = {
     "compare": ("results.compare", "compare two runs trial by trial"),
     "judge": ("results.leval.judge_command", "have a judge compare L-Eval prediction files, or mark one"),
-    "judge-audit": ("results.judge_audit", "compare a judge with human labels, and with itself"),
+    "judge-audit": ("results.judging.audit", "compare a judge with human labels, and with itself"),
     "leval-export": ("results.leval.export_command", "the folder that L-Eval's leaderboard asks for, from runs"),
     "plot": ("results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("haystack_fixtures.asking.reconstruct", "print a recorded trial's prompt, byte for byte"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.settings.option_values import variable
-from results.asking import Judge, OpenJudge
+from results.judging.asking import Judge, OpenJudge
 
 _KEY = "OPENAI_API_KEY"
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
-from results.asking import Judge, OpenJudge, ReplyFile, gather
 from results.atomic import write_atomic
+from results.judging.asking import Judge, OpenJudge, ReplyFile, gather
 from results.leval.judge_report import mark_lines, mark_object, pair_lines, pair_object
 from results.leval.judged_pairs import judged_pairs, orders, pair_questions, rates, verdict_fields
 from results.leval.marks import mark_fields, mark_question, marked, mean_mark

@@ -12,8 +12,8 @@ from hashlib import sha256
 from math import fsum
 from types import MappingProxyType
 
-from results.asking import Judge, Question, Replied, key_of
 from results.intervals import score_interval
+from results.judging.asking import Judge, Question, Replied, key_of
 from results.leval.pairs import Key, Pair
 from results.leval.task_scores import RULES, Rule
 from results.leval.win_rate import ORDERS, Preference, WinRate, win_rate

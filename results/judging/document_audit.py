@@ -15,7 +15,7 @@ from typing import Any
 from haystack_fixtures.errors import InputError
 from results.columns import agreement_lines, ends, percent2
 from results.files.json_file import read_json
-from results.judge_labels import read_labels
+from results.judging.labels import read_labels
 from results.questions import own_label
 from results.records import Record
 from results.statistics.agreement import agreement, share

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from haystack_fixtures.errors import InputError
-from results.asking import Question, ReplyFile, gather, key_of
+from results.judging.asking import Question, ReplyFile, gather, key_of
 from scoring.pairwise import read_choice
 
 

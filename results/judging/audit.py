@@ -14,8 +14,8 @@ from pathlib import Path
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from results.columns import NONE, aligned, ends, percent2
-from results.document_audit import document_audit_lines, is_run, judged_in_run, labelled_answers
-from results.judge_labels import Labelled, read_labels
+from results.judging.document_audit import document_audit_lines, is_run, judged_in_run, labelled_answers
+from results.judging.labels import Labelled, read_labels
 from results.statistics.agreement import Agreement, agreement, share
 from results.statistics.tasks import Share
 from results.text import one_line

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import needlework
-from results.judge_audit import audit
-from results.judge_labels import read_labels
+from results.judging.audit import audit
+from results.judging.labels import read_labels
 
 
 @pytest.fixture
