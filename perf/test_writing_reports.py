@@ -9,8 +9,8 @@ from hashlib import sha256
 import pytest
 
 from haystack_fixtures.grid.cells import Cell
-from results.heatmap_panel import Style
 from results.html.comparison import comparison_html
+from results.pictures.panel import Style
 from results.statistics.comparison import compare
 from results.writers import write_files
 

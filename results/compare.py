@@ -12,10 +12,10 @@ from typing import Any
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import slug
-from results.difference_heatmap import write_difference_heatmaps
 from results.files.json_file import read_json
-from results.heatmap import FORMATS, parse_formats
 from results.html.comparison import write_comparison_html
+from results.pictures.difference import write_difference_heatmaps
+from results.pictures.heatmap import FORMATS, parse_formats
 from results.records import Record
 from results.statistics.comparison import Comparison, compare
 from results.statistics.comparison_rows import comparison_lines, family_name, family_sentence

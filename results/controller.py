@@ -212,7 +212,7 @@ class Recorder:
             yield
             return
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
-        from results.heatmap_panel import Style
+        from results.pictures.panel import Style
         from results.statistics.needlebench import design_of
         from results.writers import write_files
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
-from results.documents_chart import write_document_charts
 from results.files.load import load_panels, load_records
-from results.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
-from results.heatmap_panel import Style
+from results.pictures.documents_chart import write_document_charts
+from results.pictures.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
+from results.pictures.panel import Style
 from results.questions import OWN_DOCUMENTS
 from results.statistics.documents import document_statistics
 from results.summary import Panel

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from haystack_fixtures.tasks.load import family_of
-from results.documents_chart import write_document_charts
 from results.documents_table import document_lines
 from results.files.cells_file import write_cells
 from results.files.csv_file import write_csv
 from results.files.json_file import write_json
-from results.heatmap import write_heatmaps
-from results.heatmap_panel import DEFAULT, Style
 from results.html.report import write_html
 from results.markdown import panel_table
 from results.palette import ColorsName
+from results.pictures.documents_chart import write_document_charts
+from results.pictures.heatmap import write_heatmaps
+from results.pictures.panel import DEFAULT, Style
+from results.pictures.task_chart import write_task_charts
 from results.records import Record
 from results.retrieval_table import retrieval_lines
 from results.stability import Stability, stability_line, stability_of
@@ -30,7 +31,6 @@ from results.statistics.ruler import RulerTable, ruler_lines, ruler_tables
 from results.statistics.summary_rows import run_statistics, statistics_object
 from results.statistics.tasks import Macro, TaskScore, macros, task_scores
 from results.summary import Panel, summarise
-from results.task_chart import write_task_charts
 from results.task_table import task_lines
 from results.terminal import can_encode, terminal_heatmaps
 

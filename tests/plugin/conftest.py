@@ -15,7 +15,6 @@ import tiktoken  # noqa: F401
 import tokenizers  # noqa: F401
 
 import haystack_fixtures.tokenizers.tiktoken_ranks  # noqa: F401
-import results.heatmap
 import results.html.report  # noqa: F401
 from haystack_fixtures.cache import default_cache_dir
 from tests.llama_server import llama_server  # noqa: F401 - a fixture

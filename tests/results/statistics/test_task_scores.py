@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from results.gates.gate import groups_of, parse_gate
+from results.pictures.task_chart import write_task_charts
 from results.records import OutcomeName, Record
 from results.statistics.tasks import macros, task_scores
 from results.summary import summarise
-from results.task_chart import write_task_charts
 from results.task_table import task_lines
 
 Make = Callable[..., Record]

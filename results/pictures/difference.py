@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from results.fonts import Fonts
-from results.heatmap import FORMATS, Format, file_stem, untaken, write_painted
-from results.heatmap_layout import Layout, arrange
-from results.heatmap_parts import (
+from results.palette import DIFFERENCES, difference_color
+from results.pictures.heatmap import FORMATS, Format, file_stem, untaken, write_painted
+from results.pictures.layout import Layout, arrange
+from results.pictures.parts import (
     FRAME,
     MANY_CELLS,
     PAPER,
@@ -25,7 +26,6 @@ from results.heatmap_parts import (
     write_lines,
     write_titles,
 )
-from results.palette import DIFFERENCES, difference_color
 from results.statistics.comparison import CellDifference, FamilyDifference, GroupDifference
 from results.statistics.comparison_rows import points
 from results.summary import depth_order

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from results.fonts import Fonts
-from results.heatmap_layout import (
+from results.palette import Rgb, dark
+from results.pictures.layout import (
     LEADING,
     LEGEND_SIZE,
     MARGIN,
@@ -17,7 +18,6 @@ from results.heatmap_layout import (
     Layout,
     Lines,
 )
-from results.palette import Rgb, dark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

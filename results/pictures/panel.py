@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from results.fonts import Fonts
-from results.heatmap_layout import Layout, notes_of
-from results.heatmap_parts import (
+from results.palette import COLORS, ColorsName, color_of, mark_of
+from results.pictures.layout import Layout, notes_of
+from results.pictures.parts import (
     FRAME,
     INK,
     MANY_CELLS,
@@ -25,7 +26,6 @@ from results.heatmap_parts import (
     write_lines,
     write_titles,
 )
-from results.palette import COLORS, ColorsName, color_of, mark_of
 from results.summary import Panel, Tally
 from results.text import percent
 

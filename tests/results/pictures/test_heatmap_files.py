@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from results import fonts
-from results.heatmap import heatmap_name, write_figure, write_heatmaps
-from results.heatmap_layout import layout_of
-from results.heatmap_panel import Style
 from results.palette import color_of, dark, mark_of
+from results.pictures.heatmap import heatmap_name, write_figure, write_heatmaps
+from results.pictures.layout import layout_of
+from results.pictures.panel import Style
 from results.records import OutcomeName
 from results.summary import Panel, Trial, panels_of
 

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 import needlework
-from results.documents_chart import write_document_charts
 from results.files.json_file import write_json
+from results.pictures.documents_chart import write_document_charts
 from results.records import Record
 from results.statistics.documents import document_statistics
 from tests.results.document_records import asked
