@@ -16,7 +16,7 @@ from results.files.json_file import read_json
 from results.html.comparison import write_comparison_html
 from results.pictures.difference import write_difference_heatmaps
 from results.pictures.heatmap import FORMATS, parse_formats
-from results.records import Record
+from results.records.record import Record
 from results.statistics.comparison import Comparison, compare
 from results.statistics.comparison_rows import comparison_lines, family_name, family_sentence
 from results.statistics.joining import differing_trial

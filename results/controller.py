@@ -22,19 +22,19 @@ from haystack_fixtures.settings.settings import Settings
 from haystack_fixtures.tasks.load import Series, grid
 from haystack_fixtures.workers.distribution import has_workers
 from results.answers import drop_answers
-from results.atomic import drop_halves
 from results.gates.gate import Gate
 from results.gates.gatekeeper import Gatekeeper
 from results.gates.report import GATE as GATE
 from results.gates.report import gate_case, gate_lines
 from results.gates.verdicts import Verdict
-from results.journal import Journal, line_of, read_journal
 from results.latency import publish_latencies
 from results.manifest import command_line, manifest, merge_facts, models_before, write_manifest
-from results.recipe import recipe_of
 from results.recorder import lost_record
-from results.records import Record
-from results.run_folder import JOURNAL, MANIFEST, whole_run
+from results.records.atomic import drop_halves
+from results.records.journal import Journal, line_of, read_journal
+from results.records.recipe import recipe_of
+from results.records.record import Record
+from results.records.run_folder import JOURNAL, MANIFEST, whole_run
 from results.shared_tokens import shared_lines
 from results.step_summary import write_step_summary
 from results.unscored import unscored_lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from results.records import OutcomeName
+from results.records.record import OutcomeName
 from results.summary import OWN, Panel, Tally
 from results.text import percent1
 

@@ -17,8 +17,8 @@ from haystack_fixtures.asking.reconstruct import settings_of
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
 from haystack_fixtures.settings.settings import Settings
-from results.atomic import write_atomic
-from results.recipe import recipe_of
+from results.records.atomic import write_atomic
+from results.records.recipe import recipe_of
 
 _PACKAGES = (
     "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "urllib3", "numpy",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from results.records import UNSCORED
+from results.records.record import UNSCORED
 from results.statistics.effective_length import EffectiveLength
 from results.statistics.summary_rows import PanelStatistics
 from results.summary import Panel

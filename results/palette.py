@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from results.records import OutcomeName
+from results.records.record import OutcomeName
 from results.summary import Tally
 
 ColorsName = Literal["safe", "field"]

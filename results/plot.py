@@ -12,7 +12,7 @@ from results.files.load import load_panels, load_records
 from results.pictures.documents_chart import write_document_charts
 from results.pictures.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
 from results.pictures.panel import Style
-from results.questions import OWN_DOCUMENTS
+from results.records.samples import OWN_DOCUMENTS
 from results.statistics.documents import document_statistics
 from results.summary import Panel
 

@@ -21,12 +21,12 @@ from results.controller import GATE, Recorder
 from results.gates.gate import parse_gate
 from results.gates.gatekeeper import check_gates
 from results.gates.power_plan import check_power, parse_power, power_lines
-from results.journal import line_of, read_journal
 from results.progress import progress_of
-from results.recipe import recipe_of
 from results.recorder import make_record, shown
-from results.records import Record
-from results.run_folder import JOURNAL, answered, run_folder
+from results.records.journal import line_of, read_journal
+from results.records.recipe import recipe_of
+from results.records.record import Record
+from results.records.run_folder import JOURNAL, answered, run_folder
 from results.scorer_names import check_scorer
 from results.terminal import score_glyph
 from scoring.plugin import AGAIN_KEY, SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY

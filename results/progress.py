@@ -20,7 +20,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from haystack_fixtures.grid.cells import parse_id
-from results.records import Record
+from results.records.record import Record
 
 _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"
 _EVERY_S = 0.5

@@ -14,7 +14,7 @@ from haystack_fixtures.errors import InputError
 from haystack_fixtures.settings.settings import Settings
 from results.files.json_file import read_json
 from results.headline import headline
-from results.records import Record
+from results.records.record import Record
 from results.scorer_names import check_scorer
 from results.statistics.absent import is_absent
 from results.statistics.needlebench import design_of

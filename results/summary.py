@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 from typing import get_args
 
-from results.controls import without_controls
 from results.intervals import Interval, score_interval
-from results.questions import panel_and_sample
-from results.records import SCORED, UNSCORED, OutcomeName, Record
+from results.records.controls import without_controls
+from results.records.record import SCORED, UNSCORED, OutcomeName, Record
+from results.records.samples import panel_and_sample
 
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 OWN = "needlework"

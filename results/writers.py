@@ -18,7 +18,7 @@ from results.pictures.documents_chart import write_document_charts
 from results.pictures.heatmap import write_heatmaps
 from results.pictures.panel import DEFAULT, Style
 from results.pictures.task_chart import write_task_charts
-from results.records import Record
+from results.records.record import Record
 from results.retrieval_table import retrieval_lines
 from results.stability import Stability, stability_line, stability_of
 from results.statistics.absent import absent_twins

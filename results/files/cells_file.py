@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from haystack_fixtures.grid.cells import depth_label
-from results.atomic import write_atomic
 from results.files.csv_file import safe_cell
+from results.records.atomic import write_atomic
 from results.summary import OUTCOMES, Panel
 
 COLUMNS = ("model", "task", "needle", "length", "depth", "score", "low", "high", "interval", "n", "trials", *OUTCOMES)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from haystack_fixtures.errors import InputError
-from results.atomic import write_atomic
-from results.controls import retriever_of
-from results.questions import panel_and_sample
-from results.records import Record
+from results.records.atomic import write_atomic
+from results.records.controls import retriever_of
+from results.records.record import Record
+from results.records.samples import panel_and_sample
 from results.summary import Trial, depth_order, outcome_named
 from results.text import clean
 

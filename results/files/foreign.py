@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from haystack_fixtures.errors import InputError
-from results.records import OutcomeName
+from results.records.record import OutcomeName
 from results.summary import Panel, Trial, panels_of
 from results.text import fit, one_line
 

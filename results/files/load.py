@@ -9,8 +9,8 @@ from haystack_fixtures.errors import InputError
 from results.files.csv_file import read_csv
 from results.files.foreign import foreign_panels, panels_in_json
 from results.files.json_file import check_record, read_json, records_in
-from results.journal import read_journal
-from results.records import Record
+from results.records.journal import read_journal
+from results.records.record import Record
 from results.summary import Panel, panels_of, summarise
 
 # Of a run folder: the first that is there. A journal knows of trials that a killed run never reported.

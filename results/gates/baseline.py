@@ -9,7 +9,7 @@ from typing import cast
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell
-from results.records import SCORED, Record
+from results.records.record import SCORED, Record
 from results.statistics.joining import Identity, joined, prompts_match
 
 OPTION = "--baseline"

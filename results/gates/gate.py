@@ -19,8 +19,8 @@ from typing import Literal, cast
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import depth_label
 from haystack_fixtures.grid.spacing import parse_tokens
-from results.controls import control_of, retriever_of
-from results.records import Record
+from results.records.controls import control_of, retriever_of
+from results.records.record import Record
 from results.summary import depth_order
 
 OPTION = "--gate"

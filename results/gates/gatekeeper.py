@@ -14,7 +14,7 @@ from results.gates.baseline import OPTION, Baseline, load_baseline
 from results.gates.gate import Gate, groups_of
 from results.gates.top_up import Want, next_round
 from results.gates.verdicts import Verdict, judge_gate, judge_group
-from results.records import Record
+from results.records.record import Record
 
 
 @dataclass(frozen=True, slots=True)

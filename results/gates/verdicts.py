@@ -17,7 +17,7 @@ from typing import Literal
 from results.evidence import Ends, Evidence, further_trials, level_of, of_difference, of_scores, wrong_at
 from results.gates.baseline import Baseline
 from results.gates.gate import COMPARE, Gate, groups_of
-from results.records import SCORED, UNSCORED, OutcomeName, Record
+from results.records.record import SCORED, UNSCORED, OutcomeName, Record
 from results.statistics.paired import mean_difference
 from results.statistics.resampling import sample_clusters
 from results.summary import Trial, tally, trial_of

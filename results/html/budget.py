@@ -17,7 +17,7 @@ from typing import Any
 
 from results.html.details import Level, Row, Value, row_of
 from results.html.texts import script_json
-from results.records import Record
+from results.records.record import Record
 
 LEVELS = (
     Level(20_000, 64, 160, 160),

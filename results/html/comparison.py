@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from results.atomic import write_atomic
 from results.html.budget import fit
 from results.html.comparison_view import change_views, comparison_data, family_view, looks_of, pair_entries
 from results.html.page import page
 from results.html.report import LIMIT_BYTES, NOTICE_BYTES
 from results.html.texts import on_one_line
-from results.records import UNSCORED, Record
+from results.records.atomic import write_atomic
+from results.records.record import UNSCORED, Record
 from results.statistics.comparison import Comparison
 from results.statistics.comparison_rows import cautions, left_out, outcomes_of_run
 

@@ -12,7 +12,7 @@ from results.html.grid import CellView, GridView, grid_view
 from results.html.panels import NO_SCORE
 from results.html.panels_data import Stats, axes_data, stat_of
 from results.html.texts import on_one_line, percent_number
-from results.records import UNSCORED, Record
+from results.records.record import UNSCORED, Record
 from results.statistics.comparison import (
     CellDifference,
     Comparison,

@@ -11,7 +11,7 @@ from results.html.budget import Entry
 from results.html.grid import CellView, GridView, grid_view
 from results.html.texts import on_one_line, percent_number
 from results.palette import MARKS, Mark, mark_of
-from results.records import UNSCORED, Record
+from results.records.record import UNSCORED, Record
 from results.statistics.panel_rows import StatisticRow, panel_rows
 from results.statistics.summary_rows import PanelStatistics
 from results.summary import Panel, Tally, trial_of

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from results.atomic import write_atomic
-from results.controls import without_controls
 from results.documents_table import document_rows, document_tables, documents_name
 from results.html.budget import fit
 from results.html.page import page
@@ -14,7 +12,9 @@ from results.html.panels import entries, looks_of, panel_views
 from results.html.panels_data import panels_data
 from results.html.texts import on_one_line
 from results.palette import ColorsName
-from results.records import UNSCORED, Record
+from results.records.atomic import write_atomic
+from results.records.controls import without_controls
+from results.records.record import UNSCORED, Record
 from results.retrieval_table import MEANINGS as RETRIEVAL_MEANINGS
 from results.retrieval_table import notes as notes_on
 from results.retrieval_table import retrieval_columns

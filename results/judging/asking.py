@@ -15,7 +15,7 @@ from threading import Event, Lock
 from typing import Any, Protocol
 
 from haystack_fixtures.errors import InputError, printable
-from results.journal import Journal
+from results.records.journal import Journal
 
 _BEGINNING = b'{"key":"'
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from haystack_fixtures.errors import InputError
-from results.atomic import write_atomic
 from results.leval.averages import averages
 from results.leval.predictions import Predictions, find_files, read_predictions
 from results.leval.report import lines, report_object
 from results.leval.task_scores import TaskScores, score_task
+from results.records.atomic import write_atomic
 from scoring.leval.tasks import TASKS
 from scoring.leval.words import MissingPackageError
 

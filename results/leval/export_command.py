@@ -18,13 +18,13 @@ from typing import Any
 
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
-from results.atomic import write_atomic
 from results.files.json_file import read_json
 from results.leval.averages import averages
 from results.leval.predictions import read_predictions
 from results.leval.report import lines, report_object
 from results.leval.submission import FOR_JUDGES, Entry, Table, entries, judged_table, metadata, tables
 from results.leval.task_scores import TaskScores, score_task
+from results.records.atomic import write_atomic
 from results.text import one_line
 from scoring.leval.tasks import TASKS
 from scoring.leval.words import MissingPackageError

@@ -14,13 +14,13 @@ from typing import Any
 
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
-from results.atomic import write_atomic
 from results.judging.asking import Judge, OpenJudge, ReplyFile, gather
 from results.leval.judge_report import mark_lines, mark_object, pair_lines, pair_object
 from results.leval.judged_pairs import judged_pairs, orders, pair_questions, rates, verdict_fields
 from results.leval.marks import mark_fields, mark_question, marked, mean_mark
 from results.leval.pairs import match
 from results.leval.predictions import SUFFIX, read_answers
+from results.records.atomic import write_atomic
 from results.text import one_line
 from scoring.judge_replies import parse_llmtest_reply
 from scoring.pairwise import read_choice

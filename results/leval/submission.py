@@ -12,7 +12,7 @@ from math import fsum
 from typing import Any
 
 from results.leval.task_scores import Rule, TaskScores, main_metric
-from results.records import SCORED, Record
+from results.records.record import SCORED, Record
 from results.statistics.tasks import Share
 from scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from results.atomic import write_atomic
 from results.documents_table import ARMS
 from results.fonts import fonts_for
 from results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
 from results.pictures.parts import FRAME, INK, SOFT
+from results.records.atomic import write_atomic
 from results.statistics.documents import FOCUSED, WHOLE, Documents, Point
 from results.text import length_labels, one_line
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from haystack_fixtures.grid.cells import slug
-from results.atomic import write_atomic
 from results.fonts import Fonts, fonts_for
 from results.pictures.layout import MARGIN, TITLE_SIZE, Layout, layout_of
 from results.pictures.panel import DEFAULT, Style, draw
 from results.pictures.parts import Canvas, write
+from results.records.atomic import write_atomic
 from results.summary import Panel
 from results.text import one_line
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from results.atomic import write_atomic
 from results.fonts import fonts_for
 from results.pictures.heatmap import FORMATS, file_stem, image_of, look_of
 from results.pictures.parts import FRAME, INK, SOFT
+from results.records.atomic import write_atomic
 from results.statistics.tasks import Macro, TaskScore
 from results.text import one_line, percent
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from results.controls import control_of, retriever_of
 from results.intervals import score_interval
-from results.records import SCORED, Record
+from results.records.controls import control_of, retriever_of
+from results.records.record import SCORED, Record
 from results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums
 from results.summary import Tally, depth_order, tally, trial_of
 

@@ -9,10 +9,10 @@ from math import fsum
 from typing import Literal
 
 from haystack_fixtures.errors import InputError
-from results.controls import as_asked, without_controls
 from results.intervals import Interval, score_interval
-from results.questions import panel_and_sample
-from results.records import SCORED, OutcomeName, Record
+from results.records.controls import as_asked, without_controls
+from results.records.record import SCORED, OutcomeName, Record
+from results.records.samples import panel_and_sample
 from results.statistics.joining import Family, Identity, identity_order, joined, prompts_match
 from results.statistics.paired import Difference, holm, mean_difference, paired_p
 from results.statistics.resampling import sample_clusters

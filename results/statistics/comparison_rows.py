@@ -7,7 +7,7 @@ from typing import Literal
 
 from haystack_fixtures.grid.cells import depth_label
 from results.intervals import Interval
-from results.records import SCORED, UNSCORED, OutcomeName
+from results.records.record import SCORED, UNSCORED, OutcomeName
 from results.statistics.comparison import CellDifference, Comparison, FamilyDifference, GroupDifference
 from results.statistics.joining import Family
 from results.statistics.paired import Difference

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from math import fsum
 from typing import Any, cast
 
-from results.controls import control_of
-from results.questions import OWN_DOCUMENTS, own_label
-from results.records import SCORED, OutcomeName, Record
+from results.records.controls import control_of
+from results.records.record import SCORED, OutcomeName, Record
+from results.records.samples import OWN_DOCUMENTS, own_label
 from results.statistics.absent import AbsentTwins, Rate, abstains, is_absent, rate_of, twins_of
 from results.statistics.agreement import Agreement, agreement
 from results.statistics.depth_effect import DepthEffect, depth_effect

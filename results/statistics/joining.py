@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from haystack_fixtures.errors import InputError
-from results.records import Record
+from results.records.record import Record
 from results.summary import depth_order
 
 Family = tuple[str, str, str]

@@ -17,7 +17,7 @@ from typing import Any
 from haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
 from haystack_fixtures.tasks.controls import split_label
 from haystack_fixtures.tasks.load import grid, task_named
-from results.records import OutcomeName, Record
+from results.records.record import OutcomeName, Record
 from results.statistics.tasks import Share, weighted_mean
 from results.summary import Tally, tally, trial_of
 

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from math import fsum
 from typing import Any
 
-from results.controls import control_of, retriever_of
 from results.intervals import score_interval
-from results.questions import panel_and_sample
-from results.records import SCORED, Record
+from results.records.controls import control_of, retriever_of
+from results.records.record import SCORED, Record
+from results.records.samples import panel_and_sample
 from results.statistics.absent import Rate
 from results.statistics.paired import Difference, mean_difference
 from results.summary import Tally, tally, trial_of

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from math import fsum, sqrt
 from typing import Any
 
-from results.controls import without_controls
-from results.records import Record
+from results.records.controls import without_controls
+from results.records.record import Record
 from results.statistics.effective_length import EffectiveLength, absolute_length
 from results.statistics.length_scores import LengthScore
 from results.summary import Tally, Trial, tally, trial_of

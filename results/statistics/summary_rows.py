@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from results.controls import without_controls
-from results.records import Record
+from results.records.controls import without_controls
+from results.records.record import Record
 from results.statistics.depth_effect import DepthEffect, depth_effects
 from results.statistics.effective_length import RULER_THRESHOLD, EffectiveLength, absolute_length, relative_length
 from results.statistics.length_scores import joint_draws, length_scores

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from results.controls import as_asked, control_of, retriever_of
-from results.records import SCORED, Record
+from results.records.controls import as_asked, control_of, retriever_of
+from results.records.record import SCORED, Record
 from results.statistics.absent import AbsentTwins, absent_twins
 from results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums, expanded_interval, resampled_means
 from results.summary import Tally, tally, trial_of

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Literal
 
-from results.questions import own_label
-from results.records import SCORED, Record
+from results.records.record import SCORED, Record
+from results.records.samples import own_label
 from results.statistics.absent import Rate, rate_of
 from results.statistics.paired import Difference, mean_difference
 from scoring.content_words import content_words

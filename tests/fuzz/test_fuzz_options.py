@@ -20,8 +20,8 @@ from haystack_fixtures.settings.options import OPTIONS
 from haystack_fixtures.settings.settings import Settings, resolve_settings
 from haystack_fixtures.tasks.load import grid
 from results.gates.gate import parse_gate
-from results.recipe import recipe_of
-from results.run_folder import run_folder
+from results.records.recipe import recipe_of
+from results.records.run_folder import run_folder
 from tests.fuzz.junk import LONG, ODD_WORDS, complaint, junk
 
 quick = settings(

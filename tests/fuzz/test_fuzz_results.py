@@ -20,10 +20,10 @@ from results.compare import main as compare
 from results.files.csv_file import csv_text
 from results.files.json_file import json_text, read_json
 from results.files.load import load_panels
-from results.journal import Journal, line_of, read_journal
-from results.recipe import recipe_of
+from results.records.journal import Journal, line_of, read_journal
+from results.records.recipe import recipe_of
+from results.records.run_folder import answered, whole_run
 from results.rescore import rescored
-from results.run_folder import answered, whole_run
 from results.statistics.comparison import compare as paired
 from results.statistics.comparison_rows import comparison_lines
 from results.summary import summarise

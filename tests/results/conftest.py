@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from results.records import SCORED, Record
+from results.records.record import SCORED, Record
 from results.summary import Panel, Trial, panels_of
 
 DEFAULT_SCORES = {"found": 1.0, "partial": 0.5}

@@ -13,7 +13,7 @@ import pytest
 import needlework
 from results.compare import main
 from results.files.json_file import write_json
-from results.records import Record
+from results.records.record import Record
 
 Make = Callable[..., Record]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from results.latency import latency_groups
-from results.records import Record
+from results.records.record import Record
 
 CONFTEST = """
 import pytest

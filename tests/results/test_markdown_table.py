@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from results.markdown import panel_table
-from results.records import Record
+from results.records.record import Record
 from results.statistics.summary_rows import run_statistics
 from results.summary import summarise
 

@@ -14,7 +14,7 @@ import needlework
 from results.files.csv_file import write_csv
 from results.files.json_file import write_json
 from results.plot import main
-from results.records import Record
+from results.records.record import Record
 
 Make = Callable[..., Record]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from results.files.json_file import write_json
-from results.records import Record
+from results.records.record import Record
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("torch", "transformers", "openai", "tokenizers", "tiktoken")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from results.records import Record
+from results.records.record import Record
 from results.summary import Panel, summarise
 
 

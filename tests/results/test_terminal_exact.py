@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from results.records import Record
+from results.records.record import Record
 from results.summary import Panel, summarise
 from results.terminal import can_encode, score_glyph, terminal_heatmaps
 from results.text import display_width, fit, length_labels, percent, percent1

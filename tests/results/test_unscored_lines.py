@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from results.records import Record
+from results.records.record import Record
 from results.unscored import unscored_lines
 
 

@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from haystack_fixtures.errors import InputError, printable
-from results.atomic import write_atomic
+from results.records.atomic import write_atomic
 from results.web.annotating import kept
 from results.web.annotating.cleaned import Cleaned, clean, cleaned_path
 from results.web.annotating.kept import Change, State, Work

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from haystack_fixtures.errors import InputError, printable
 from results.palette import MARKS
-from results.records import Record
+from results.records.record import Record
 from results.web.browsing import record_view
 from results.web.browsing.filters import (
     SORTS,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from haystack_fixtures.errors import InputError
-from results.records import Record
+from results.records.record import Record
 from results.web.page import Rebuild
 
 Kind = Literal["frame", "question", "context", "needle", "planted", "text"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from haystack_fixtures.grid.cells import depth_label
-from results.records import OutcomeName, Record
+from results.records.record import OutcomeName, Record
 from results.text import percent1
 
 Facts = list[tuple[str, str]]

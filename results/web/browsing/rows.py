@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from haystack_fixtures.grid.cells import depth_label
-from results.controls import control_of
-from results.records import OutcomeName, Record
+from results.records.controls import control_of
+from results.records.record import OutcomeName, Record
 from results.summary import Trial, depth_order, trial_of
 
 NO_CONTROL = "none"

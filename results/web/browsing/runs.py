@@ -11,9 +11,9 @@ from threading import Lock
 
 from haystack_fixtures.errors import InputError
 from results.files.json_file import read_json
-from results.journal import records_of
-from results.records import Record
-from results.run_folder import JOURNAL
+from results.records.journal import records_of
+from results.records.record import Record
+from results.records.run_folder import JOURNAL
 from results.web.browsing.filters import choices
 from results.web.browsing.rows import Row, rows_of
 

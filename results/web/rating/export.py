@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import slug
-from results.atomic import write_atomic
+from results.records.atomic import write_atomic
 from results.web.rating.items import Items
 from results.web.rating.marks import WHOLE_ITEM, Annotator
 from results.web.rating.order import answer_order, item_order, label

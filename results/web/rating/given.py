@@ -10,8 +10,8 @@ from typing import Any
 
 from haystack_fixtures.errors import InputError
 from results.files.load import run_records
-from results.questions import panel_and_sample
-from results.records import SCORED, Record
+from results.records.record import SCORED, Record
+from results.records.samples import panel_and_sample
 from results.web.sources import PREDICTIONS, Sources
 from scoring.leval.tasks import TASKS
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from haystack_fixtures.documents.questions import Rows, question_file, read_rows
 from haystack_fixtures.errors import InputError
-from results.atomic import write_atomic
+from results.records.atomic import write_atomic
 from results.web.reviewing.opinions import utc_now
 from results.web.store import as_text, name_beside
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from haystack_fixtures.grid.cells import Cell
-from results.records import SCORED, Record
+from results.records.record import SCORED, Record
 
 
 def record(score: float | None = 1.0, *, outcome: str | None = None, **more: Any) -> Record:

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from haystack_fixtures.grid.cells import Cell
-from results.records import Record
+from results.records.record import Record
 from results.summary import OUTCOMES
 
 MakeRecord = Callable[..., Record]

@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from results.html.comparison import comparison_html
-from results.records import Record
+from results.records.record import Record
 from results.statistics.comparison import compare
 from tests.results.html.browser import Browser
 from tests.results.html.pages import MakeRecord

@@ -9,7 +9,7 @@ import pytest
 
 from results.html.comparison import comparison_html
 from results.palette import difference_color
-from results.records import Record
+from results.records.record import Record
 from results.statistics.comparison import compare
 from tests.results.html.pages import EVIL, MakeRecord, Page, grid
 

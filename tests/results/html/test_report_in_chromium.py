@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from results.html.report import html_text
-from results.records import Record
+from results.records.record import Record
 from results.statistics.summary_rows import run_statistics
 from results.summary import OUTCOMES
 from tests.results.html.browser import Browser

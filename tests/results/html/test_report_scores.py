@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from results.html.report import html_text
-from results.records import UNSCORED, Record
+from results.records.record import UNSCORED, Record
 from results.statistics.absent import absent_twins
 from results.statistics.documents import document_statistics
 from results.statistics.summary_rows import run_statistics

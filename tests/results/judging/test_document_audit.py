@@ -10,7 +10,7 @@ import pytest
 
 import needlework
 from results.files.json_file import write_json
-from results.records import Record
+from results.records.record import Record
 from tests.results.document_records import asked
 
 

@@ -10,7 +10,7 @@ import pytest
 import needlework
 from results.files.json_file import write_json
 from results.pictures.documents_chart import write_document_charts
-from results.records import Record
+from results.records.record import Record
 from results.statistics.documents import document_statistics
 from tests.results.document_records import asked
 

@@ -11,7 +11,7 @@ import pytest
 
 from results.files.json_file import json_text
 from results.intervals import wilson
-from results.records import OutcomeName, Record
+from results.records.record import OutcomeName, Record
 from results.statistics.absent import AbsentTwins, absent_twins
 from results.statistics.panel_rows import statistics_lines, twins_rows
 

@@ -12,8 +12,8 @@ from results.documents_table import document_lines, document_rows, document_tabl
 from results.files.json_file import json_text
 from results.html.comparison_view import pair_entries
 from results.intervals import score_interval, wilson
-from results.questions import OwnLabel, own_label, panel_and_sample
-from results.records import Record
+from results.records.record import Record
+from results.records.samples import OwnLabel, own_label, panel_and_sample
 from results.statistics.comparison import compare
 from results.statistics.documents import Documents, Point, document_statistics
 from results.statistics.paired import mean_difference, paired_p

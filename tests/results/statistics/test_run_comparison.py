@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from haystack_fixtures.errors import InputError
-from results.records import Record
+from results.records.record import Record
 from results.statistics.comparison import compare
 from results.statistics.comparison_rows import comparison_lines, family_sentence, points, points1
 from results.statistics.joining import differing_trial

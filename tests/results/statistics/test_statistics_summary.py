@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from results.records import Record
+from results.records.record import Record
 from results.statistics.panel_rows import panel_rows, statistics_lines
 from results.statistics.summary_rows import run_statistics, statistics_object
 

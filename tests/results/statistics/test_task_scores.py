@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from results.gates.gate import groups_of, parse_gate
 from results.pictures.task_chart import write_task_charts
-from results.records import OutcomeName, Record
+from results.records.record import OutcomeName, Record
 from results.statistics.tasks import macros, task_scores
 from results.summary import summarise
 from results.task_table import task_lines

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from results.documents_table import document_lines
-from results.records import Record
+from results.records.record import Record
 from results.statistics.documents import document_statistics
 from results.statistics.votes import Vote, medoid, votes
 from tests.results.document_records import asked

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from results.journal import line_of
-from results.records import Record
+from results.records.journal import line_of
+from results.records.record import Record
 
 ROOT = Path(__file__).parents[3]
 

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from haystack_fixtures.errors import InputError
-from results.records import Record
+from results.records.record import Record
 from results.web.app import build_app
 from results.web.page import RebuiltPrompt
 from results.web.sources import find_sources

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haystack_fixtures.errors import InputError
-from results.records import Record
+from results.records.record import Record
 from results.web.browsing.prompt import shown_prompt
 from tests.results.web.browsing_runs import record
 

@@ -9,8 +9,8 @@ import pytest
 
 from haystack_fixtures.errors import InputError
 from results.files.json_file import write_json
-from results.journal import line_of
-from results.records import Record
+from results.records.journal import line_of
+from results.records.record import Record
 from results.web.browsing.runs import OpenRun
 from tests.results.web.browsing_runs import record, write_journal
 
@@ -38,7 +38,9 @@ def test_a_run_that_goes_on_is_shown_as_far_as_its_journal_is(tmp_path: Path) ->
 def test_each_line_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     parse = json.loads
-    monkeypatch.setattr("results.journal.json.loads", lambda line, **kind: seen.append(1) or parse(line, **kind))
+    monkeypatch.setattr(
+        "results.records.journal.json.loads", lambda line, **kind: seen.append(1) or parse(line, **kind)
+    )
     run = OpenRun(write_journal(tmp_path / "r", map(record, range(5))))
     run.reading()
     run.reading()

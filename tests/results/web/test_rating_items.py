@@ -10,7 +10,7 @@ import pytest
 
 from haystack_fixtures.errors import InputError
 from results.files.json_file import write_json
-from results.journal import line_of
+from results.records.journal import line_of
 from results.web.rating.given import read_sources
 from results.web.rating.items import Items, items_of
 from results.web.sources import find_sources

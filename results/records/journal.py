@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from haystack_fixtures.errors import InputError
-from results.records import Record
-from results.well_formed import completed, fault_of
+from results.records.checks import completed, fault_of
+from results.records.record import Record
 
 FSYNC_EVERY_S = 1.0
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haystack_fixtures.errors import InputError
-from results.journal import Journal, line_of, read_journal
-from results.well_formed import completed
+from results.records.checks import completed
+from results.records.journal import Journal, line_of, read_journal
 
 
 def record(n, text=""):
