@@ -16,7 +16,7 @@ COMMANDS = {
     "leval-export": ("results.leval.export_command", "the folder that L-Eval's leaderboard asks for, from runs"),
     "plot": ("results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("haystack_fixtures.asking.reconstruct", "print a recorded trial's prompt, byte for byte"),
-    "questions": ("results.document_questions.command", "make questions about your documents, and check them"),
+    "questions": ("results.questions.command", "make questions about your documents, and check them"),
     "rescore": ("results.rescore", "judge a run's stored answers by another scorer, without a model"),
     "score": ("results.score", "score L-Eval prediction files, without a model"),
     "serve": ("results.web.command", "pages for people: rate, annotate, review, browse, on this machine alone"),

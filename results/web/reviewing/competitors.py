@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from results.document_index import DocumentIndex
+from results.questions.index import DocumentIndex
 from results.web.reviewing.places import answer_pattern
 
 _MOST_HOLDERS = 6

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from haystack_fixtures.documents.folder import OwnDocument, read_documents
 from haystack_fixtures.documents.twins import twins
-from results.document_index import DocumentIndex
+from results.questions.index import DocumentIndex
 from results.web.reviewing.later import Later
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from haystack_fixtures.documents.folder import OwnDocument
-from results.document_index import DocumentIndex
+from results.questions.index import DocumentIndex
 from results.web.reviewing.competitors import competitors, holding
 from results.web.reviewing.later import Later
 from tests.results.web.reviewing_site import DOCUMENTS

@@ -8,8 +8,8 @@ import pytest
 
 from haystack_fixtures.documents.folder import DocumentSet, OwnDocument
 from haystack_fixtures.documents.twins import twins
-from results.document_index import DocumentIndex
-from results.document_questions.check import Checked, check_rows
+from results.questions.check import Checked, check_rows
+from results.questions.index import DocumentIndex
 
 TEXTS = {
     "owl.txt": "The barn owl of Kells weighs three stone. It was bought in 1912 by Ada Byrne of Dublin.",

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from haystack_fixtures.documents.folder import DocumentSet
 from haystack_fixtures.documents.questions import DocumentQuestion, Rows, question_of
-from results.document_index import DocumentIndex
-from results.document_questions.pairs import too_long
-from results.document_questions.rivals import rivals
+from results.questions.index import DocumentIndex
+from results.questions.pairs import too_long
+from results.questions.rivals import rivals
 from scoring.normalize import normalize_value
 
 Status = Literal["accept", "review", "reject"]

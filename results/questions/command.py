@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
-from results.document_questions import check_command, make_command
 from results.judging.asking import OpenJudge
+from results.questions import check_command, make_command
 
 _STEPS = {"make": make_command, "check": check_command}
 

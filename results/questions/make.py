@@ -9,9 +9,9 @@ from typing import Any
 from haystack_fixtures.documents.folder import DocumentSet, OwnDocument
 from haystack_fixtures.documents.twins import twins
 from haystack_fixtures.draws import draws, sample
-from results.document_questions.pairs import read_pairs
-from results.document_questions.templates import Template
 from results.judging.asking import Judge, Question, Replied, key_of
+from results.questions.pairs import read_pairs
+from results.questions.templates import Template
 
 
 @dataclass(frozen=True, slots=True)

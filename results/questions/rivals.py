@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from results.document_index import DocumentIndex
+from results.questions.index import DocumentIndex
 from scoring.normalize import normalize, normalize_value
 from scoring.values import find_whole
 

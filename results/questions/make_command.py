@@ -17,12 +17,12 @@ from haystack_fixtures.documents.gaps import NAME, gap_rows
 from haystack_fixtures.documents.questions import Rows, question_file, rows_before
 from haystack_fixtures.documents.twins import twins
 from haystack_fixtures.errors import InputError, printable
-from results.document_questions.folder_report import folder_lines, listed
-from results.document_questions.make import Chosen, Made, Wanted, choose, correction, made, wanted
-from results.document_questions.model_options import add_model_arguments, open_model, replies_beside
-from results.document_questions.pairs import read_pairs
-from results.document_questions.templates import load_template, names
 from results.judging.asking import Judge, OpenJudge, Question, Replied, ReplyFile, gather
+from results.questions.folder_report import folder_lines, listed
+from results.questions.make import Chosen, Made, Wanted, choose, correction, made, wanted
+from results.questions.model_options import add_model_arguments, open_model, replies_beside
+from results.questions.pairs import read_pairs
+from results.questions.templates import load_template, names
 from results.records.atomic import write_atomic
 
 ABOUT = "have a model write questions about your documents"

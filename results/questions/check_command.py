@@ -19,12 +19,13 @@ from haystack_fixtures.documents.questions import STATUSES, Rows, is_decided, qu
 from haystack_fixtures.documents.twins import twins
 from haystack_fixtures.errors import InputError, printable
 from results.columns import aligned
-from results.document_index import DocumentIndex
-from results.document_questions.check import Checked, check_rows
-from results.document_questions.folder_report import folder_lines
-from results.document_questions.make import correction
-from results.document_questions.model_options import add_model_arguments, open_model, replies_beside
-from results.document_questions.probe import (
+from results.judging.asking import OpenJudge, ReplyFile, gather
+from results.questions.check import Checked, check_rows
+from results.questions.folder_report import folder_lines
+from results.questions.index import DocumentIndex
+from results.questions.make import correction
+from results.questions.model_options import add_model_arguments, open_model, replies_beside
+from results.questions.probe import (
     checker_questions,
     closed_book_question,
     read_answer,
@@ -32,7 +33,6 @@ from results.document_questions.probe import (
     with_checker,
     with_closed_book,
 )
-from results.judging.asking import OpenJudge, ReplyFile, gather
 from results.records.atomic import write_atomic
 
 ABOUT = "say which questions can be used, and why the others cannot"

@@ -8,11 +8,11 @@ from typing import Any
 
 from haystack_fixtures.documents.folder import DocumentSet
 from haystack_fixtures.documents.questions import DocumentQuestion
-from results.document_index import DocumentIndex
-from results.document_questions.check import Checked, Reason
-from results.document_questions.pairs import json_values
-from results.document_questions.rivals import nearest
 from results.judging.asking import Judge, Question, Replied, key_of
+from results.questions.check import Checked, Reason
+from results.questions.index import DocumentIndex
+from results.questions.pairs import json_values
+from results.questions.rivals import nearest
 from scoring.documents import documents_score
 from scoring.scores import Reference
 
