@@ -11,8 +11,8 @@ import pytest
 from haystack_fixtures.grid.cells import Cell
 from results.html.comparison import comparison_html
 from results.pictures.panel import Style
+from results.run.write_all import write_files
 from results.statistics.comparison import compare
-from results.writers import write_files
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time, min_rounds=1, max_time=1)
 STYLE = Style(numbers=True)

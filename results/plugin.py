@@ -16,18 +16,18 @@ from haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, settings_of
 from haystack_fixtures.settings.settings import Settings
 from haystack_fixtures.trials.exchange import Exchange
 from haystack_fixtures.workers.distribution import is_worker, worker_name
-from results.answers import Answers, read_answers
-from results.controller import GATE, Recorder
 from results.gates.gate import parse_gate
 from results.gates.gatekeeper import check_gates
 from results.gates.power_plan import check_power, parse_power, power_lines
-from results.progress import progress_of
-from results.recorder import make_record, shown
 from results.records.journal import line_of, read_journal
 from results.records.recipe import recipe_of
 from results.records.record import Record
 from results.records.run_folder import JOURNAL, answered, run_folder
-from results.scorer_names import check_scorer
+from results.run.controller import GATE, Recorder
+from results.run.early_answers import Answers, read_answers
+from results.run.make_record import make_record, shown
+from results.run.progress import progress_of
+from results.run.scorer_names import check_scorer
 from results.terminal import score_glyph
 from scoring.plugin import AGAIN_KEY, SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY
 from scoring.recording import JUDGE

@@ -24,10 +24,10 @@ from results.records.journal import Journal, line_of, read_journal
 from results.records.recipe import recipe_of
 from results.records.run_folder import answered, whole_run
 from results.rescore import rescored
+from results.run.write_all import write_files
 from results.statistics.comparison import compare as paired
 from results.statistics.comparison_rows import comparison_lines
 from results.summary import summarise
-from results.writers import write_files
 from tests.fuzz.junk import ODD_WORDS, ROUNDS, SEED, bounded, check_line, complaint, damaged, swapped
 
 ROOT = Path(__file__).parent.parent.parent
@@ -53,7 +53,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "command" not in request.fixturenames:
-        monkeypatch.setattr("results.writers.write_heatmaps", lambda *_, **__: [])
+        monkeypatch.setattr("results.run.write_all.write_heatmaps", lambda *_, **__: [])
 
 
 @pytest.fixture

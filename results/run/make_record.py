@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.trials.exchange import Exchange
-from results.asked_again import asked_again
 from results.records.record import SCHEMA, SCORED, Record
-from results.retrieval_facts import facts_of
+from results.run.retrieval_facts import facts_of
+from results.run.stability_record import asked_again
 from scoring.outcomes import outcome_of
 from scoring.recording import Scored
 from scoring.scores import Score

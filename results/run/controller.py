@@ -21,26 +21,26 @@ from haystack_fixtures.plugin import asks_cells, cell_of
 from haystack_fixtures.settings.settings import Settings
 from haystack_fixtures.tasks.load import Series, grid
 from haystack_fixtures.workers.distribution import has_workers
-from results.answers import drop_answers
 from results.gates.gate import Gate
 from results.gates.gatekeeper import Gatekeeper
 from results.gates.report import GATE as GATE
 from results.gates.report import gate_case, gate_lines
 from results.gates.verdicts import Verdict
-from results.latency import publish_latencies
-from results.manifest import command_line, manifest, merge_facts, models_before, write_manifest
-from results.recorder import lost_record
 from results.records.atomic import drop_halves
 from results.records.journal import Journal, line_of, read_journal
 from results.records.recipe import recipe_of
 from results.records.record import Record
 from results.records.run_folder import JOURNAL, MANIFEST, whole_run
+from results.run.early_answers import drop_answers
+from results.run.latency import publish_latencies
+from results.run.make_record import lost_record
+from results.run.manifest import command_line, manifest, merge_facts, models_before, write_manifest
+from results.run.step_summary import write_step_summary
 from results.shared_tokens import shared_lines
-from results.step_summary import write_step_summary
 from results.unscored import unscored_lines
 
 if TYPE_CHECKING:
-    from results.writers import Written
+    from results.run.write_all import Written
 
 GATE_FAILED, INCONCLUSIVE, VOID = 1, 10, 11
 
@@ -213,8 +213,8 @@ class Recorder:
             return
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
         from results.pictures.panel import Style
+        from results.run.write_all import write_files
         from results.statistics.needlebench import design_of
-        from results.writers import write_files
 
         records = whole_run(self.earlier, self._records, self._recipe)
         publish_latencies(self._config, self._records)

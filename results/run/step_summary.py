@@ -12,7 +12,7 @@ from results.gates.report import markdown_rows
 from results.gates.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from results.writers import Written
+    from results.run.write_all import Written
 
 
 def write_step_summary(written: Written | None, verdicts: Sequence[Verdict]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from haystack_fixtures.grid.cells import Cell
 from haystack_fixtures.models.model import ModelError, Response
 from haystack_fixtures.trials.exchange import Exchange
-from results.answers import Answers, drop_answers, read_answers
+from results.run.early_answers import Answers, drop_answers, read_answers
 
 
 def exchange(key: str, text: str = "It is 42.", **changes) -> Exchange:

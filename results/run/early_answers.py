@@ -17,8 +17,8 @@ from typing import Any
 
 from haystack_fixtures.asking.replay import WAITING
 from haystack_fixtures.trials.exchange import Exchange
-from results.recorder import response_facts, timing_facts
-from results.retrieval_facts import facts_of
+from results.run.make_record import response_facts, timing_facts
+from results.run.retrieval_facts import facts_of
 
 _FILES = "answers-*.jsonl"
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from results.latency import latency_groups
 from results.records.record import Record
+from results.run.latency import latency_groups
 
 CONFTEST = """
 import pytest
-from results.latency import publish_latencies
+from results.run.latency import publish_latencies
 
 RECORDS = [
     {"id": f"niah-len{length}-r{i}", "model": "mock", "task": "niah", "length": length, "outcome": "found",
