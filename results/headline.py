@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from results.records.record import OutcomeName
-from results.summary import OWN, Panel, Tally
+from results.statistics.panels import OWN, Panel, Tally
 from results.text import percent1
 
 _PLURAL: dict[OutcomeName, str] = {"error": "errors"}

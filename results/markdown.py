@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from results.records.record import UNSCORED
 from results.statistics.effective_length import EffectiveLength
+from results.statistics.panels import Panel
 from results.statistics.summary_rows import PanelStatistics
-from results.summary import Panel
 from results.text import one_line, percent1
 
 _HEAD = ("model · task · needle", "score %", "95 % interval", "n", *UNSCORED, "effective length (95 %)")

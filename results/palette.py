@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from results.records.record import OutcomeName
-from results.summary import Tally
+from results.statistics.panels import Tally
 
 ColorsName = Literal["safe", "field"]
 Rgb = tuple[int, int, int]

@@ -14,7 +14,7 @@ from results.pictures.heatmap import FORMATS, parse_formats, write_figure, write
 from results.pictures.panel import Style
 from results.records.samples import OWN_DOCUMENTS
 from results.statistics.documents import document_statistics
-from results.summary import Panel
+from results.statistics.panels import Panel
 
 
 def main(argv: Sequence[str]) -> int:

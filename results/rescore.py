@@ -20,7 +20,7 @@ from results.run.write_all import write_files
 from results.statistics.absent import is_absent
 from results.statistics.needlebench import design_of
 from results.statistics.needlebench_rows import needlebench_lines
-from results.summary import summarise
+from results.statistics.panels import summarise
 from scoring.outcomes import outcome_of
 from scoring.recording import JUDGE, knows_absence, score_exchange
 

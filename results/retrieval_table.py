@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from results.columns import NONE, aligned
 from results.statistics.absent import Rate
 from results.statistics.comparison_rows import points1
+from results.statistics.panels import Tally
 from results.statistics.retrieval import ArmScore, Paired
-from results.summary import Tally
 from results.text import one_line, percent1
 
 MEANINGS = {

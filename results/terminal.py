@@ -10,7 +10,7 @@ from textwrap import wrap
 from haystack_fixtures.grid.cells import depth_label
 from results.headline import headline, scored_of
 from results.palette import MARKS, NOT_RUN, ColorsName, color_of, dark, mark_of
-from results.summary import Panel, Tally
+from results.statistics.panels import Panel, Tally
 from results.text import display_width, fit, length_labels, one_line, percent
 
 BLOCKS = "▁▂▃▄▅▆▇█"

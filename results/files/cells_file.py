@@ -10,7 +10,7 @@ from pathlib import Path
 from haystack_fixtures.grid.cells import depth_label
 from results.files.csv_file import safe_cell
 from results.records.atomic import write_atomic
-from results.summary import OUTCOMES, Panel
+from results.statistics.panels import OUTCOMES, Panel
 
 COLUMNS = ("model", "task", "needle", "length", "depth", "score", "low", "high", "interval", "n", "trials", *OUTCOMES)
 

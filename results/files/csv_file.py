@@ -15,7 +15,7 @@ from results.records.atomic import write_atomic
 from results.records.controls import retriever_of
 from results.records.record import Record
 from results.records.samples import panel_and_sample
-from results.summary import Trial, depth_order, outcome_named
+from results.statistics.panels import Trial, depth_order, outcome_named
 from results.text import clean
 
 LONGEST = 2_000  # characters of a text cell; spreadsheets refuse more than 32,767, and the JSON has all of it

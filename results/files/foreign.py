@@ -20,7 +20,7 @@ from typing import Any
 
 from haystack_fixtures.errors import InputError
 from results.records.record import OutcomeName
-from results.summary import Panel, Trial, panels_of
+from results.statistics.panels import Panel, Trial, panels_of
 from results.text import fit, one_line
 
 LLMTEST, OPENCOMPASS = "LLMTest_NeedleInAHaystack", "OpenCompass"

@@ -16,14 +16,14 @@ from haystack_fixtures.tasks.load import family_of
 from results.records.atomic import write_atomic
 from results.records.checks import completed, fault_of
 from results.records.record import SCHEMA, Record
-from results.stability import stability_of
 from results.statistics.absent import absent_twins
 from results.statistics.documents import Documents, document_statistics, documents_object
 from results.statistics.needlebench import NeedleBench, needlebench_object
+from results.statistics.panels import Panel, Tally, depth_order, summarise
 from results.statistics.retrieval import arm_scores, retrieval_object
 from results.statistics.ruler import ruler_object, ruler_tables
+from results.statistics.stability import stability_of
 from results.statistics.tasks import macros, macros_object, task_scores, tasks_object
-from results.summary import Panel, Tally, depth_order, summarise
 
 _FIELDS = tuple(Record.__annotations__)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")

@@ -11,7 +11,7 @@ from results.files.foreign import foreign_panels, panels_in_json
 from results.files.json_file import check_record, read_json, records_in
 from results.records.journal import read_journal
 from results.records.record import Record
-from results.summary import Panel, panels_of, summarise
+from results.statistics.panels import Panel, panels_of, summarise
 
 # Of a run folder: the first that is there. A journal knows of trials that a killed run never reported.
 _OF_A_RUN = ("results.json", "journal.jsonl", "results.csv")

@@ -21,7 +21,7 @@ from haystack_fixtures.grid.cells import depth_label
 from haystack_fixtures.grid.spacing import parse_tokens
 from results.records.controls import control_of, retriever_of
 from results.records.record import Record
-from results.summary import depth_order
+from results.statistics.panels import depth_order
 
 OPTION = "--gate"
 COMPARE: dict[str, Callable[[float, float], bool]] = {

@@ -13,8 +13,8 @@ from results.html.texts import on_one_line, percent_number
 from results.palette import MARKS, Mark, mark_of
 from results.records.record import UNSCORED, Record
 from results.statistics.panel_rows import StatisticRow, panel_rows
+from results.statistics.panels import Panel, Tally, trial_of
 from results.statistics.summary_rows import PanelStatistics
-from results.summary import Panel, Tally, trial_of
 from results.text import length_labels, percent, percent1
 
 NO_SCORE = "–"

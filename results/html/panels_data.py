@@ -7,8 +7,8 @@ from typing import Any
 
 from haystack_fixtures.grid.cells import depth_label
 from results.html.texts import on_one_line, percent_number
-from results.intervals import Interval
-from results.summary import OUTCOMES, Panel, Tally
+from results.statistics.intervals import Interval
+from results.statistics.panels import OUTCOMES, Panel, Tally
 from results.text import length_labels
 
 Stats = dict[tuple[Any, ...], int]

@@ -23,10 +23,10 @@ from results.statistics.documents import Documents
 from results.statistics.needlebench import NeedleBench
 from results.statistics.needlebench_rows import needlebench_name, needlebench_rows
 from results.statistics.panel_rows import twins_name, twins_rows
+from results.statistics.panels import Panel, summarise
 from results.statistics.retrieval import ArmScore
 from results.statistics.summary_rows import PanelStatistics
 from results.statistics.tasks import Macro, TaskScore
-from results.summary import Panel, summarise
 from results.task_table import MEANINGS, missing_lines, task_columns
 
 LIMIT_BYTES = 3_000_000

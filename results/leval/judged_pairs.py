@@ -12,11 +12,11 @@ from hashlib import sha256
 from math import fsum
 from types import MappingProxyType
 
-from results.intervals import score_interval
 from results.judging.asking import Judge, Question, Replied, key_of
 from results.leval.pairs import Key, Pair
 from results.leval.task_scores import RULES, Rule
 from results.leval.win_rate import ORDERS, Preference, WinRate, win_rate
+from results.statistics.intervals import score_interval
 from results.statistics.tasks import Share
 from scoring.judge_replies import JudgeReplyError
 from scoring.pairwise import Choice, pair_messages, read_choice, read_choice_compat

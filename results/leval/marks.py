@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from results.intervals import score_interval
 from results.judging.asking import Judge, Question, Replied, key_of
 from results.leval.predictions import Prediction
+from results.statistics.intervals import score_interval
 from results.statistics.tasks import Share
 from scoring.judge_prompts import judge_messages
 from scoring.judge_replies import JudgeReplyError, parse_llmtest_reply

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
 
-from results.intervals import score_interval
 from results.leval.predictions import Prediction, Predictions
+from results.statistics.intervals import score_interval
 from results.statistics.tasks import Share
 from scoring.leval.blind import blind_answers
 from scoring.leval.rouge import PUBLISHED, SUMMARY, geometric_mean, of_itself

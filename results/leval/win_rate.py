@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Literal
 
-from results.intervals import score_interval
+from results.statistics.intervals import score_interval
 from results.statistics.tasks import Share
 
 Preference = Literal["win", "loss", "tie"]

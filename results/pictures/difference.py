@@ -28,7 +28,7 @@ from results.pictures.parts import (
 )
 from results.statistics.comparison import CellDifference, FamilyDifference, GroupDifference
 from results.statistics.comparison_rows import points
-from results.summary import depth_order
+from results.statistics.panels import depth_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

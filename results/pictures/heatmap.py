@@ -21,7 +21,7 @@ from results.pictures.layout import MARGIN, TITLE_SIZE, Layout, layout_of
 from results.pictures.panel import DEFAULT, Style, draw
 from results.pictures.parts import Canvas, write
 from results.records.atomic import write_atomic
-from results.summary import Panel
+from results.statistics.panels import Panel
 from results.text import one_line
 
 if TYPE_CHECKING:

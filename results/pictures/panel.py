@@ -26,7 +26,7 @@ from results.pictures.parts import (
     write_lines,
     write_titles,
 )
-from results.summary import Panel, Tally
+from results.statistics.panels import Panel, Tally
 from results.text import percent
 
 if TYPE_CHECKING:

@@ -20,17 +20,17 @@ from results.pictures.panel import DEFAULT, Style
 from results.pictures.task_chart import write_task_charts
 from results.records.record import Record
 from results.retrieval_table import retrieval_lines
-from results.stability import Stability, stability_line, stability_of
 from results.statistics.absent import absent_twins
 from results.statistics.documents import Documents, document_statistics
 from results.statistics.needlebench import Design, NeedleBench, needlebench
 from results.statistics.needlebench_rows import needlebench_lines
 from results.statistics.panel_rows import statistics_lines
+from results.statistics.panels import Panel, summarise
 from results.statistics.retrieval import ArmScore, arm_scores
 from results.statistics.ruler import RulerTable, ruler_lines, ruler_tables
+from results.statistics.stability import Stability, stability_line, stability_of
 from results.statistics.summary_rows import run_statistics, statistics_object
 from results.statistics.tasks import Macro, TaskScore, macros, task_scores
-from results.summary import Panel, summarise
 from results.task_table import task_lines
 from results.terminal import can_encode, terminal_heatmaps
 

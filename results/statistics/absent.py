@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from results.intervals import score_interval
 from results.records.controls import control_of, retriever_of
 from results.records.record import SCORED, Record
+from results.statistics.intervals import score_interval
+from results.statistics.panels import Tally, depth_order, tally, trial_of
 from results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums
-from results.summary import Tally, depth_order, tally, trial_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from math import fsum
 
 import numpy as np
 
-from results.intervals import score_interval
+from results.statistics.intervals import score_interval
 from results.statistics.resampling import FEWEST_CLUSTERS, Floats, cluster_sums, expanded_interval, resampled_means
 from results.statistics.tasks import Share
 

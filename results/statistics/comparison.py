@@ -9,14 +9,14 @@ from math import fsum
 from typing import Literal
 
 from haystack_fixtures.errors import InputError
-from results.intervals import Interval, score_interval
 from results.records.controls import as_asked, without_controls
 from results.records.record import SCORED, OutcomeName, Record
 from results.records.samples import panel_and_sample
+from results.statistics.intervals import Interval, score_interval
 from results.statistics.joining import Family, Identity, identity_order, joined, prompts_match
 from results.statistics.paired import Difference, holm, mean_difference, paired_p
+from results.statistics.panels import OUTCOMES, depth_order
 from results.statistics.resampling import sample_clusters
-from results.summary import OUTCOMES, depth_order
 
 Verdict = Literal["better", "worse", "no difference shown"]
 LEVEL = 0.05

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from haystack_fixtures.grid.cells import depth_label
-from results.intervals import Interval
 from results.records.record import SCORED, UNSCORED, OutcomeName
 from results.statistics.comparison import CellDifference, Comparison, FamilyDifference, GroupDifference
+from results.statistics.intervals import Interval
 from results.statistics.joining import Family
 from results.statistics.paired import Difference
 from results.text import display_width, length_labels, one_line, percent1

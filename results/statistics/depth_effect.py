@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 
 from results.statistics.paired import Difference, holm, mean_difference, paired_p
+from results.statistics.panels import Trial
 from results.statistics.resampling import FEWEST_CLUSTERS, Floats, sample_clusters
-from results.summary import Trial
 
 Label = Literal["flat", "lost in the middle", "primacy", "recency", "uneven", "undetermined"]
 # `flat` is a claim too: an effect this large, in score, would have shown.

@@ -19,8 +19,8 @@ from results.statistics.absent import AbsentTwins, Rate, abstains, is_absent, ra
 from results.statistics.agreement import Agreement, agreement
 from results.statistics.depth_effect import DepthEffect, depth_effect
 from results.statistics.paired import Difference, mean_difference
+from results.statistics.panels import tally, trial_of
 from results.statistics.votes import Vote, votes
-from results.summary import tally, trial_of
 
 WHOLE, FOCUSED = "whole", "focused"
 _POSITION, _SIZE = "doc_position", "doc_size"

@@ -7,7 +7,7 @@ from typing import cast
 
 from haystack_fixtures.errors import InputError
 from results.records.record import Record
-from results.summary import depth_order
+from results.statistics.panels import depth_order
 
 Family = tuple[str, str, str]
 """Model, task, needle; the model is empty where the two runs are compared whatever their models are called."""

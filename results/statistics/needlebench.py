@@ -18,8 +18,8 @@ from haystack_fixtures.settings.settings import Settings, Suite, resolve_setting
 from haystack_fixtures.tasks.controls import split_label
 from haystack_fixtures.tasks.load import grid, task_named
 from results.records.record import OutcomeName, Record
+from results.statistics.panels import Tally, tally, trial_of
 from results.statistics.tasks import Share, weighted_mean
-from results.summary import Tally, tally, trial_of
 
 # The share of each part in the overall score.
 WEIGHTS = {"v1": {"S-RT": 0.4, "M-RT": 0.3, "M-RS": 0.3}, "v2": {"S-RT": 1 / 3, "M-RT": 1 / 3, "M-RS": 1 / 3}}

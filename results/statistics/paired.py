@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from results.intervals import Z95
+from results.statistics.intervals import Z95
 from results.statistics.resampling import (
     FEWEST_CLUSTERS,
     SEED,

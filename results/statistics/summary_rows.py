@@ -11,8 +11,8 @@ from results.records.record import Record
 from results.statistics.depth_effect import DepthEffect, depth_effects
 from results.statistics.effective_length import RULER_THRESHOLD, EffectiveLength, absolute_length, relative_length
 from results.statistics.length_scores import joint_draws, length_scores
+from results.statistics.panels import Trial, trial_of
 from results.statistics.trend import Trend, trend
-from results.summary import Trial, trial_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ import numpy as np
 from results.records.controls import as_asked, control_of, retriever_of
 from results.records.record import SCORED, Record
 from results.statistics.absent import AbsentTwins, absent_twins
+from results.statistics.panels import Tally, tally, trial_of
 from results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums, expanded_interval, resampled_means
-from results.summary import Tally, tally, trial_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from results.records.record import Record
-from results.summary import Panel, summarise
+from results.statistics.panels import Panel, summarise
 from results.terminal import can_encode, score_glyph, terminal_heatmaps
 from results.text import display_width, fit, length_labels, percent, percent1
 

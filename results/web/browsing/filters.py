@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.settings.option_values import percent
-from results.summary import OUTCOMES, depth_order
+from results.statistics.panels import OUTCOMES, depth_order
 from results.web.browsing.rows import Row
 
 _ALWAYS = ("flag", "outcome")  # to choose from even where all trials are alike

@@ -9,7 +9,7 @@ from typing import Any, cast
 from haystack_fixtures.grid.cells import depth_label
 from results.records.controls import control_of
 from results.records.record import OutcomeName, Record
-from results.summary import Trial, depth_order, trial_of
+from results.statistics.panels import Trial, depth_order, trial_of
 
 NO_CONTROL = "none"
 # What a leaner or older file may lack.

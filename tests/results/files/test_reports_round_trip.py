@@ -15,9 +15,9 @@ from haystack_fixtures.errors import InputError
 from results.files.cells_file import write_cells
 from results.files.csv_file import COLUMNS, LONGEST, read_csv, read_rows, write_csv
 from results.files.json_file import json_text, read_json, write_json
-from results.intervals import wilson
 from results.records.record import Record
-from results.summary import OUTCOMES, panels_of, summarise
+from results.statistics.intervals import wilson
+from results.statistics.panels import OUTCOMES, panels_of, summarise
 from results.text import clean
 
 Make = Callable[..., Record]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.grid.cells import Cell
-from results.evidence import exact
 from results.gates.power_plan import Goal, parse_power, power_lines
+from results.statistics.evidence import exact
 from results.statistics.power import detectable_drop, trials_needed, trials_to_show
 
 CELLS = [

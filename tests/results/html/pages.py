@@ -12,7 +12,7 @@ from typing import Any
 
 from haystack_fixtures.grid.cells import Cell
 from results.records.record import Record
-from results.summary import OUTCOMES
+from results.statistics.panels import OUTCOMES
 
 MakeRecord = Callable[..., Record]
 VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})

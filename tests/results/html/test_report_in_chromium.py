@@ -9,8 +9,8 @@ import pytest
 
 from results.html.report import html_text
 from results.records.record import Record
+from results.statistics.panels import OUTCOMES
 from results.statistics.summary_rows import run_statistics
-from results.summary import OUTCOMES
 from tests.results.html.browser import Browser
 from tests.results.html.pages import EVIL, MakeRecord, grid
 

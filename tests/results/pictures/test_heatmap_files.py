@@ -16,7 +16,7 @@ from results.pictures.heatmap import heatmap_name, write_figure, write_heatmaps
 from results.pictures.layout import layout_of
 from results.pictures.panel import Style
 from results.records.record import OutcomeName
-from results.summary import Panel, Trial, panels_of
+from results.statistics.panels import Panel, Trial, panels_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
 QUICK = Style(dpi=60)

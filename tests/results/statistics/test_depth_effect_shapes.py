@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from results.statistics.depth_effect import depth_effect, depth_effects
-from results.summary import Trial
+from results.statistics.panels import Trial
 
 TrialsOf = Callable[..., list[Trial]]
 TENTHS = tuple(range(0, 101, 10))

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from results.documents_table import document_lines, document_rows, document_tables
 from results.files.json_file import json_text
 from results.html.comparison_view import pair_entries
-from results.intervals import score_interval, wilson
 from results.records.record import Record
 from results.records.samples import OwnLabel, own_label, panel_and_sample
 from results.statistics.comparison import compare
 from results.statistics.documents import Documents, Point, document_statistics
+from results.statistics.intervals import score_interval, wilson
 from results.statistics.paired import mean_difference, paired_p
 from results.statistics.tasks import task_scores
 from tests.results.document_records import asked

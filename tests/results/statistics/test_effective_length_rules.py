@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from results.statistics.effective_length import RULER_THRESHOLD, absolute_length, relative_length
 from results.statistics.length_scores import LengthScore, base_score, exact_scores, joint_draws, length_scores
-from results.summary import Trial
+from results.statistics.panels import Trial
 
 TrialsOf = Callable[..., list[Trial]]
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from results.intervals import score_interval, wilson
+from results.statistics.intervals import score_interval, wilson
 from results.statistics.paired import mean_difference
 
 Data = NDArray[np.float64]

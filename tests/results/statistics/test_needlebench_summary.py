@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from haystack_fixtures.settings.settings import resolve_settings
 from haystack_fixtures.tasks.load import grid
-from results.intervals import wilson
 from results.records.record import Record
+from results.statistics.intervals import wilson
 from results.statistics.needlebench import Design, NeedleBench, Row, design_of, needlebench
 from results.statistics.needlebench_rows import needlebench_lines, needlebench_rows
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from results.gates.gate import groups_of, parse_gate
 from results.pictures.task_chart import write_task_charts
 from results.records.record import OutcomeName, Record
+from results.statistics.panels import summarise
 from results.statistics.tasks import macros, task_scores
-from results.summary import summarise
 from results.task_table import task_lines
 
 Make = Callable[..., Record]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haystack_fixtures.errors import InputError
-from results.summary import OUTCOMES
+from results.statistics.panels import OUTCOMES
 from results.web.browsing.filters import (
     SORTS,
     Filter,

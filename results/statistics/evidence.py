@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
-from results.intervals import Z95, Interval
+from results.statistics.intervals import Z95, Interval
 from results.statistics.paired import Difference
 
 _FIRST_LOOK = 0.025  # chance of a wrong pass, and of a wrong fail

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 from typing import get_args
 
-from results.intervals import Interval, score_interval
 from results.records.controls import without_controls
 from results.records.record import SCORED, UNSCORED, OutcomeName, Record
 from results.records.samples import panel_and_sample
+from results.statistics.intervals import Interval, score_interval
 
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 OWN = "needlework"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from results.records.record import Record
-from results.summary import Panel, summarise
+from results.statistics.panels import Panel, summarise
 
 
 def test_columns_are_means_over_trials(make_record: Callable[..., Record]) -> None:
