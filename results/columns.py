@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from results.statistics.agreement import Agreement
 from results.statistics.tasks import Share
-from results.text import display_width, one_line
+from results.style.text import display_width, one_line
 
 NONE = "–"
 

@@ -21,7 +21,7 @@ from results.statistics.comparison import Comparison, compare
 from results.statistics.comparison_rows import comparison_lines, family_name, family_sentence
 from results.statistics.joining import differing_trial
 from results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
-from results.text import one_line
+from results.style.text import one_line
 
 _PARTS_SHOWN = 4  # differing parts in the one line of a refusal
 

@@ -12,7 +12,7 @@ from results.statistics.comparison_rows import interval_words, p_words, points1
 from results.statistics.documents import FOCUSED, Documents, Point
 from results.statistics.panel_rows import StatisticRow
 from results.statistics.votes import Vote
-from results.text import length_labels, one_line, percent1
+from results.style.text import length_labels, one_line, percent1
 
 ARMS = {"whole": "all documents", FOCUSED: "answer document alone"}
 _PLAIN = str.maketrans({"·": "|", "–": "-"})

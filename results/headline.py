@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from results.records.record import OutcomeName
 from results.statistics.panels import OWN, Panel, Tally
-from results.text import percent1
+from results.style.text import percent1
 
 _PLURAL: dict[OutcomeName, str] = {"error": "errors"}
 

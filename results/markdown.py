@@ -8,7 +8,7 @@ from results.records.record import UNSCORED
 from results.statistics.effective_length import EffectiveLength
 from results.statistics.panels import Panel
 from results.statistics.summary_rows import PanelStatistics
-from results.text import one_line, percent1
+from results.style.text import one_line, percent1
 
 _HEAD = ("model · task · needle", "score %", "95 % interval", "n", *UNSCORED, "effective length (95 %)")
 

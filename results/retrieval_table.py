@@ -9,7 +9,7 @@ from results.statistics.absent import Rate
 from results.statistics.comparison_rows import points1
 from results.statistics.panels import Tally
 from results.statistics.retrieval import ArmScore, Paired
-from results.text import one_line, percent1
+from results.style.text import one_line, percent1
 
 MEANINGS = {
     "whole %": "the same questions on the documents as they are",

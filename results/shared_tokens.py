@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from results.records.record import Record
-from results.text import one_line
+from results.style.text import one_line
 
 
 def shared_lines(records: Sequence[Record]) -> Iterator[str]:

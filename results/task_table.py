@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from results.statistics.tasks import Macro, Share, TaskScore
-from results.text import display_width, one_line, percent1
+from results.style.text import display_width, one_line, percent1
 
 HEAD = (
     "task",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from results.records.record import Record
-from results.text import one_line
+from results.style.text import one_line
 
 _SHOWN = 300  # characters of an example
 

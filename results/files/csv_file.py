@@ -16,7 +16,7 @@ from results.records.controls import retriever_of
 from results.records.record import Record
 from results.records.samples import panel_and_sample
 from results.statistics.panels import Trial, depth_order, outcome_named
-from results.text import clean
+from results.style.text import clean
 
 LONGEST = 2_000  # characters of a text cell; spreadsheets refuse more than 32,767, and the JSON has all of it
 # What makes spreadsheets read a cell as a formula (OWASP, "CSV Injection"), full-width forms included. A leading

@@ -21,7 +21,7 @@ from typing import Any
 from haystack_fixtures.errors import InputError
 from results.records.record import OutcomeName
 from results.statistics.panels import Panel, Trial, panels_of
-from results.text import fit, one_line
+from results.style.text import fit, one_line
 
 LLMTEST, OPENCOMPASS = "LLMTest_NeedleInAHaystack", "OpenCompass"
 _DATASET = re.compile(

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from results.gates.verdicts import State, Verdict
-from results.text import one_line
+from results.style.text import one_line
 
 GATE = "gate::"
 _MOST = 40  # groups of one gate that are told one by one; JUnit XML has them all

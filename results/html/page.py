@@ -13,7 +13,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from results.html.details import OWN, SHARED
 from results.html.texts import on_one_line, script_json, trusted
-from results.palette import COLORS, DIFFERENCES, ColorsName, color_of, dark, difference_color
+from results.style.palette import COLORS, DIFFERENCES, ColorsName, color_of, dark, difference_color
 
 # In this order they are one script. The functions of one may be called from any other.
 _SCRIPTS = ("base.js", "tip.js", "grid.js", "pane.js", "trial.js", "curves.js")

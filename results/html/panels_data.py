@@ -9,7 +9,7 @@ from haystack_fixtures.grid.cells import depth_label
 from results.html.texts import on_one_line, percent_number
 from results.statistics.intervals import Interval
 from results.statistics.panels import OUTCOMES, Panel, Tally
-from results.text import length_labels
+from results.style.text import length_labels
 
 Stats = dict[tuple[Any, ...], int]
 """Every different `[n, mean, low, high, outcomes]`, in percent, and its number."""

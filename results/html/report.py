@@ -11,7 +11,6 @@ from results.html.page import page
 from results.html.panels import entries, looks_of, panel_views
 from results.html.panels_data import panels_data
 from results.html.texts import on_one_line
-from results.palette import ColorsName
 from results.records.atomic import write_atomic
 from results.records.controls import without_controls
 from results.records.record import UNSCORED, Record
@@ -27,6 +26,7 @@ from results.statistics.panels import Panel, summarise
 from results.statistics.retrieval import ArmScore
 from results.statistics.summary_rows import PanelStatistics
 from results.statistics.tasks import Macro, TaskScore
+from results.style.palette import ColorsName
 from results.task_table import MEANINGS, missing_lines, task_columns
 
 LIMIT_BYTES = 3_000_000

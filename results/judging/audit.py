@@ -18,7 +18,7 @@ from results.judging.document_audit import document_audit_lines, is_run, judged_
 from results.judging.labels import Labelled, read_labels
 from results.statistics.agreement import Agreement, agreement, share
 from results.statistics.tasks import Share
-from results.text import one_line
+from results.style.text import one_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from results.leval.report import lines, report_object
 from results.leval.submission import FOR_JUDGES, Entry, Table, entries, judged_table, metadata, tables
 from results.leval.task_scores import TaskScores, score_task
 from results.records.atomic import write_atomic
-from results.text import one_line
+from results.style.text import one_line
 from scoring.leval.tasks import TASKS
 from scoring.leval.words import MissingPackageError
 

@@ -21,7 +21,7 @@ from results.leval.marks import mark_fields, mark_question, marked, mean_mark
 from results.leval.pairs import match
 from results.leval.predictions import SUFFIX, read_answers
 from results.records.atomic import write_atomic
-from results.text import one_line
+from results.style.text import one_line
 from scoring.judge_replies import parse_llmtest_reply
 from scoring.pairwise import read_choice
 

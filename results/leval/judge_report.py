@@ -13,7 +13,7 @@ from results.leval.predictions import Answers, Broken
 from results.leval.task_scores import Rule
 from results.leval.win_rate import WinRate
 from results.statistics.tasks import Share
-from results.text import one_line
+from results.style.text import one_line
 
 SCHEMA = "needlework-leval-judge-1"
 _HEAD = ("rule", "wins", "ties", "losses", "errors", "n of expected", "win rate", "95 % interval")

@@ -10,7 +10,7 @@ from results.columns import NONE, aligned, ends, percent2
 from results.leval.averages import Average
 from results.leval.task_scores import RULES, Mean, Rule, TaskScores
 from results.statistics.tasks import Share
-from results.text import one_line
+from results.style.text import one_line
 
 SCHEMA = "needlework-leval-scores-1"
 HEAD = ("task", "metric", "compat", "strict", "floor", "ceiling", "n of expected", "95 % interval")

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.fonts import Fonts
-from results.palette import DIFFERENCES, difference_color
 from results.pictures.heatmap import FORMATS, Format, file_stem, untaken, write_painted
 from results.pictures.layout import Layout, arrange
 from results.pictures.parts import (
@@ -29,6 +27,8 @@ from results.pictures.parts import (
 from results.statistics.comparison import CellDifference, FamilyDifference, GroupDifference
 from results.statistics.comparison_rows import points
 from results.statistics.panels import depth_order
+from results.style.fonts import Fonts
+from results.style.palette import DIFFERENCES, difference_color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from results.documents_table import ARMS
-from results.fonts import fonts_for
 from results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
 from results.pictures.parts import FRAME, INK, SOFT
 from results.records.atomic import write_atomic
 from results.statistics.documents import FOCUSED, WHOLE, Documents, Point
-from results.text import length_labels, one_line
+from results.style.fonts import fonts_for
+from results.style.text import length_labels, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.fonts import Fonts
-from results.palette import COLORS, ColorsName, color_of, mark_of
 from results.pictures.layout import Layout, notes_of
 from results.pictures.parts import (
     FRAME,
@@ -27,7 +25,9 @@ from results.pictures.parts import (
     write_titles,
 )
 from results.statistics.panels import Panel, Tally
-from results.text import percent
+from results.style.fonts import Fonts
+from results.style.palette import COLORS, ColorsName, color_of, mark_of
+from results.style.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from results.fonts import Fonts
-from results.palette import Rgb, dark
 from results.pictures.layout import (
     LEADING,
     LEGEND_SIZE,
@@ -18,6 +16,8 @@ from results.pictures.layout import (
     Layout,
     Lines,
 )
+from results.style.fonts import Fonts
+from results.style.palette import Rgb, dark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,6 @@ from results.files.csv_file import write_csv
 from results.files.json_file import write_json
 from results.html.report import write_html
 from results.markdown import panel_table
-from results.palette import ColorsName
 from results.pictures.documents_chart import write_document_charts
 from results.pictures.heatmap import write_heatmaps
 from results.pictures.panel import DEFAULT, Style
@@ -31,6 +30,7 @@ from results.statistics.ruler import RulerTable, ruler_lines, ruler_tables
 from results.statistics.stability import Stability, stability_line, stability_of
 from results.statistics.summary_rows import run_statistics, statistics_object
 from results.statistics.tasks import Macro, TaskScore, macros, task_scores
+from results.style.palette import ColorsName
 from results.task_table import task_lines
 from results.terminal import can_encode, terminal_heatmaps
 

@@ -11,7 +11,7 @@ from results.statistics.comparison import CellDifference, Comparison, FamilyDiff
 from results.statistics.intervals import Interval
 from results.statistics.joining import Family
 from results.statistics.paired import Difference
-from results.text import display_width, length_labels, one_line, percent1
+from results.style.text import display_width, length_labels, one_line, percent1
 
 _SCORES = ("pairs", "no pair", "A % (95 %)", "B % (95 %)", "B - A", "95 % interval")
 _HEAD = ("task", "needle", *_SCORES, "p (Holm)", "verdict")

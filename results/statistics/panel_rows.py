@@ -13,7 +13,7 @@ from results.statistics.effective_length import EffectiveLength
 from results.statistics.paired import Difference
 from results.statistics.summary_rows import PanelStatistics
 from results.statistics.trend import Trend
-from results.text import length_labels, one_line, percent, percent1
+from results.style.text import length_labels, one_line, percent, percent1
 
 # One sentence each, for the report; docs/statistics.md has them with their sources.
 _MEANINGS = {

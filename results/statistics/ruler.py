@@ -15,7 +15,7 @@ from results.records.record import Record
 from results.statistics.effective_length import EffectiveLength, absolute_length
 from results.statistics.length_scores import LengthScore
 from results.statistics.panels import Tally, Trial, tally, trial_of
-from results.text import length_labels, one_line, percent1
+from results.style.text import length_labels, one_line, percent1
 
 TASKS = (
     "ruler_niah_single_1",

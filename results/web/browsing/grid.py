@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from haystack_fixtures.grid.cells import depth_label
 from results.headline import score_words
-from results.palette import color_of, dark, mark_of
 from results.statistics.panels import Tally, depth_order, tally
-from results.text import length_labels, percent
+from results.style.palette import color_of, dark, mark_of
+from results.style.text import length_labels, percent
 from results.web.browsing.filters import Filter
 from results.web.browsing.rows import NO_CONTROL, Row
 

@@ -14,8 +14,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from haystack_fixtures.errors import InputError, printable
-from results.palette import MARKS
 from results.records.record import Record
+from results.style.palette import MARKS
 from results.web.browsing import record_view
 from results.web.browsing.filters import (
     SORTS,

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from haystack_fixtures.grid.cells import depth_label
 from results.records.record import OutcomeName, Record
-from results.text import percent1
+from results.style.text import percent1
 
 Facts = list[tuple[str, str]]
 _GOOD: tuple[OutcomeName, ...] = ("found",)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from haystack_fixtures.errors import InputError
-from results.text import one_line
+from results.style.text import one_line
 from results.web.page import Context, Page
 from results.web.rating import marks
 from results.web.rating.desk import Desk

@@ -18,7 +18,7 @@ from results.files.json_file import json_text, read_json, write_json
 from results.records.record import Record
 from results.statistics.intervals import wilson
 from results.statistics.panels import OUTCOMES, panels_of, summarise
-from results.text import clean
+from results.style.text import clean
 
 Make = Callable[..., Record]
 

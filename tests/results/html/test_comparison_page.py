@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from results.html.comparison import comparison_html
-from results.palette import difference_color
 from results.records.record import Record
 from results.statistics.comparison import compare
+from results.style.palette import difference_color
 from tests.results.html.pages import EVIL, MakeRecord, Page, grid
 
 Run = Callable[..., list[Record]]

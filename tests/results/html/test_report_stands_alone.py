@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from results.html.report import html_text, write_html
-from results.palette import ColorsName, color_of
+from results.style.palette import ColorsName, color_of
 from tests.results.html.pages import MakeRecord, Page, grid, one_of_each
 
 
