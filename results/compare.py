@@ -18,10 +18,10 @@ from results.pictures.difference import write_difference_heatmaps
 from results.pictures.heatmap import FORMATS, parse_formats
 from results.records.record import Record
 from results.statistics.comparison import Comparison, compare
-from results.statistics.comparison_rows import comparison_lines, family_name, family_sentence
 from results.statistics.joining import differing_trial
 from results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
 from results.style.text import one_line
+from results.tables.comparison import comparison_lines, family_name, family_sentence
 
 _PARTS_SHOWN = 4  # differing parts in the one line of a refusal
 

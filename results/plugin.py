@@ -28,7 +28,7 @@ from results.run.early_answers import Answers, read_answers
 from results.run.make_record import make_record, shown
 from results.run.progress import progress_of
 from results.run.scorer_names import check_scorer
-from results.terminal import score_glyph
+from results.tables.terminal import score_glyph
 from scoring.plugin import AGAIN_KEY, SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY
 from scoring.recording import JUDGE
 

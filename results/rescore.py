@@ -13,14 +13,14 @@ from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
 from haystack_fixtures.settings.settings import Settings
 from results.files.json_file import read_json
-from results.headline import headline
 from results.records.record import Record
 from results.run.scorer_names import check_scorer
 from results.run.write_all import write_files
 from results.statistics.absent import is_absent
 from results.statistics.needlebench import design_of
-from results.statistics.needlebench_rows import needlebench_lines
 from results.statistics.panels import summarise
+from results.tables.headline import headline
+from results.tables.needlebench import needlebench_lines
 from scoring.outcomes import outcome_of
 from scoring.recording import JUDGE, knows_absence, score_exchange
 

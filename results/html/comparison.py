@@ -13,7 +13,7 @@ from results.html.texts import on_one_line
 from results.records.atomic import write_atomic
 from results.records.record import UNSCORED, Record
 from results.statistics.comparison import Comparison
-from results.statistics.comparison_rows import cautions, left_out, outcomes_of_run
+from results.tables.comparison import cautions, left_out, outcomes_of_run
 
 
 def write_comparison_html(

@@ -21,10 +21,10 @@ from results.statistics.comparison import (
     compared,
     panel_of,
 )
-from results.statistics.comparison_rows import VERDICTS, family_name, interval_words, p_words, points, points1
 from results.statistics.joining import identity_order, joined
 from results.statistics.panels import OUTCOMES, depth_order
 from results.style.text import length_labels, percent1
+from results.tables.comparison import VERDICTS, family_name, interval_words, p_words, points, points1
 
 _MOST_LISTED = 200  # cells in a list of what improved or regressed; the rest is counted
 _WORDS: dict[str, Literal[-1, 1]] = {"improved": 1, "regressed": -1}

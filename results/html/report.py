@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from results.documents_table import document_rows, document_tables, documents_name
 from results.html.budget import fit
 from results.html.page import page
 from results.html.panels import entries, looks_of, panel_views
@@ -14,20 +13,21 @@ from results.html.texts import on_one_line
 from results.records.atomic import write_atomic
 from results.records.controls import without_controls
 from results.records.record import UNSCORED, Record
-from results.retrieval_table import MEANINGS as RETRIEVAL_MEANINGS
-from results.retrieval_table import notes as notes_on
-from results.retrieval_table import retrieval_columns
 from results.statistics.absent import AbsentTwins
 from results.statistics.documents import Documents
 from results.statistics.needlebench import NeedleBench
-from results.statistics.needlebench_rows import needlebench_name, needlebench_rows
-from results.statistics.panel_rows import twins_name, twins_rows
 from results.statistics.panels import Panel, summarise
 from results.statistics.retrieval import ArmScore
 from results.statistics.summary_rows import PanelStatistics
 from results.statistics.tasks import Macro, TaskScore
 from results.style.palette import ColorsName
-from results.task_table import MEANINGS, missing_lines, task_columns
+from results.tables.documents import document_rows, document_tables, documents_name
+from results.tables.needlebench import needlebench_name, needlebench_rows
+from results.tables.panels import twins_name, twins_rows
+from results.tables.retrieval import MEANINGS as RETRIEVAL_MEANINGS
+from results.tables.retrieval import notes as notes_on
+from results.tables.retrieval import retrieval_columns
+from results.tables.tasks import MEANINGS, missing_lines, task_columns
 
 LIMIT_BYTES = 3_000_000
 NOTICE_BYTES = 1_000  # kept free for what is said about things left out

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from haystack_fixtures.command_line import OneLineParser, refuse
 from haystack_fixtures.errors import InputError
-from results.columns import NONE, aligned, ends, percent2
 from results.judging.document_audit import document_audit_lines, is_run, judged_in_run, labelled_answers
 from results.judging.labels import Labelled, read_labels
 from results.statistics.agreement import Agreement, agreement, share
 from results.statistics.tasks import Share
 from results.style.text import one_line
+from results.tables.columns import NONE, aligned, ends, percent2
 
 
 @dataclass(frozen=True, slots=True)

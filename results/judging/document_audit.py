@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from haystack_fixtures.errors import InputError
-from results.columns import agreement_lines, ends, percent2
 from results.files.json_file import read_json
 from results.judging.labels import read_labels
 from results.records.record import Record
 from results.records.samples import own_label
 from results.statistics.agreement import agreement, share
 from results.statistics.documents import right_or_wrong, rule_of
+from results.tables.columns import agreement_lines, ends, percent2
 from scoring.documents import documents_score
 from scoring.scores import Reference
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from results.columns import aligned, ends, percent2
 from results.leval.judged_pairs import JudgedPair, Orders
 from results.leval.marks import Marked, MeanMark
 from results.leval.pairs import Matched
@@ -14,6 +13,7 @@ from results.leval.task_scores import Rule
 from results.leval.win_rate import WinRate
 from results.statistics.tasks import Share
 from results.style.text import one_line
+from results.tables.columns import aligned, ends, percent2
 
 SCHEMA = "needlework-leval-judge-1"
 _HEAD = ("rule", "wins", "ties", "losses", "errors", "n of expected", "win rate", "95 % interval")

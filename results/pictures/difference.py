@@ -25,10 +25,10 @@ from results.pictures.parts import (
     write_titles,
 )
 from results.statistics.comparison import CellDifference, FamilyDifference, GroupDifference
-from results.statistics.comparison_rows import points
 from results.statistics.panels import depth_order
 from results.style.fonts import Fonts
 from results.style.palette import DIFFERENCES, difference_color
+from results.tables.comparison import points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,7 +18,6 @@ from haystack_fixtures.documents.folder import DocumentSet, read_documents
 from haystack_fixtures.documents.questions import STATUSES, Rows, is_decided, question_file, read_rows, rows_before
 from haystack_fixtures.documents.twins import twins
 from haystack_fixtures.errors import InputError, printable
-from results.columns import aligned
 from results.judging.asking import OpenJudge, ReplyFile, gather
 from results.questions.check import Checked, check_rows
 from results.questions.folder_report import folder_lines
@@ -34,6 +33,7 @@ from results.questions.probe import (
     with_closed_book,
 )
 from results.records.atomic import write_atomic
+from results.tables.columns import aligned
 
 ABOUT = "say which questions can be used, and why the others cannot"
 SUFFIX = ".checked.json"

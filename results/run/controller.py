@@ -36,8 +36,8 @@ from results.run.latency import publish_latencies
 from results.run.make_record import lost_record
 from results.run.manifest import command_line, manifest, merge_facts, models_before, write_manifest
 from results.run.step_summary import write_step_summary
-from results.shared_tokens import shared_lines
-from results.unscored import unscored_lines
+from results.tables.shared_tokens import shared_lines
+from results.tables.unscored import unscored_lines
 
 if TYPE_CHECKING:
     from results.run.write_all import Written

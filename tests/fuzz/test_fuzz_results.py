@@ -26,8 +26,8 @@ from results.records.run_folder import answered, whole_run
 from results.rescore import rescored
 from results.run.write_all import write_files
 from results.statistics.comparison import compare as paired
-from results.statistics.comparison_rows import comparison_lines
 from results.statistics.panels import summarise
+from results.tables.comparison import comparison_lines
 from tests.fuzz.junk import ODD_WORDS, ROUNDS, SEED, bounded, check_line, complaint, damaged, swapped
 
 ROOT = Path(__file__).parent.parent.parent

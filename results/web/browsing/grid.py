@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from haystack_fixtures.grid.cells import depth_label
-from results.headline import score_words
 from results.statistics.panels import Tally, depth_order, tally
 from results.style.palette import color_of, dark, mark_of
 from results.style.text import length_labels, percent
+from results.tables.headline import score_words
 from results.web.browsing.filters import Filter
 from results.web.browsing.rows import NO_CONTROL, Row
 

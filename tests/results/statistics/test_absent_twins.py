@@ -13,7 +13,7 @@ from results.files.json_file import json_text
 from results.records.record import OutcomeName, Record
 from results.statistics.absent import AbsentTwins, absent_twins
 from results.statistics.intervals import wilson
-from results.statistics.panel_rows import statistics_lines, twins_rows
+from results.tables.panels import statistics_lines, twins_rows
 
 Make = Callable[..., Record]
 

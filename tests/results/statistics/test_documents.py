@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.documents_table import document_lines, document_rows, document_tables
 from results.files.json_file import json_text
 from results.html.comparison_view import pair_entries
 from results.records.record import Record
@@ -18,6 +17,7 @@ from results.statistics.documents import Documents, Point, document_statistics
 from results.statistics.intervals import score_interval, wilson
 from results.statistics.paired import mean_difference, paired_p
 from results.statistics.tasks import task_scores
+from results.tables.documents import document_lines, document_rows, document_tables
 from tests.results.document_records import asked
 
 

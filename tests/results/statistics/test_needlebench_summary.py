@@ -16,7 +16,7 @@ from haystack_fixtures.tasks.load import grid
 from results.records.record import Record
 from results.statistics.intervals import wilson
 from results.statistics.needlebench import Design, NeedleBench, Row, design_of, needlebench
-from results.statistics.needlebench_rows import needlebench_lines, needlebench_rows
+from results.tables.needlebench import needlebench_lines, needlebench_rows
 
 Make = Callable[..., Record]
 TASKS = {"niah": "S-RT", "parallel": "M-RT", "needlebench_reasoning": "M-RS"}

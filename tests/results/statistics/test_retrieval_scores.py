@@ -10,12 +10,12 @@ from results.files.json_file import json_text
 from results.gates.gate import groups_of, parse_gate
 from results.html.report import html_text
 from results.records.record import Record
-from results.retrieval_table import retrieval_columns, retrieval_lines
 from results.statistics.comparison import compare
 from results.statistics.intervals import wilson
 from results.statistics.panels import summarise
 from results.statistics.retrieval import arm_scores, retrieval_object
 from results.statistics.tasks import task_scores
+from results.tables.retrieval import retrieval_columns, retrieval_lines
 from tests.results.html.pages import EVIL, Page
 
 Make = Callable[..., Record]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from haystack_fixtures.errors import InputError
 from results.records.record import Record
 from results.statistics.comparison import compare
-from results.statistics.comparison_rows import comparison_lines, family_sentence, points, points1
 from results.statistics.joining import differing_trial
 from results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
+from results.tables.comparison import comparison_lines, family_sentence, points, points1
 
 
 def record(score: float | None = 1.0, **fields: Any) -> Record:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 
 from results.records.record import Record
-from results.statistics.panel_rows import panel_rows, statistics_lines
 from results.statistics.summary_rows import run_statistics, statistics_object
+from results.tables.panels import panel_rows, statistics_lines
 
 Make = Callable[..., Record]
 

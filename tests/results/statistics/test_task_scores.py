@@ -13,7 +13,7 @@ from results.pictures.task_chart import write_task_charts
 from results.records.record import OutcomeName, Record
 from results.statistics.panels import summarise
 from results.statistics.tasks import macros, task_scores
-from results.task_table import task_lines
+from results.tables.tasks import task_lines
 
 Make = Callable[..., Record]
 FAMILIES = {"niah": "niah", "vt": "ruler", "cwe": "ruler"}

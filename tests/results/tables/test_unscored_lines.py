@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from results.records.record import Record
-from results.unscored import unscored_lines
+from results.tables.unscored import unscored_lines
 
 
 def record(outcome: str, why: str = "", *invalid: str) -> Record:

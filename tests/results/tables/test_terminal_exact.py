@@ -11,7 +11,7 @@ import pytest
 from results.records.record import Record
 from results.statistics.panels import Panel, summarise
 from results.style.text import display_width, fit, length_labels, percent, percent1
-from results.terminal import can_encode, score_glyph, terminal_heatmaps
+from results.tables.terminal import can_encode, score_glyph, terminal_heatmaps
 
 TAIL = [
     " high   96",

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from haystack_fixtures.grid.cells import depth_label
-from results.columns import NONE, aligned
 from results.statistics.absent import Rate
-from results.statistics.comparison_rows import interval_words, p_words, points1
 from results.statistics.documents import FOCUSED, Documents, Point
-from results.statistics.panel_rows import StatisticRow
 from results.statistics.votes import Vote
 from results.style.text import length_labels, one_line, percent1
+from results.tables.columns import NONE, aligned
+from results.tables.comparison import interval_words, p_words, points1
+from results.tables.panels import StatisticRow
 
 ARMS = {"whole": "all documents", FOCUSED: "answer document alone"}
 _PLAIN = str.maketrans({"·": "|", "–": "-"})

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from haystack_fixtures.grid.cells import depth_label
 from results.statistics.absent import AbsentTwins, Rate
-from results.statistics.comparison_rows import interval_words, p_words, points1
 from results.statistics.depth_effect import DepthEffect
 from results.statistics.effective_length import EffectiveLength
 from results.statistics.paired import Difference
 from results.statistics.summary_rows import PanelStatistics
 from results.statistics.trend import Trend
 from results.style.text import length_labels, one_line, percent, percent1
+from results.tables.comparison import interval_words, p_words, points1
 
 # One sentence each, for the report; docs/statistics.md has them with their sources.
 _MEANINGS = {
