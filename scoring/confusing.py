@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from scoring.answers.normalize import normalize_value
 from scoring.match import match_score
-from scoring.normalize import normalize_value
 from scoring.scores import Reference, Score, Scorer
 
 STALE = "stale"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from rapidfuzz.distance import Levenshtein
 
-from scoring.normalize import normalize
+from scoring.answers.normalize import normalize
 from scoring.scores import Reference, Score, Scorer
 from scoring.verdicts import verdict_for
 

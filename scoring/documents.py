@@ -18,12 +18,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from scoring.abstaining import abstain_score
-from scoring.content_words import content_word_places, content_words
-from scoring.normalize import flatten, normalize_lines, normalize_value
-from scoring.passages import CLOSING, LONG, first_sentence, weight
-from scoring.polarity import is_denied, is_refusal
+from scoring.answers.content_words import content_word_places, content_words
+from scoring.answers.normalize import flatten, normalize_lines, normalize_value
+from scoring.answers.passages import CLOSING, LONG, first_sentence, weight
+from scoring.answers.polarity import is_denied, is_refusal
+from scoring.answers.values import Span, find_whole
 from scoring.scores import Reference, Score, Scorer
-from scoring.values import Span, find_whole
 
 RECALL = 0.3
 _SHOWN = 160

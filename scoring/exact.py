@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import string
 
+from scoring.answers.values import find_whole
 from scoring.scores import Reference, Score, Scorer
-from scoring.values import find_whole
 from scoring.verdicts import expected_text, verdict_for
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from scoring.answers.normalize import normalize_lines, normalize_value
+from scoring.answers.values import find_whole
 from scoring.match import match_score
-from scoring.normalize import normalize_lines, normalize_value
 from scoring.scores import Reference, Score, Scorer, Verdict
-from scoring.values import find_whole
 
 _CONTROLS = re.compile(r"[\x00-\x1f]")
 _SHOWN = 160

@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from scoring.answers.normalize import flatten, normalize_lines, normalize_value
+from scoring.answers.passages import CLOSING, LONG, weight
+from scoring.answers.polarity import is_denied
+from scoring.answers.values import find_same_shape
 from scoring.match import affirms, match_score
-from scoring.normalize import flatten, normalize_lines, normalize_value
-from scoring.passages import CLOSING, LONG, weight
-from scoring.polarity import is_denied
 from scoring.scores import Reference, Score, Scorer, Verdict
-from scoring.values import find_same_shape
 
 _SHOWN = 160
 _RESULTS = 4  # places to look at, from the end

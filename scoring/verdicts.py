@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scoring.normalize import normalize
-from scoring.polarity import is_refusal
+from scoring.answers.normalize import normalize
+from scoring.answers.polarity import is_refusal
 from scoring.scores import Reference, Verdict
 
 _EXACT = 1 - 1e-9

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from scoring.normalize import flatten, normalize_lines, normalize_value
-from scoring.passages import split_at_question
-from scoring.polarity import is_denied, refusal_end
+from scoring.answers.normalize import flatten, normalize_lines, normalize_value
+from scoring.answers.passages import split_at_question
+from scoring.answers.polarity import is_denied, refusal_end
 from scoring.scores import Reference, Score, Scorer, Verdict
 
 _SHOWN = 160

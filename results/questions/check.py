@@ -12,7 +12,7 @@ from haystack_fixtures.documents.questions import DocumentQuestion, Rows, questi
 from results.questions.index import DocumentIndex
 from results.questions.pairs import too_long
 from results.questions.rivals import rivals
-from scoring.normalize import normalize_value
+from scoring.answers.normalize import normalize_value
 
 Status = Literal["accept", "review", "reject"]
 SUPPORT = 0.6  # of the answer's content words: what stands in its document at least

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from haystack_fixtures.documents.folder import OwnDocument
-from scoring.content_words import content_words, words_to_look_up
+from scoring.answers.content_words import content_words, words_to_look_up
 
 _Numbers = NDArray[np.int32]
 _NONE: _Numbers = np.empty(0, np.int32)

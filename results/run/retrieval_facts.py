@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from haystack_fixtures.trials.exchange import Exchange, prompt_facts
-from scoring.content_words import content_words
+from scoring.answers.content_words import content_words
 
 _TEXTS_KEPT = 512
 

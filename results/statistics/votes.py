@@ -19,7 +19,7 @@ from results.records.record import SCORED, Record
 from results.records.samples import own_label
 from results.statistics.absent import Rate, rate_of
 from results.statistics.paired import Difference, mean_difference
-from scoring.content_words import content_words
+from scoring.answers.content_words import content_words
 
 Ways = Literal["moved", "fixed"]
 CONTROL = 25.0

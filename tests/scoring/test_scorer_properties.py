@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scoring.answers.normalize import flatten, normalize, normalize_lines
 from scoring.edit_distance import edit_score, edit_scores, squeeze
 from scoring.match import match_score
-from scoring.normalize import flatten, normalize, normalize_lines
 from scoring.registry import SCORERS
 from scoring.scores import Reference
 

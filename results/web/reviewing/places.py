@@ -14,7 +14,7 @@ from itertools import islice
 import regex
 
 from results.web.reviewing.word_places import word_places
-from scoring.content_words import content_words
+from scoring.answers.content_words import content_words
 
 Place = tuple[int, int]
 MOST_PLACES = 500
