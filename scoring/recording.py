@@ -9,9 +9,9 @@ from typing import Protocol, TypeVar
 
 from scoring.abstaining import ABSTAIN
 from scoring.documents import DOCUMENTS
-from scoring.judge_asking import JudgeUnreachableError
-from scoring.judge_replies import JudgeReplyError
-from scoring.judge_scorers import judged
+from scoring.judges.asking import JudgeUnreachableError
+from scoring.judges.replies import JudgeReplyError
+from scoring.judges.scorers import judged
 from scoring.outcomes import CUT_OFF
 from scoring.registry import scorer_named
 from scoring.scores import Reference, Score, Scorer

@@ -22,8 +22,8 @@ from results.leval.pairs import match
 from results.leval.predictions import SUFFIX, read_answers
 from results.records.atomic import write_atomic
 from results.style.text import one_line
-from scoring.judge_replies import parse_llmtest_reply
-from scoring.pairwise import read_choice
+from scoring.judges.pairwise import read_choice
+from scoring.judges.replies import parse_llmtest_reply
 
 _REPLY_BUDGET = 2048  # tokens, as published
 

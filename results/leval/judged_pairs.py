@@ -18,8 +18,8 @@ from results.leval.task_scores import RULES, Rule
 from results.leval.win_rate import ORDERS, Preference, WinRate, win_rate
 from results.statistics.intervals import score_interval
 from results.statistics.tasks import Share
-from scoring.judge_replies import JudgeReplyError
-from scoring.pairwise import Choice, pair_messages, read_choice, read_choice_compat
+from scoring.judges.pairwise import Choice, pair_messages, read_choice, read_choice_compat
+from scoring.judges.replies import JudgeReplyError
 
 Verdicts = tuple[Preference | None, Preference | None]
 

@@ -10,8 +10,8 @@ from results.judging.asking import Judge, Question, Replied, key_of
 from results.leval.predictions import Prediction
 from results.statistics.intervals import score_interval
 from results.statistics.tasks import Share
-from scoring.judge_prompts import judge_messages
-from scoring.judge_replies import JudgeReplyError, parse_llmtest_reply
+from scoring.judges.prompts import judge_messages
+from scoring.judges.replies import JudgeReplyError, parse_llmtest_reply
 
 _FULL = 10
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from haystack_fixtures.errors import InputError
-from scoring.judge_scorers import judged
+from scoring.judges.scorers import judged
 from scoring.recording import JUDGE
 from scoring.registry import scorer_named
 

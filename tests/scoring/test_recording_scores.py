@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scoring.judge_scorers import judged
+from scoring.judges.scorers import judged
 from scoring.match import MATCH
 from scoring.outcomes import outcome_of
 from scoring.plugin import SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY, store_score

@@ -12,7 +12,7 @@ import pytest
 from scoring.atc import atc_score, boxed_answer
 from scoring.edit_distance import batch_mean, edit_score, edit_scores, levenshtein
 from scoring.exact import normalize_answer, rule_score
-from scoring.judge_replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
+from scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
 from scoring.keyword_compat import (
     cdme_multi_compat,
     needlebench_parallel_compat,

@@ -13,7 +13,7 @@ import pytest
 
 from haystack_fixtures.errors import InputError
 from results.judging.asking import Question, ReplyFile, gather, key_of
-from scoring.pairwise import read_choice
+from scoring.judges.pairwise import read_choice
 
 
 @dataclass

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from scoring.judge_documents import parse_ruling
-from scoring.judge_replies import JudgeReplyError
-from scoring.judge_scorers import judged
+from scoring.judges.documents import parse_ruling
+from scoring.judges.replies import JudgeReplyError
+from scoring.judges.scorers import judged
 from scoring.recording import score_exchange
 from scoring.scores import Reference
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import cast, get_args
 
-from scoring.judge_asking import Ask, read_reply
-from scoring.judge_documents import STYLE, judged_documents
-from scoring.judge_prompts import JudgeStyle, judge_messages
-from scoring.judge_replies import parse_evalscope_reply, parse_llmtest_reply
+from scoring.judges.asking import Ask, read_reply
+from scoring.judges.documents import STYLE, judged_documents
+from scoring.judges.prompts import JudgeStyle, judge_messages
+from scoring.judges.replies import parse_evalscope_reply, parse_llmtest_reply
 from scoring.scores import Reference, Score, Scorer, Verdict
 from scoring.verdicts import expected_text, verdict_for
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.judge_prompts import judge_messages
-from scoring.judge_replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
-from scoring.judge_scorers import judged
+from scoring.judges.prompts import judge_messages
+from scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
+from scoring.judges.scorers import judged
 from scoring.scores import Reference
 
 REFERENCE = Reference(("48213",), statement="The code is 48213.", question="What is the code?")

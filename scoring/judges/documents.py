@@ -10,8 +10,8 @@ import json
 from dataclasses import dataclass
 
 from scoring.documents import documents_score
-from scoring.judge_asking import Ask, read_reply
-from scoring.judge_replies import JudgeReplyError, top_level_objects
+from scoring.judges.asking import Ask, read_reply
+from scoring.judges.replies import JudgeReplyError, top_level_objects
 from scoring.scores import Reference, Score, Scorer
 from scoring.verdicts import verdict_for
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from scoring.judge_replies import JudgeReplyError
+from scoring.judges.replies import JudgeReplyError
 
 Choice = Literal["A", "B", "tie"]
 
