@@ -12,7 +12,7 @@ import pytest
 
 from perf.arms import cpu_seconds
 from perf.peers.published import label, published
-from scoring.edit_distance import edit_scores
+from scoring.published.cdme import edit_scores
 from scoring.registry import scorer_named
 from scoring.scores import Reference
 

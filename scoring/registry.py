@@ -5,23 +5,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from scoring import (
-    abstaining,
-    confusing,
-    copy_fidelity,
-    documents,
-    edit_distance,
-    exact,
-    keyword,
-    keyword_compat,
-    labels,
-    match,
-    number,
-    ruler,
-    set_f1,
-    word_list,
-)
+from scoring import abstaining, confusing, copy_fidelity, documents, labels, match, number, set_f1, word_list
 from scoring.leval import code, f1, letters, mathematics, rouge, sci_fi, topics
+from scoring.published import cdme, evalscope, opencompass, opencompass_compat, ruler
 from scoring.scores import Scorer
 
 _ALL = (
@@ -37,24 +23,24 @@ _ALL = (
     ruler.RULER_ALL,
     ruler.RULER_PART,
     ruler.RULER_STRICT,
-    keyword.KEYWORD,
-    exact.EXACT_MATCH,
-    exact.EXACT_MATCH_COMPAT,
-    exact.NORMALIZED_MATCH,
-    edit_distance.CDME,
-    edit_distance.CDME_TRIM,
-    keyword.CDME_MULTI,
-    keyword.NEEDLEBENCH_V1,
-    keyword.NEEDLEBENCH_V1_MULTI,
-    keyword.NEEDLEBENCH_V2,
-    keyword.NEEDLEBENCH_PARALLEL,
-    keyword.NEEDLEBENCH_ATC,
-    keyword_compat.CDME_MULTI_COMPAT,
-    keyword_compat.NEEDLEBENCH_V1_COMPAT,
-    keyword_compat.NEEDLEBENCH_V1_MULTI_COMPAT,
-    keyword_compat.NEEDLEBENCH_V2_COMPAT,
-    keyword_compat.NEEDLEBENCH_PARALLEL_COMPAT,
-    keyword_compat.NEEDLEBENCH_ATC_COMPAT,
+    opencompass.KEYWORD,
+    evalscope.EXACT_MATCH,
+    evalscope.EXACT_MATCH_COMPAT,
+    evalscope.NORMALIZED_MATCH,
+    cdme.CDME,
+    cdme.CDME_TRIM,
+    opencompass.CDME_MULTI,
+    opencompass.NEEDLEBENCH_V1,
+    opencompass.NEEDLEBENCH_V1_MULTI,
+    opencompass.NEEDLEBENCH_V2,
+    opencompass.NEEDLEBENCH_PARALLEL,
+    opencompass.NEEDLEBENCH_ATC,
+    opencompass_compat.CDME_MULTI_COMPAT,
+    opencompass_compat.NEEDLEBENCH_V1_COMPAT,
+    opencompass_compat.NEEDLEBENCH_V1_MULTI_COMPAT,
+    opencompass_compat.NEEDLEBENCH_V2_COMPAT,
+    opencompass_compat.NEEDLEBENCH_PARALLEL_COMPAT,
+    opencompass_compat.NEEDLEBENCH_ATC_COMPAT,
     letters.LETTER,
     letters.LETTER_COMPAT,
     letters.LETTERS,

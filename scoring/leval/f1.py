@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from scoring.exact import normalize_answer
 from scoring.leval.exact_core import SHOWN, gold_of
 from scoring.leval.words import has_chinese, spaced
+from scoring.published.evalscope import normalize_answer
 from scoring.scores import Reference, Score, Scorer
 from scoring.verdicts import verdict_for
 

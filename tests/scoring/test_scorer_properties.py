@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.answers.normalize import flatten, normalize, normalize_lines
-from scoring.edit_distance import edit_score, edit_scores, squeeze
 from scoring.match import match_score
+from scoring.published.cdme import edit_score, edit_scores, squeeze
 from scoring.registry import SCORERS
 from scoring.scores import Reference
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring.published.ruler import any_found, percent_of, postprocessed, share_found, strict_score
 from scoring.registry import scorer_named
-from scoring.ruler import any_found, percent_of, postprocessed, share_found, strict_score
 from scoring.scores import Reference
 
 _ROOT = Path(__file__).resolve().parents[2]

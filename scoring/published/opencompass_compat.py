@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.atc import boxed_answer, is_same_name
-from scoring.edit_distance import edit_score, squeeze
+from scoring.published.atc import boxed_answer, is_same_name
+from scoring.published.cdme import edit_score, squeeze
 from scoring.scores import Reference, Score, Scorer
 from scoring.verdicts import expected_keyword, expected_text, verdict_for
 
