@@ -7,13 +7,13 @@ from dataclasses import dataclass, fields, replace
 from math import isnan, nan
 from typing import Protocol, TypeVar
 
-from scoring.abstaining import ABSTAIN
-from scoring.documents import DOCUMENTS
 from scoring.judges.asking import JudgeUnreachableError
 from scoring.judges.replies import JudgeReplyError
 from scoring.judges.scorers import judged
 from scoring.outcomes import CUT_OFF
 from scoring.registry import scorer_named
+from scoring.scorers.abstaining import ABSTAIN
+from scoring.scorers.documents import DOCUMENTS
 from scoring.scores import Reference, Score, Scorer
 from scoring.verdicts import verdict_for
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from scoring import abstaining, confusing, copy_fidelity, documents, labels, match, number, set_f1, word_list
 from scoring.leval import code, f1, letters, mathematics, rouge, sci_fi, topics
 from scoring.published import cdme, evalscope, opencompass, opencompass_compat, ruler
+from scoring.scorers import abstaining, confusing, copy_fidelity, documents, labels, match, number, set_f1, word_list
 from scoring.scores import Scorer
 
 _ALL = (

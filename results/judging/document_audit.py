@@ -20,7 +20,7 @@ from results.records.samples import own_label
 from results.statistics.agreement import agreement, share
 from results.statistics.documents import right_or_wrong, rule_of
 from results.tables.columns import agreement_lines, ends, percent2
-from scoring.documents import documents_score
+from scoring.scorers.documents import documents_score
 from scoring.scores import Reference
 
 _RIGHT = {"right", "correct", "true", "yes", "1", "found"}

@@ -13,7 +13,7 @@ from results.questions.check import Checked, Reason
 from results.questions.index import DocumentIndex
 from results.questions.pairs import json_values
 from results.questions.rivals import nearest
-from scoring.documents import documents_score
+from scoring.scorers.documents import documents_score
 from scoring.scores import Reference
 
 OTHERS = 3  # documents nearest to a question that a checker is shown beside its own

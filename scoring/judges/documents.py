@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from scoring.documents import documents_score
 from scoring.judges.asking import Ask, read_reply
 from scoring.judges.replies import JudgeReplyError, top_level_objects
+from scoring.scorers.documents import documents_score
 from scoring.scores import Reference, Score, Scorer
 from scoring.verdicts import verdict_for
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scoring.leval.exact_core import exact_match, gold_of, judged
-from scoring.match import match_score
+from scoring.scorers.match import match_score
 from scoring.scores import Reference, Score, Scorer
 
 ORDINALS = ("first", "second", "third")

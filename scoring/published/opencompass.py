@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from scoring.answers.normalize import normalize_value
-from scoring.match import affirms
 from scoring.published.atc import NOTHING, boxed_answer
 from scoring.published.cdme import edit_score
+from scoring.scorers.match import affirms
 from scoring.scores import Reference, Score, Scorer
 from scoring.verdicts import expected_keyword, expected_text, verdict_for
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from scoring.answers.normalize import normalize_lines, normalize_value
 from scoring.answers.values import find_whole
-from scoring.match import match_score
+from scoring.scorers.match import match_score
 from scoring.scores import Reference, Score, Scorer, Verdict
 
 _CONTROLS = re.compile(r"[\x00-\x1f]")

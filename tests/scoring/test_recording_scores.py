@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from scoring.judges.scorers import judged
-from scoring.match import MATCH
 from scoring.outcomes import outcome_of
 from scoring.plugin import SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY, store_score
 from scoring.recording import as_reference, score_exchange
+from scoring.scorers.match import MATCH
 from scoring.scores import Reference, Score, Scorer
 
 pytest_plugins = ["pytester"]
@@ -157,7 +157,7 @@ def test_the_stash_holds_the_last_result_only() -> None:
 _SUITE = """
 from types import SimpleNamespace
 import pytest
-from scoring.match import MATCH
+from scoring.scorers.match import MATCH
 from scoring.plugin import SCORE_KEY, SCORER_KEY
 
 def exchange(answer, **more):

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.answers.normalize import flatten, normalize, normalize_lines
-from scoring.match import match_score
 from scoring.published.cdme import edit_score, edit_scores, squeeze
 from scoring.registry import SCORERS
+from scoring.scorers.match import match_score
 from scoring.scores import Reference
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.abstaining import ABSTAIN
 from scoring.registry import scorer_named
+from scoring.scorers.abstaining import ABSTAIN
 from scoring.scores import Reference
 
 FLORA = Reference(

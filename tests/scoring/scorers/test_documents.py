@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.documents import documents_score
+from scoring.scorers.documents import documents_score
 from scoring.scores import Reference, Score
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=120)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.copy_fidelity import COPY, copy_score
 from scoring.outcomes import outcome_of
 from scoring.recording import score_exchange
+from scoring.scorers.copy_fidelity import COPY, copy_score
 from scoring.scores import Reference
 
 

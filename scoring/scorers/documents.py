@@ -17,12 +17,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from scoring.abstaining import abstain_score
 from scoring.answers.content_words import content_word_places, content_words
 from scoring.answers.normalize import flatten, normalize_lines, normalize_value
 from scoring.answers.passages import CLOSING, LONG, first_sentence, weight
 from scoring.answers.polarity import is_denied, is_refusal
 from scoring.answers.values import Span, find_whole
+from scoring.scorers.abstaining import abstain_score
 from scoring.scores import Reference, Score, Scorer
 
 RECALL = 0.3

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.number import NUMBER, number_score
+from scoring.scorers.number import NUMBER, number_score
 from scoring.scores import Reference
 
 COUNT = Reference(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.confusing import confusion_score
-from scoring.match import match_score
 from scoring.recording import as_reference
+from scoring.scorers.confusing import confusion_score
+from scoring.scorers.match import match_score
 from scoring.scores import Reference
 
 KEY = Reference(

@@ -15,7 +15,7 @@ from scoring.answers.normalize import flatten, normalize_lines, normalize_value
 from scoring.answers.passages import CLOSING, LONG, weight
 from scoring.answers.polarity import is_denied
 from scoring.answers.values import find_same_shape
-from scoring.match import affirms, match_score
+from scoring.scorers.match import affirms, match_score
 from scoring.scores import Reference, Score, Scorer, Verdict
 
 _SHOWN = 160

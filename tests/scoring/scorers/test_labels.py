@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.labels import labels_score
+from scoring.scorers.labels import labels_score
 from scoring.scores import Reference
 
 ROOMS = ("kitchen", "garden", "hallway", "attic")

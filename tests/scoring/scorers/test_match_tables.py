@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.match import match_score
+from scoring.scorers.match import match_score
 from scoring.scores import Reference, Verdict
 
 CODE = Reference(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scoring.match import match_score
+from scoring.scorers.match import match_score
 from scoring.scores import Reference, Score, Scorer
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from scoring.answers.normalize import normalize_value
-from scoring.match import match_score
+from scoring.scorers.match import match_score
 from scoring.scores import Reference, Score, Scorer
 
 STALE = "stale"
