@@ -1,1 +1,1 @@
-pytest_plugins = ("haystack_fixtures.plugin", "scoring.plugin", "results.plugin")
+pytest_plugins = ("needlework.plugin",)

@@ -1,65 +1,23 @@
-"""The console command `needlework`: a thin door into the package that does each sub-command's work."""
+"""Needlework: a long-context benchmark as pytest cases.
+
+In a checkout the packages are the folders beside this file; in an installed wheel they lie in its folder. Both are
+imported by the same names: `needlework.scoring`, `needlework.results`, `needlework.haystack_fixtures`.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
-from functools import partial
-from importlib import import_module, metadata
+from pathlib import Path
 
-# name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
-COMMANDS = {
-    "compare": ("results.compare", "compare two runs trial by trial"),
-    "judge": ("results.leval.judge_command", "have a judge compare L-Eval prediction files, or mark one"),
-    "judge-audit": ("results.judging.audit", "compare a judge with human labels, and with itself"),
-    "leval-export": ("results.leval.export_command", "the folder that L-Eval's leaderboard asks for, from runs"),
-    "plot": ("results.plot", "draw heatmaps from our results or another system's"),
-    "prompt": ("haystack_fixtures.asking.reconstruct", "print a recorded trial's prompt, byte for byte"),
-    "questions": ("results.questions.command", "make questions about your documents, and check them"),
-    "rescore": ("results.rescore", "judge a run's stored answers by another scorer, without a model"),
-    "score": ("results.score", "score L-Eval prediction files, without a model"),
-    "serve": ("results.web.command", "pages for people: rate, annotate, review, browse, on this machine alone"),
-}
-# What a command is handed that asks a model or builds prompts: `results` does neither. (argument, module, function)
-_JUDGE = ("open_judge", "haystack_fixtures.models.judging", "judge_for_command")
-HANDED = {
-    "judge": _JUDGE,
-    "questions": _JUDGE,
-    "serve": ("open_rebuild", "haystack_fixtures.asking.reconstruct", "Rebuilder"),
-}
+__path__ = [str(Path(__file__).parent)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one sub-command and return its exit code; 2 when there is no such command."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    if not words or words[0] in ("-h", "--help"):
-        print(usage())
-        return 0 if words else 2
-    if words[0] == "--version":
-        print(f"needlework {metadata.version('needlework')}")
-        return 0
-    if words[0] not in COMMANDS:
-        near = get_close_matches(words[0], COMMANDS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "`needlework --help` lists the commands"
-        print(f"needlework: there is no command {words[0]!r}; {hint}", file=sys.stderr)
-        return 2
-    run = import_module(COMMANDS[words[0]][0]).main
-    if words[0] in HANDED:
-        argument, module, function = HANDED[words[0]]
-        run = partial(run, **{argument: getattr(import_module(module), function)})
-    code: int = run(words[1:])
-    return code
+    """Run one sub-command of the console command `needlework` and return its exit code."""
+    from needlework.__main__ import main as run
 
-
-def usage() -> str:
-    """Return the help text."""
-    rows = "\n".join(f"  {name:<12} {about}" for name, (_, about) in COMMANDS.items())
-    return (
-        "usage: needlework COMMAND ...\n\n"
-        f"commands:\n{rows}\n\n"
-        "`needlework COMMAND --help` explains one. Benchmarks are run by pytest: `pytest benchmarks --model=...`"
-    )
+    return run(argv)
 
 
 if __name__ == "__main__":

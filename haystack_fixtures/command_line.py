@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import NoReturn
 
-from haystack_fixtures.errors import printable
+from needlework.haystack_fixtures.errors import printable
 
 
 class OneLineParser(argparse.ArgumentParser):

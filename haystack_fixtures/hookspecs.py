@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.trials.exchange import Exchange
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.trials.exchange import Exchange
 
 
 @pytest.hookspec(firstresult=True)

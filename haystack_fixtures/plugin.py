@@ -10,24 +10,24 @@ from typing import Any
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from haystack_fixtures import hookspecs
-from haystack_fixtures.asking.engine import Engine
-from haystack_fixtures.asking.plan import plan_lines
-from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.load import runs_here
-from haystack_fixtures.models.model import Model
-from haystack_fixtures.prompts.prompt import Prompt
-from haystack_fixtures.settings.options import OPTIONS
-from haystack_fixtures.settings.presets import built_in_presets
-from haystack_fixtures.settings.settings import Settings, resolve_settings
-from haystack_fixtures.tasks.load import TASKS, deepest_first, grid, longest_first
-from haystack_fixtures.trials.exchange import Exchange
-from haystack_fixtures.workers import distribution, placement
-from haystack_fixtures.workers.top_up import Further
-from haystack_fixtures.workers.top_up_items import FURTHER
-from haystack_fixtures.workers.top_up_items import cell_of as cell_of
+from needlework.haystack_fixtures import hookspecs
+from needlework.haystack_fixtures.asking.engine import Engine
+from needlework.haystack_fixtures.asking.plan import plan_lines
+from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.load import runs_here
+from needlework.haystack_fixtures.models.model import Model
+from needlework.haystack_fixtures.prompts.prompt import Prompt
+from needlework.haystack_fixtures.settings.options import OPTIONS
+from needlework.haystack_fixtures.settings.presets import built_in_presets
+from needlework.haystack_fixtures.settings.settings import Settings, resolve_settings
+from needlework.haystack_fixtures.tasks.load import TASKS, deepest_first, grid, longest_first
+from needlework.haystack_fixtures.trials.exchange import Exchange
+from needlework.haystack_fixtures.workers import distribution, placement
+from needlework.haystack_fixtures.workers.top_up import Further
+from needlework.haystack_fixtures.workers.top_up_items import FURTHER
+from needlework.haystack_fixtures.workers.top_up_items import cell_of as cell_of
 
 SETTINGS = pytest.StashKey[Settings]()
 ENGINE = pytest.StashKey[Engine]()

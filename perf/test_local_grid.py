@@ -20,17 +20,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.models.load import resolve_tokenizer
-from haystack_fixtures.models.local.choose_runner import choose_runner
-from haystack_fixtures.models.local.generate_runner import GenerateRunner
-from haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
-from haystack_fixtures.models.local.kernels import use_fast_linears
-from haystack_fixtures.models.local.smollm2 import prepare
-from haystack_fixtures.models.local.token_tree import ordered, tree_size
-from haystack_fixtures.settings.settings import resolve_settings
-from haystack_fixtures.tasks.load import grid
-from haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.models.load import resolve_tokenizer
+from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
+from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
+from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
+from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
+from needlework.haystack_fixtures.models.local.smollm2 import prepare
+from needlework.haystack_fixtures.models.local.token_tree import ordered, tree_size
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.trials.trials import TrialBuilder
 from perf.arms import child_cpu_seconds
 
 LENGTHS = os.environ.get("NEEDLEWORK_PERF_LENGTHS", "300,600,900")
@@ -46,9 +46,9 @@ ONE_BY_ONE = Limits(chunk=2048, rows=1, tokens=10**6)
 UNIT = "CPU s" if THREADS == 1 else f"s, {THREADS} threads"
 clock = time.process_time if THREADS == 1 else time.perf_counter
 LOAD = """
-from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.models.load import load_model, resolve_tokenizer
+from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.models.load import load_model, resolve_tokenizer
 folder = default_cache_dir()
 tokenizer = resolve_tokenizer("smollm2", {}, None, folder)
 given = {"model_args": {}, "tokenizer": tokenizer, "connection": Connection(), "cache_dir": folder, "threads": 1}

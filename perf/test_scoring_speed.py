@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from needlework.scoring.published.cdme import edit_scores
+from needlework.scoring.registry import scorer_named
+from needlework.scoring.scores import Reference
 from perf.arms import cpu_seconds
 from perf.peers.published import label, published
-from scoring.published.cdme import edit_scores
-from scoring.registry import scorer_named
-from scoring.scores import Reference
 
 PAIRS = 300
 ANSWERS = 20_000

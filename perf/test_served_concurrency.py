@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.asking.look_ahead import LookAhead
-from haystack_fixtures.models.model import Request, Response
-from haystack_fixtures.models.served.args import served_options
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.models.served.model import ServedModel
-from haystack_fixtures.prompts.prompt import Prompt
-from haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.asking.look_ahead import LookAhead
+from needlework.haystack_fixtures.models.model import Request, Response
+from needlework.haystack_fixtures.models.served.args import served_options
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.models.served.model import ServedModel
+from needlework.haystack_fixtures.prompts.prompt import Prompt
+from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
 from perf.arms import child_cpu_seconds
 from tests.storm_server import ROOT, storm_server
 

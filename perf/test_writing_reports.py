@@ -8,11 +8,11 @@ from hashlib import sha256
 
 import pytest
 
-from haystack_fixtures.grid.cells import Cell
-from results.html.comparison import comparison_html
-from results.pictures.panel import Style
-from results.run.write_all import write_files
-from results.statistics.comparison import compare
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.results.html.comparison import comparison_html
+from needlework.results.pictures.panel import Style
+from needlework.results.run.write_all import write_files
+from needlework.results.statistics.comparison import compare
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time, min_rounds=1, max_time=1)
 STYLE = Style(numbers=True)

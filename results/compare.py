@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.command_line import OneLineParser, refuse
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import slug
-from results.files.json_file import read_json
-from results.html.comparison import write_comparison_html
-from results.pictures.difference import write_difference_heatmaps
-from results.pictures.heatmap import FORMATS, parse_formats
-from results.records.record import Record
-from results.statistics.comparison import Comparison, compare
-from results.statistics.joining import differing_trial
-from results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
-from results.style.text import one_line
-from results.tables.comparison import comparison_lines, family_name, family_sentence
+from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import slug
+from needlework.results.files.json_file import read_json
+from needlework.results.html.comparison import write_comparison_html
+from needlework.results.pictures.difference import write_difference_heatmaps
+from needlework.results.pictures.heatmap import FORMATS, parse_formats
+from needlework.results.records.record import Record
+from needlework.results.statistics.comparison import Comparison, compare
+from needlework.results.statistics.joining import differing_trial
+from needlework.results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
+from needlework.results.style.text import one_line
+from needlework.results.tables.comparison import comparison_lines, family_name, family_sentence
 
 _PARTS_SHOWN = 4  # differing parts in the one line of a refusal
 

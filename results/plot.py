@@ -6,15 +6,15 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from haystack_fixtures.command_line import OneLineParser, refuse
-from haystack_fixtures.errors import InputError
-from results.files.load import load_panels, load_records
-from results.pictures.documents_chart import write_document_charts
-from results.pictures.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
-from results.pictures.panel import Style
-from results.records.samples import OWN_DOCUMENTS
-from results.statistics.documents import document_statistics
-from results.statistics.panels import Panel
+from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.load import load_panels, load_records
+from needlework.results.pictures.documents_chart import write_document_charts
+from needlework.results.pictures.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
+from needlework.results.pictures.panel import Style
+from needlework.results.records.samples import OWN_DOCUMENTS
+from needlework.results.statistics.documents import document_statistics
+from needlework.results.statistics.panels import Panel
 
 
 def main(argv: Sequence[str]) -> int:

@@ -11,26 +11,26 @@ from typing import Any, cast
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from haystack_fixtures.errors import InputError, printable
-from haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, settings_of
-from haystack_fixtures.settings.settings import Settings
-from haystack_fixtures.trials.exchange import Exchange
-from haystack_fixtures.workers.distribution import is_worker, worker_name
-from results.gates.gate import parse_gate
-from results.gates.gatekeeper import check_gates
-from results.gates.power_plan import check_power, parse_power, power_lines
-from results.records.journal import line_of, read_journal
-from results.records.recipe import recipe_of
-from results.records.record import Record
-from results.records.run_folder import JOURNAL, answered, run_folder
-from results.run.controller import GATE, Recorder
-from results.run.early_answers import Answers, read_answers
-from results.run.make_record import make_record, shown
-from results.run.progress import progress_of
-from results.run.scorer_names import check_scorer
-from results.tables.terminal import score_glyph
-from scoring.plugin import AGAIN_KEY, SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY
-from scoring.recording import JUDGE
+from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, settings_of
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.trials.exchange import Exchange
+from needlework.haystack_fixtures.workers.distribution import is_worker, worker_name
+from needlework.results.gates.gate import parse_gate
+from needlework.results.gates.gatekeeper import check_gates
+from needlework.results.gates.power_plan import check_power, parse_power, power_lines
+from needlework.results.records.journal import line_of, read_journal
+from needlework.results.records.recipe import recipe_of
+from needlework.results.records.record import Record
+from needlework.results.records.run_folder import JOURNAL, answered, run_folder
+from needlework.results.run.controller import GATE, Recorder
+from needlework.results.run.early_answers import Answers, read_answers
+from needlework.results.run.make_record import make_record, shown
+from needlework.results.run.progress import progress_of
+from needlework.results.run.scorer_names import check_scorer
+from needlework.results.tables.terminal import score_glyph
+from needlework.scoring.plugin import AGAIN_KEY, SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY
+from needlework.scoring.recording import JUDGE
 
 _RECORDER = "needlework-recorder"
 _INPUT = "needlework_run_folder"

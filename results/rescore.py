@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from haystack_fixtures.asking.reconstruct import settings_of
-from haystack_fixtures.command_line import OneLineParser, refuse
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.settings.settings import Settings
-from results.files.json_file import read_json
-from results.records.record import Record
-from results.run.scorer_names import check_scorer
-from results.run.write_all import write_files
-from results.statistics.absent import is_absent
-from results.statistics.needlebench import design_of
-from results.statistics.panels import summarise
-from results.tables.headline import headline
-from results.tables.needlebench import needlebench_lines
-from scoring.outcomes import outcome_of
-from scoring.recording import JUDGE, knows_absence, score_exchange
+from needlework.haystack_fixtures.asking.reconstruct import settings_of
+from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.results.files.json_file import read_json
+from needlework.results.records.record import Record
+from needlework.results.run.scorer_names import check_scorer
+from needlework.results.run.write_all import write_files
+from needlework.results.statistics.absent import is_absent
+from needlework.results.statistics.needlebench import design_of
+from needlework.results.statistics.panels import summarise
+from needlework.results.tables.headline import headline
+from needlework.results.tables.needlebench import needlebench_lines
+from needlework.scoring.outcomes import outcome_of
+from needlework.scoring.recording import JUDGE, knows_absence, score_exchange
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from haystack_fixtures.command_line import OneLineParser, refuse
-from haystack_fixtures.errors import InputError
-from results.leval import command as leval
+from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.leval import command as leval
 
 _BENCHMARKS = {"leval": leval}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scoring.scores import Outcome, Score
+from needlework.scoring.scores import Outcome, Score
 
 CUT_OFF = ("length", "unfinished")
 """Finish reasons of an answer that is not whole: the token limit, and reasoning with no answer behind it."""

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import pytest
 
-from scoring.recording import Answered, Scored, ScorerLike, score_exchange
-from scoring.scores import Score
+from needlework.scoring.recording import Answered, Scored, ScorerLike, score_exchange
+from needlework.scoring.scores import Score
 
 SCORE_KEY = pytest.StashKey[Score]()
 """The score of the test's last scored exchange; absent if that exchange has none."""

@@ -7,15 +7,15 @@ from dataclasses import dataclass, fields, replace
 from math import isnan, nan
 from typing import Protocol, TypeVar
 
-from scoring.judges.asking import JudgeUnreachableError
-from scoring.judges.replies import JudgeReplyError
-from scoring.judges.scorers import judged
-from scoring.outcomes import CUT_OFF
-from scoring.registry import scorer_named
-from scoring.scorers.abstaining import ABSTAIN
-from scoring.scorers.documents import DOCUMENTS
-from scoring.scores import Reference, Score, Scorer
-from scoring.verdicts import verdict_for
+from needlework.scoring.judges.asking import JudgeUnreachableError
+from needlework.scoring.judges.replies import JudgeReplyError
+from needlework.scoring.judges.scorers import judged
+from needlework.scoring.outcomes import CUT_OFF
+from needlework.scoring.registry import scorer_named
+from needlework.scoring.scorers.abstaining import ABSTAIN
+from needlework.scoring.scorers.documents import DOCUMENTS
+from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import verdict_for
 
 DEFAULT_SCORER = "match"
 JUDGE = "judge_"  # `judge_evalscope`, `judge_documents`: made of the exchange's `ask_judge(system, user) -> reply`

@@ -5,10 +5,20 @@ from __future__ import annotations
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from scoring.leval import code, f1, letters, mathematics, rouge, sci_fi, topics
-from scoring.published import cdme, evalscope, opencompass, opencompass_compat, ruler
-from scoring.scorers import abstaining, confusing, copy_fidelity, documents, labels, match, number, set_f1, word_list
-from scoring.scores import Scorer
+from needlework.scoring.leval import code, f1, letters, mathematics, rouge, sci_fi, topics
+from needlework.scoring.published import cdme, evalscope, opencompass, opencompass_compat, ruler
+from needlework.scoring.scorers import (
+    abstaining,
+    confusing,
+    copy_fidelity,
+    documents,
+    labels,
+    match,
+    number,
+    set_f1,
+    word_list,
+)
+from needlework.scoring.scores import Scorer
 
 _ALL = (
     match.MATCH,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scoring.answers.normalize import normalize
-from scoring.answers.polarity import is_refusal
-from scoring.scores import Reference, Verdict
+from needlework.scoring.answers.normalize import normalize
+from needlework.scoring.answers.polarity import is_refusal
+from needlework.scoring.scores import Reference, Verdict
 
 _EXACT = 1 - 1e-9
 

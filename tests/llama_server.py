@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from haystack_fixtures.models.local.smollm2 import installed_gguf
+from needlework.haystack_fixtures.models.local.smollm2 import installed_gguf
 
 _SERVER = """
 import sys, xllamacpp

@@ -15,8 +15,8 @@ from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from haystack_fixtures.models.served.calibration import FILLER
-from haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.models.served.calibration import FILLER
+from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
 
 _NEEDLE = re.compile(r"The \w+ code for (.+?) is (\d{7})\.")
 

@@ -19,10 +19,10 @@ ALLOWED = {
     "benchmarks": {"haystack_fixtures", "scoring"},
 }
 NOT_FOR_RESULTS = (
-    "haystack_fixtures.models",
-    "haystack_fixtures.trials.contexts",
-    "haystack_fixtures.trials.trials",
-    "haystack_fixtures.haystacks",
+    "needlework.haystack_fixtures.models",
+    "needlework.haystack_fixtures.trials.contexts",
+    "needlework.haystack_fixtures.trials.trials",
+    "needlework.haystack_fixtures.haystacks",
 )
 HEAVY = {
     "torch",
@@ -59,7 +59,8 @@ def imports(path, *, top_level):
 def test_each_package_imports_only_what_lies_below_it(package):
     for path in sorted((ROOT / package).rglob("*.py")):
         for name in imports(path, top_level=False):
-            room = name.split(".")[0]
+            assert name.split(".")[0] not in OURS, f"{path} imports {name}: the package is needlework.{name}"
+            room = name.removeprefix("needlework.").split(".")[0]
             assert room not in OURS or room in ALLOWED[package], f"{path} imports {name}"
             assert package != "results" or not name.startswith(NOT_FOR_RESULTS), f"{path} imports {name}"
 

@@ -9,21 +9,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.asking.batches import Batches
-from haystack_fixtures.asking.look_ahead import LookAhead
-from haystack_fixtures.asking.model_pool import ModelPool
-from haystack_fixtures.asking.replay import replayed
-from haystack_fixtures.asking.stability import ask_again, probed_cells
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.load import parse_spec, runs_here
-from haystack_fixtures.models.model import BatchModel, Model, ModelError, Request, Response
-from haystack_fixtures.needles.canaries import Canaries
-from haystack_fixtures.settings.settings import Settings
-from haystack_fixtures.tasks.load import Series, grid, task_named
-from haystack_fixtures.trials.contexts import reserved
-from haystack_fixtures.trials.exchange import Exchange, check_answer, prompt_facts, with_canaries, with_follow_up
-from haystack_fixtures.trials.trials import Trial, TrialBuilder
+from needlework.haystack_fixtures.asking.batches import Batches
+from needlework.haystack_fixtures.asking.look_ahead import LookAhead
+from needlework.haystack_fixtures.asking.model_pool import ModelPool
+from needlework.haystack_fixtures.asking.replay import replayed
+from needlework.haystack_fixtures.asking.stability import ask_again, probed_cells
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.load import parse_spec, runs_here
+from needlework.haystack_fixtures.models.model import BatchModel, Model, ModelError, Request, Response
+from needlework.haystack_fixtures.needles.canaries import Canaries
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tasks.load import Series, grid, task_named
+from needlework.haystack_fixtures.trials.contexts import reserved
+from needlework.haystack_fixtures.trials.exchange import (
+    Exchange,
+    check_answer,
+    prompt_facts,
+    with_canaries,
+    with_follow_up,
+)
+from needlework.haystack_fixtures.trials.trials import Trial, TrialBuilder
 
 _COMPANY = 3  # other prompts in the batch of a stability probe
 StoredAnswer = Callable[[str], "Mapping[str, Any] | None"]

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from haystack_fixtures.models.load import (
+from needlework.haystack_fixtures.models.load import (
     check_model_args,
     load_model,
     resolve_tokenizer,
     runs_here,
     weights_fingerprint,
 )
-from haystack_fixtures.models.model import Model
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.settings.settings import Settings
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.workers.devices import device_kind, free_cores
+from needlework.haystack_fixtures.models.model import Model
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.workers.devices import device_kind, free_cores
 
 
 class ModelPool:
@@ -81,7 +81,7 @@ class ModelPool:
 
     def judge(self) -> Callable[[str, str], str]:
         """The judge, asked with a system text and a user text. Raises `InputError` when it cannot be opened."""
-        from haystack_fixtures.models.judging import ask, open_judge
+        from needlework.haystack_fixtures.models.judging import ask, open_judge
 
         if self._judge is None:
             connection = self._connection(self._settings.judge_base_url or self._settings.base_url)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from haystack_fixtures.asking.engine import Engine
-from haystack_fixtures.grid.cells import Cell, depth_label
-from haystack_fixtures.tasks.load import task_named
-from haystack_fixtures.trials.contexts import reserved
+from needlework.haystack_fixtures.asking.engine import Engine
+from needlework.haystack_fixtures.grid.cells import Cell, depth_label
+from needlework.haystack_fixtures.tasks.load import task_named
+from needlework.haystack_fixtures.trials.contexts import reserved
 
 
 def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:

@@ -13,14 +13,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from haystack_fixtures.asking.engine import Engine
-from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.command_line import OneLineParser, refuse
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell, parse_id
-from haystack_fixtures.settings.option_values import key_value
-from haystack_fixtures.settings.settings import Settings, Suite
-from haystack_fixtures.trials.trials import Trial
+from needlework.haystack_fixtures.asking.engine import Engine
+from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell, parse_id
+from needlework.haystack_fixtures.settings.option_values import key_value
+from needlework.haystack_fixtures.settings.settings import Settings, Suite
+from needlework.haystack_fixtures.trials.trials import Trial
 
 _MOST = 10**12
 _ENGINES_KEPT = 2  # two runs are looked at beside each other

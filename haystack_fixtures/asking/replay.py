@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.model import ModelError, Response
-from haystack_fixtures.tasks.load import Series
-from haystack_fixtures.trials.exchange import Again, Exchange
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.model import ModelError, Response
+from needlework.haystack_fixtures.tasks.load import Series
+from needlework.haystack_fixtures.trials.exchange import Again, Exchange
 
 WAITING = "waiting"
 """The outcome of an answer that came before its cell's turn: it is scored for the first time now."""

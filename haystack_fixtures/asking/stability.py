@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.model import BatchModel, Model, Request
-from haystack_fixtures.trials.exchange import Again
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.model import BatchModel, Model, Request
+from needlework.haystack_fixtures.trials.exchange import Again
 
 _TOGETHER = 4  # requests of one probe that are in flight, or in one batch, at once
 

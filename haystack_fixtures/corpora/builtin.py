@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
 
-from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from haystack_fixtures.corpora.text import clean_text
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
+from needlework.haystack_fixtures.corpora.text import clean_text
+from needlework.haystack_fixtures.errors import InputError
 
 ESSAY_COUNT = 49
 CHAPTER_COUNT = 120

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from haystack_fixtures.corpora.text import clean_text
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
+from needlework.haystack_fixtures.corpora.text import clean_text
+from needlework.haystack_fixtures.errors import InputError
 
 SUFFIXES = (".txt", ".md", ".jsonl")
 # The domain files of CDME (OpenCompass), as they are named upstream.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 
-from haystack_fixtures.corpora.story import write_story
-from haystack_fixtures.corpora.tables import load_kit, tables_sha256
-from haystack_fixtures.draws import draws
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora.story import write_story
+from needlework.haystack_fixtures.corpora.tables import load_kit, tables_sha256
+from needlework.haystack_fixtures.draws import draws
+from needlework.haystack_fixtures.errors import InputError
 
 VERSION = 1  # raise it when code changes the text; the tables' hash notices changed tables by itself
 LANGUAGES = ("en", "zh")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from haystack_fixtures.corpora.files import path_exists
-from haystack_fixtures.corpora.text import clean_text
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
+from needlework.haystack_fixtures.corpora.files import path_exists
+from needlework.haystack_fixtures.corpora.text import clean_text
+from needlework.haystack_fixtures.errors import InputError
 
 _DEFAULT_SPLIT = "train"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from haystack_fixtures.corpora.builtin import load_essays, load_pydoc, load_sanguo
-from haystack_fixtures.corpora.cache import cached_documents
-from haystack_fixtures.corpora.corpus import Corpus
-from haystack_fixtures.corpora.files import load_cdme, load_path, path_exists
-from haystack_fixtures.corpora.generated import LANGUAGES, VERSION, generate_documents, recipe_sha256
-from haystack_fixtures.corpora.hub import load_hub
-from haystack_fixtures.corpora.noise import load_noise
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora.builtin import load_essays, load_pydoc, load_sanguo
+from needlework.haystack_fixtures.corpora.cache import cached_documents
+from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.haystack_fixtures.corpora.files import load_cdme, load_path, path_exists
+from needlework.haystack_fixtures.corpora.generated import LANGUAGES, VERSION, generate_documents, recipe_sha256
+from needlework.haystack_fixtures.corpora.hub import load_hub
+from needlework.haystack_fixtures.corpora.noise import load_noise
+from needlework.haystack_fixtures.errors import InputError
 
 # Characters of generated text, at least: 0.45 million cl100k tokens of English, 0.9 million of Chinese.
 GENERATED_CHARS = {"en": 2_000_000, "zh": 700_000}

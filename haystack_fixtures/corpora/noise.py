@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
+from needlework.haystack_fixtures.errors import InputError
 
 UNIT = {
     # RULER's own (c3f5e3b), a constant of its protocol.

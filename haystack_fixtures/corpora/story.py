@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from haystack_fixtures.corpora.grammar import Scope, phrase, pick, render
-from haystack_fixtures.corpora.tables import GENDERS, PERSON_WORDS, Kit, Pattern, Plot
+from needlework.haystack_fixtures.corpora.grammar import Scope, phrase, pick, render
+from needlework.haystack_fixtures.corpora.tables import GENDERS, PERSON_WORDS, Kit, Pattern, Plot
 
 _ATTEMPTS = 12  # redraws of a sentence that has been told before
 _STAGES = 5

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from haystack_fixtures.corpora.grammar import Template, parse, slot_names
+from needlework.haystack_fixtures.corpora.grammar import Template, parse, slot_names
 
 GENDERS = ("female", "male")
 FILES = ("cast.toml", "shared.toml", "stories.toml", "words.toml")
@@ -97,7 +97,7 @@ def count_patterns(language: str) -> int:
 
 
 def _read(language: str, name: str) -> str:
-    return (files("haystack_fixtures.corpora") / "data" / language / name).read_text("utf-8")
+    return (files("needlework.haystack_fixtures.corpora") / "data" / language / name).read_text("utf-8")
 
 
 def _entries(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError
 
 _NOT_TEXT = "\x00"
 

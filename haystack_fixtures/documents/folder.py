@@ -11,8 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from haystack_fixtures.documents.formats import KINDS, MissingPackageError, read_file
-from haystack_fixtures.errors import InputError, printable
+from needlework.haystack_fixtures.documents.formats import KINDS, MissingPackageError, read_file
+from needlework.haystack_fixtures.errors import InputError, printable
 
 OPTION = "--documents"
 _SHOWN = 3

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from haystack_fixtures.documents.html_text import html_text
+from needlework.haystack_fixtures.documents.html_text import html_text
 
 EXTRA = "pip install 'needlework[documents]'"
 _FIELDS = ("text", "input", "content", "document")  # of a row, the first that is a text

@@ -15,11 +15,11 @@ from typing import Any
 
 import regex
 
-from haystack_fixtures.documents.folder import DocumentSet, OwnDocument
-from haystack_fixtures.documents.questions import QuestionSet, question_file, question_of
-from haystack_fixtures.documents.words import word_runs
-from haystack_fixtures.draws import draws, shuffled
-from haystack_fixtures.haystacks.sentences import sentence_ends
+from needlework.haystack_fixtures.documents.folder import DocumentSet, OwnDocument
+from needlework.haystack_fixtures.documents.questions import QuestionSet, question_file, question_of
+from needlework.haystack_fixtures.documents.words import word_runs
+from needlework.haystack_fixtures.draws import draws, shuffled
+from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
 
 Groups = Sequence[Sequence[str]]
 

@@ -8,8 +8,8 @@ from math import ceil
 
 import numpy as np
 
-from haystack_fixtures.documents.folder import OwnDocument
-from haystack_fixtures.documents.shingles import Shingles, shingles_of
+from needlework.haystack_fixtures.documents.folder import OwnDocument
+from needlework.haystack_fixtures.documents.shingles import Shingles, shingles_of
 
 NEARLY = 0.9  # Jaccard similarity of the sets of shingles, from which two texts are twins
 _ROUNDING = 1e-9

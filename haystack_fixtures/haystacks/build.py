@@ -8,15 +8,15 @@ from hashlib import sha256
 
 import numpy as np
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.cuts import cuts_near, first_cut, padded_cut, patched_cuts
-from haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
-from haystack_fixtures.haystacks.hashes import filler_sha256, text_sha256
-from haystack_fixtures.haystacks.source import HaystackSource
-from haystack_fixtures.haystacks.splice import Spliced, WindowMemo
-from haystack_fixtures.haystacks.unique import check_unique
-from haystack_fixtures.prompts.prompt import Message, PlacedNeedle, Prompt
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.cuts import cuts_near, first_cut, padded_cut, patched_cuts
+from needlework.haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
+from needlework.haystack_fixtures.haystacks.hashes import filler_sha256, text_sha256
+from needlework.haystack_fixtures.haystacks.source import HaystackSource
+from needlework.haystack_fixtures.haystacks.splice import Spliced, WindowMemo
+from needlework.haystack_fixtures.haystacks.unique import check_unique
+from needlework.haystack_fixtures.prompts.prompt import Message, PlacedNeedle, Prompt
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 # How many cuts of a kind to try, and how far (in tokens) around where the exact one is expected.
 _TRIES = 6

@@ -9,8 +9,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from haystack_fixtures.haystacks.sentences import splits_grapheme
-from haystack_fixtures.haystacks.source import HaystackSource
+from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
+from needlework.haystack_fixtures.haystacks.source import HaystackSource
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
 _WORD = regex.compile(rf"[{_UNSPACED}]\p{{M}}*+|[^\s{_UNSPACED}]++")

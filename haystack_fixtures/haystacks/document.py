@@ -9,11 +9,11 @@ from typing import Literal
 
 import regex
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.sentences import splits_grapheme
-from haystack_fixtures.haystacks.splice import Range, Spliced, WindowMemo, splice
-from haystack_fixtures.prompts.prompt import Message, Prompt
-from haystack_fixtures.tokenizers.tokenizer import Encoded
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
+from needlework.haystack_fixtures.haystacks.splice import Range, Spliced, WindowMemo, splice
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
 
 Keep = Literal["start", "end"]
 Truncation = Literal["exact", "compat", "none"]

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from haystack_fixtures.haystacks.sentences import sentence_ends_of
-from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+from needlework.haystack_fixtures.haystacks.sentences import sentence_ends_of
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 
 # Part of the key: raise it when sentence ends or the file layout change.
 _VERSION = 3

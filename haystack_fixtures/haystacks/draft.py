@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from haystack_fixtures.haystacks.cuts import Cut
-from haystack_fixtures.haystacks.placement import Place, gap, place_for
-from haystack_fixtures.haystacks.source import HaystackSource
-from haystack_fixtures.haystacks.splice import Piece, Range, Seams, Spliced, WindowMemo, splice
+from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.placement import Place, gap, place_for
+from needlework.haystack_fixtures.haystacks.source import HaystackSource
+from needlework.haystack_fixtures.haystacks.splice import Piece, Range, Seams, Spliced, WindowMemo, splice
 
 
 @dataclass(frozen=True, slots=True)

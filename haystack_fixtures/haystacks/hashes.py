@@ -8,9 +8,9 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from haystack_fixtures.haystacks.cuts import Cut
-from haystack_fixtures.haystacks.source import HaystackSource
-from haystack_fixtures.haystacks.splice import Piece
+from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.source import HaystackSource
+from needlework.haystack_fixtures.haystacks.splice import Piece
 
 if TYPE_CHECKING:
     from hashlib import _Hash

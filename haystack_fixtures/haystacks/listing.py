@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import regex
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.build import finish, near_enough
-from haystack_fixtures.haystacks.cuts import Cut
-from haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
-from haystack_fixtures.haystacks.sentences import splits_grapheme
-from haystack_fixtures.haystacks.source import HaystackSource
-from haystack_fixtures.haystacks.splice import WindowMemo
-from haystack_fixtures.prompts.prompt import Message, Prompt
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.build import finish, near_enough
+from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
+from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
+from needlework.haystack_fixtures.haystacks.source import HaystackSource
+from needlework.haystack_fixtures.haystacks.splice import WindowMemo
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 _PROSE = 40  # characters of prose to look at for each token that is missing
 _NEAR = 4

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import regex
 
-from haystack_fixtures.haystacks.cuts import Cut
-from haystack_fixtures.haystacks.source import HaystackSource
+from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.source import HaystackSource
 
 _CJK = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\u3000-\u303f\u30fb\u30fc\uff01-\uff0f\uff1a-\uff1f\uff3b-\uff65]"

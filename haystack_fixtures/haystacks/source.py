@@ -14,12 +14,12 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from haystack_fixtures.corpora.corpus import Corpus
-from haystack_fixtures.draws import draws, pick, shuffled
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.document_cache import EncodedDocument, encode_documents
-from haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
-from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.haystack_fixtures.draws import draws, pick, shuffled
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.document_cache import EncodedDocument, encode_documents
+from needlework.haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 
 JOINER = "\n\n"
 # What a search for the exact length may look at beyond it.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 
 _REACH = 32
 _IN_STEP = 8

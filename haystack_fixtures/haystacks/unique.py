@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import regex
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.cuts import Cut
-from haystack_fixtures.haystacks.draft import Draft
-from haystack_fixtures.haystacks.source import HaystackSource
-from haystack_fixtures.prompts.prompt import Prompt
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.draft import Draft
+from needlework.haystack_fixtures.haystacks.source import HaystackSource
+from needlework.haystack_fixtures.prompts.prompt import Prompt
 
 _WORDS = regex.compile(
     r"[\p{L}\p{M}\p{N}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]", regex.V1

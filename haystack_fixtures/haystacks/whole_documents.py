@@ -14,14 +14,14 @@ from itertools import pairwise
 import numpy as np
 import regex
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.build import finish, search
-from haystack_fixtures.haystacks.cuts import Cut
-from haystack_fixtures.haystacks.document_cache import EncodedDocument
-from haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
-from haystack_fixtures.haystacks.source import Closing, EncodedDocuments, HaystackSource
-from haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
-from haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.build import finish, search
+from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.document_cache import EncodedDocument
+from needlework.haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
+from needlework.haystack_fixtures.haystacks.source import Closing, EncodedDocuments, HaystackSource
+from needlework.haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
 
 _SIGNS = "-=*#~+"
 _RULE = regex.compile(rf"^[^\S\n]*([{_SIGNS}])(\1{{2,}})[^\S\n]*$", regex.MULTILINE)

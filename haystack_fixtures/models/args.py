@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Collection, Mapping
 
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}

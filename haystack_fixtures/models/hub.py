@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError
 
 _SMALL_FILES = ["*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken"]
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.load import load_model, resolve_tokenizer
-from haystack_fixtures.models.model import Model, Request, Response
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.prompts.prompt import Message, bare_prompt
-from haystack_fixtures.settings.option_values import key_value
+from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.load import load_model, resolve_tokenizer
+from needlework.haystack_fixtures.models.model import Model, Request, Response
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.prompts.prompt import Message, bare_prompt
+from needlework.haystack_fixtures.settings.option_values import key_value
 
 REPLY_BUDGET = 512
 _SAFE_AT_ONCE = ("openai:", "mock:")  # models that may be asked from many threads

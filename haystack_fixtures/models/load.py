@@ -9,18 +9,18 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Protocol, cast
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.args import check_known
-from haystack_fixtures.models.checksums import joint_sha256, remembered_sha256
-from haystack_fixtures.models.hub import checkpoint_folder
-from haystack_fixtures.models.local import smollm2
-from haystack_fixtures.models.local.gguf_cache import prepare_gguf
-from haystack_fixtures.models.local.gguf_words import UNKNOWN
-from haystack_fixtures.models.local.weights import weight_files
-from haystack_fixtures.models.mock.model import MOCK_ARGS, MockModel, parse_behaviour
-from haystack_fixtures.models.model import Model
-from haystack_fixtures.models.served.connection import Connection as Connection
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.args import check_known
+from needlework.haystack_fixtures.models.checksums import joint_sha256, remembered_sha256
+from needlework.haystack_fixtures.models.hub import checkpoint_folder
+from needlework.haystack_fixtures.models.local import smollm2
+from needlework.haystack_fixtures.models.local.gguf_cache import prepare_gguf
+from needlework.haystack_fixtures.models.local.gguf_words import UNKNOWN
+from needlework.haystack_fixtures.models.local.weights import weight_files
+from needlework.haystack_fixtures.models.mock.model import MOCK_ARGS, MockModel, parse_behaviour
+from needlework.haystack_fixtures.models.model import Model
+from needlework.haystack_fixtures.models.served.connection import Connection as Connection
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 GROUP = "needlework.models"
 _NEED_NAME = {"hf": "ID_OR_PATH", "gguf": "PATH", "openai": "NAME", "mock": "BEHAVIOUR"}
@@ -85,7 +85,7 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
 
     `tokenizer`: a folder, `tiktoken:NAME`, `smollm2`, `gguf:PATH`, `hf:ID_OR_PATH`.
     """
-    from haystack_fixtures.tokenizers.load import load_tokenizer
+    from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
 
     parsed = parse_spec(spec)
     if tokenizer is not None:
@@ -134,11 +134,11 @@ def check_model_args(spec: str, model_args: Mapping[str, str], connection: Conne
         case "mock":
             check_known(model_args, MOCK_ARGS)
         case "openai":
-            from haystack_fixtures.models.served.args import address, served_options
+            from needlework.haystack_fixtures.models.served.args import address, served_options
 
             address(connection, azure=served_options(model_args, connection).azure_api_version is not None)
         case "smollm2" | "gguf" | "hf":
-            from haystack_fixtures.models.local.args import local_options
+            from needlework.haystack_fixtures.models.local.args import local_options
 
             local_options(model_args)
 
@@ -162,17 +162,17 @@ def load_model(
         case "mock":
             return MockModel(parsed.name, model_args, tokenizer)
         case "openai":
-            from haystack_fixtures.models.served.args import served_options
-            from haystack_fixtures.models.served.model import ServedModel
-            from haystack_fixtures.models.served.shared import shared_by_run
+            from needlework.haystack_fixtures.models.served.args import served_options
+            from needlework.haystack_fixtures.models.served.model import ServedModel
+            from needlework.haystack_fixtures.models.served.shared import shared_by_run
 
             # pytest-xdist names its run to every worker.
             shared = shared_by_run(cache_dir / "servers", os.environ.get("PYTEST_XDIST_TESTRUNUID"))
             served = served_options(model_args, connection)
             return ServedModel(parsed.name, served, tokenizer, connection, shared=shared)
         case "smollm2" | "gguf" | "hf":
-            from haystack_fixtures.models.local.args import local_options
-            from haystack_fixtures.models.local.load import load_folder
+            from needlework.haystack_fixtures.models.local.args import local_options
+            from needlework.haystack_fixtures.models.local.load import load_folder
 
             options = local_options(model_args)
             folder = _checkpoint(parsed, model_args, cache_dir, weights=True)
@@ -189,7 +189,7 @@ def load_model(
 
 
 def _named_tokenizer(text: str, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
-    from haystack_fixtures.tokenizers.load import load_tokenizer
+    from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
 
     kind, _, name = text.partition(":")
     if text == "smollm2" or (kind in ("hf", "gguf") and name):
@@ -198,7 +198,7 @@ def _named_tokenizer(text: str, model_args: Mapping[str, str], cache_dir: Path) 
 
 
 def _checkpoint_tokenizer(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
-    from haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
+    from needlework.haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
 
     folder = _checkpoint(parsed, model_args, cache_dir, weights=False)
     unknown = folder / UNKNOWN

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.prompts.prompt import Prompt
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.prompts.prompt import Prompt
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 ErrorKind = Literal["oom", "timeout", "rate_limit", "server", "client", "protocol", "judge", "harness"]
 TemplateKind = Literal["chat", "raw"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import random
 
-from haystack_fixtures.draws import below, draws, pick
-from haystack_fixtures.needles.needle import JointQuestion, Needle
+from needlework.haystack_fixtures.draws import below, draws, pick
+from needlework.haystack_fixtures.needles.needle import JointQuestion, Needle
 
 VERSION = 1
 

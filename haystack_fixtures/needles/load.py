@@ -12,11 +12,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import slug
-from haystack_fixtures.needles.codes import VERSION, draw_codes, joint_codes
-from haystack_fixtures.needles.needle import JointQuestion, Needle, NeedleSet
-from haystack_fixtures.settings.user_files import parse_toml, read_text
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import slug
+from needlework.haystack_fixtures.needles.codes import VERSION, draw_codes, joint_codes
+from needlework.haystack_fixtures.needles.needle import JointQuestion, Needle, NeedleSet
+from needlework.haystack_fixtures.settings.user_files import parse_toml, read_text
 
 OPTION = "--needle-set"
 # OpenCompass's needles.jsonl calls these otherwise.

@@ -8,9 +8,9 @@ from hashlib import sha256
 from importlib import resources
 from typing import Any, Literal, cast
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.prompts.prompt import Message, Role
-from haystack_fixtures.settings.user_files import parse_toml, read_text
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.prompts.prompt import Message, Role
+from needlework.haystack_fixtures.settings.user_files import parse_toml, read_text
 
 OPTION = "--prompt"
 CONTEXT = "{context}"

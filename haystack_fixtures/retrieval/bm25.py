@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from haystack_fixtures.documents.words import is_unspaced, pairs_of, word_runs
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.documents.words import is_unspaced, pairs_of, word_runs
+from needlework.haystack_fixtures.errors import InputError
 
 Scores = Callable[[str], NDArray[np.float64]]
 """The score of each chunk for a question, in the order of the chunks; more is better."""

@@ -11,8 +11,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.sentences import sentence_ends, splits_grapheme
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.sentences import sentence_ends, splits_grapheme
 
 SIZE, OVERLAP = "--chunk-size", "--chunk-overlap"
 Span = tuple[int, int]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.retrieval.bm25 import Scores, missing_packages
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.retrieval.bm25 import Scores, missing_packages
 
 Floats = NDArray[np.float32]
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.checksums import joint_sha256
-from haystack_fixtures.models.hub import checkpoint_folder
-from haystack_fixtures.models.served.connection import Connection, is_loopback, is_usable, shown_url
-from haystack_fixtures.redact import without_credentials
-from haystack_fixtures.retrieval.bm25 import missing_packages
-from haystack_fixtures.retrieval.vector_cache import Embedded
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.checksums import joint_sha256
+from needlework.haystack_fixtures.models.hub import checkpoint_folder
+from needlework.haystack_fixtures.models.served.connection import Connection, is_loopback, is_usable, shown_url
+from needlework.haystack_fixtures.redact import without_credentials
+from needlework.haystack_fixtures.retrieval.bm25 import missing_packages
+from needlework.haystack_fixtures.retrieval.vector_cache import Embedded
 
 OPTION, BASE_URL, KEY_ENV = "--embedder", "--embedder-base-url", "--embedder-api-key-env"
 _OPENAI = "https://api.openai.com/v1"
@@ -62,7 +62,7 @@ def _sentence_transformers(spec: str, model: str, cache_dir: Path) -> Embedder:
 
     def embed(texts: Sequence[str], query: bool) -> list[Embedded]:
         if not loaded:
-            from haystack_fixtures.retrieval.sentence_embedder import open_embedder
+            from needlework.haystack_fixtures.retrieval.sentence_embedder import open_embedder
 
             loaded.append(open_embedder(spec, folder))
         return loaded[0](texts, query)
@@ -93,7 +93,7 @@ def _served(spec: str, model: str, connection: Connection) -> Embedder:
     if not key and not is_loopback(url):
         remedy = "the environment variable with the embedder's key is not set; set it or name another"
         raise InputError(KEY_ENV, connection.api_key_env, remedy)
-    from haystack_fixtures.retrieval.served_embedder import ServedEmbedder
+    from needlework.haystack_fixtures.retrieval.served_embedder import ServedEmbedder
 
     server = ServedEmbedder(spec, model, url, key, connection)
     return Embedder(spec, f"{spec} {without_credentials(url)}", server.embed, server.embed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from haystack_fixtures.retrieval.chunks import Chunking
+from needlework.haystack_fixtures.retrieval.chunks import Chunking
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.retrieval.bm25 import Scores, bm25_index
-from haystack_fixtures.retrieval.chunks import Chunking, chunk_spans, chunking
-from haystack_fixtures.retrieval.dense import Floats, dense_index
-from haystack_fixtures.retrieval.embedders import Embedder, load_embedder
-from haystack_fixtures.retrieval.found import Hit, Retrieved, Search
-from haystack_fixtures.retrieval.vector_cache import Embedded, store, stored
-from haystack_fixtures.settings.settings import Settings, Suite
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.retrieval.bm25 import Scores, bm25_index
+from needlework.haystack_fixtures.retrieval.chunks import Chunking, chunk_spans, chunking
+from needlework.haystack_fixtures.retrieval.dense import Floats, dense_index
+from needlework.haystack_fixtures.retrieval.embedders import Embedder, load_embedder
+from needlework.haystack_fixtures.retrieval.found import Hit, Retrieved, Search
+from needlework.haystack_fixtures.retrieval.vector_cache import Embedded, store, stored
+from needlework.haystack_fixtures.settings.settings import Settings, Suite
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 # Part of trial keys: raise it when the same options find other chunks.
 _VERSION = 2

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.retrieval.bm25 import missing_packages
-from haystack_fixtures.retrieval.vector_cache import Embedded
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.retrieval.bm25 import missing_packages
+from needlework.haystack_fixtures.retrieval.vector_cache import Embedded
 
 _BATCH = 32
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.spacing import parse_tokens
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.spacing import parse_tokens
 
 Parsed = str | int | float | bool | tuple[str, ...] | None
 Parser = Callable[[str, str], Parsed]

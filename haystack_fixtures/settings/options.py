@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from haystack_fixtures.grid.spacing import DEPTH_SPACINGS, LENGTH_SPACINGS
-from haystack_fixtures.settings.option_values import (
+from needlework.haystack_fixtures.grid.spacing import DEPTH_SPACINGS, LENGTH_SPACINGS
+from needlework.haystack_fixtures.settings.option_values import (
     Parser,
     any_text,
     key_value,

@@ -11,9 +11,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.settings.options import BY_KEY, SUITE_KEYS
-from haystack_fixtures.settings.user_files import read_toml
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.options import BY_KEY, SUITE_KEYS
+from needlework.haystack_fixtures.settings.user_files import read_toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ def built_in_presets() -> dict[str, Preset]:
     """All presets that come with the project, by name."""
     found: dict[str, Preset] = {}
     for file in sorted(
-        resources.files("haystack_fixtures.presets").iterdir(), key=lambda entry: (entry.name != "own.toml", entry.name)
+        resources.files("needlework.haystack_fixtures.presets").iterdir(),
+        key=lambda entry: (entry.name != "own.toml", entry.name),
     ):
         if file.name.endswith(".toml"):
             found |= _parse(file.name, file.read_text(encoding="utf-8"))

@@ -8,12 +8,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.spacing import parse_depths, parse_lengths
-from haystack_fixtures.settings.option_values import Parsed, text
-from haystack_fixtures.settings.options import BY_KEY, OPTIONS, SUITE_KEYS
-from haystack_fixtures.settings.presets import Preset, as_written, built_in_presets, load_preset
-from haystack_fixtures.settings.user_files import read_toml
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.spacing import parse_depths, parse_lengths
+from needlework.haystack_fixtures.settings.option_values import Parsed, text
+from needlework.haystack_fixtures.settings.options import BY_KEY, OPTIONS, SUITE_KEYS
+from needlework.haystack_fixtures.settings.presets import Preset, as_written, built_in_presets, load_preset
+from needlework.haystack_fixtures.settings.user_files import read_toml
 
 Written = Mapping[str, str | Sequence[str]]
 """Option key -> value as written; repeatable options have a sequence."""

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.retrieval.bm25 import missing_packages
-from haystack_fixtures.retrieval.chunks import chunking
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.task import Asked, Task, bare
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.retrieval.bm25 import missing_packages
+from needlework.haystack_fixtures.retrieval.chunks import chunking
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.task import Asked, Task, bare
 
 OPTION = "--retriever"
 AS_THEY_ARE = "none"
@@ -55,7 +55,7 @@ def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
             continue
         chunking(suite.chunk_size, suite.chunk_overlap)
         if "dense" in arms:
-            from haystack_fixtures.retrieval.embedders import check_embedder
+            from needlework.haystack_fixtures.retrieval.embedders import check_embedder
 
             check_embedder(suite.embedder)
         for arm in arms:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from haystack_fixtures.draws import draws, pick, shuffled
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.people import draw_people
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from needlework.haystack_fixtures.draws import draws, pick, shuffled
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.people import draw_people
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled
 
 _DECOYS = 3
 _FEWEST = 4  # rows to ask for: else a table is not asked

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from random import Random
 
-from haystack_fixtures.draws import digits, draws, pick, sample, shuffled
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.fitting import fitting, long_enough
-from haystack_fixtures.tasks.keys import stratified
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import digits, draws, pick, sample, shuffled
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.fitting import fitting, long_enough
+from needlework.haystack_fixtures.tasks.keys import stratified
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 # Names of consonants alone are words of no language that is asked here; no two begin with the same two letters.
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from itertools import islice
 
-from haystack_fixtures.draws import below, draws, pick
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.nonsense import nonsense
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import below, draws, pick
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.nonsense import nonsense
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _DEPTHS = (2, 4, 6, 8, 10)  # functions of a chain
 _LARGEST = 20

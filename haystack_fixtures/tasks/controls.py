@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.tasks.task import Asked, bare
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.tasks.task import Asked, bare
 
 CONTROLS = ("absent", "focused")
 NOT_FOUND = {"en": "NOT FOUND", "zh": "没有提到"}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.draws import below, draws, pick
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.tables import words
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import below, draws, pick
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.tables import words
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _SIZES = (25, 50, 100, 250, 500, 1000)  # words
 _TEMPLATE = 40  # tokens around the words, at least

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.settings.settings import Suite
 
 _TOKENS = 24  # of a statement, with room for tokenizers that need more
 

@@ -12,12 +12,12 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from haystack_fixtures.draws import below, draws, pick, sample, shuffled
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.nonsense import nonsense
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import below, draws, pick, sample, shuffled
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.nonsense import nonsense
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _CLASSES = 6
 _OWN = 4  # words of a class

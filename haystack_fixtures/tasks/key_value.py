@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.draws import draws, uuid4
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from needlework.haystack_fixtures.draws import draws, uuid4
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled
 
 _QUESTION = {
     "en": 'The object above maps keys to values. Which value belongs to the key "{key}"? Reply with the value only.',

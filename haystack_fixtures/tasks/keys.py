@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from random import Random
 
-from haystack_fixtures.draws import below, digits, pick, sample
+from needlework.haystack_fixtures.draws import below, digits, pick, sample
 
 KINDS = {
     "en": ("access", "locker", "badge", "ticket", "permit"),

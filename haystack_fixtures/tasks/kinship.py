@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from itertools import pairwise
 
-from haystack_fixtures.draws import below, pick, sample
+from needlework.haystack_fixtures.draws import below, pick, sample
 
 Relations = tuple[tuple[str, ...], ...]
 """Words for the elder one by generations: those of one generation back, those of two."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell, slug
-from haystack_fixtures.settings.settings import Settings, Suite
-from haystack_fixtures.tasks import (
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell, slug
+from needlework.haystack_fixtures.settings.settings import Settings, Suite
+from needlework.haystack_fixtures.tasks import (
     aggregate,
     association,
     chain,
@@ -27,12 +27,12 @@ from haystack_fixtures.tasks import (
     state_world,
     superseded,
 )
-from haystack_fixtures.tasks.arms import arms_of, asks_whole, check_arms, with_retriever
-from haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
-from haystack_fixtures.tasks.documents.family import TASKS as DOCUMENTS
-from haystack_fixtures.tasks.leval.family import TASKS as LEVAL
-from haystack_fixtures.tasks.ruler.family import TASKS as RULER
-from haystack_fixtures.tasks.task import Asked, Task, without_language
+from needlework.haystack_fixtures.tasks.arms import arms_of, asks_whole, check_arms, with_retriever
+from needlework.haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
+from needlework.haystack_fixtures.tasks.documents.family import TASKS as DOCUMENTS
+from needlework.haystack_fixtures.tasks.leval.family import TASKS as LEVAL
+from needlework.haystack_fixtures.tasks.ruler.family import TASKS as RULER
+from needlework.haystack_fixtures.tasks.task import Asked, Task, without_language
 
 _ALL = (
     niah.TASK,

@@ -6,12 +6,12 @@ Spaced evenly over what lies below the first (LLMTest_NeedleInAHaystack, EvalSco
 
 from __future__ import annotations
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.placement import even_depths, spaced_depths
-from haystack_fixtures.needles.load import draw_set
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.placement import even_depths, spaced_depths
+from needlework.haystack_fixtures.needles.load import draw_set
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled
 
 GENERATED_NEEDLES = 3
 

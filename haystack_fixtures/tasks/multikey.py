@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.draws import draws
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.fitting import fitting, long_enough
-from haystack_fixtures.tasks.keys import draw_keys, draw_kind, draw_near_keys, draw_values, statement
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from needlework.haystack_fixtures.draws import draws
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.fitting import fitting, long_enough
+from needlework.haystack_fixtures.tasks.keys import draw_keys, draw_kind, draw_near_keys, draw_values, statement
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled
 
 _NEAR = "near"
 _OTHERS = {"k0": 0, "k4": 4, "k16": 16, _NEAR: 16, "k64": 64}

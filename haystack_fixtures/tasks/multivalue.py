@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from haystack_fixtures.draws import draws, shuffled
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.keys import draw_keys, draw_kind, draw_values, statement, stratified
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import draws, shuffled
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.keys import draw_keys, draw_kind, draw_values, statement, stratified
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _COUNT = 4
 _ONE_OF = {"en": "One {kind} code for {key} is {value}.", "zh": "{key}的{kind}代码之一是{value}。"}

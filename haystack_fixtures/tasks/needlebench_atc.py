@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from math import comb
 
-from haystack_fixtures.draws import draws, shuffled
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.kinship import Chain, draw_chain
-from haystack_fixtures.tasks.needlebench_reasoning import boxed
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import draws, shuffled
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.kinship import Chain, draw_chain
+from needlework.haystack_fixtures.tasks.needlebench_reasoning import boxed
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 NAME, VERSION = "needlebench_atc", 1
 COUNTS = (2, 4, 8, 16, 32, 64, 128, 256, 512)

@@ -6,13 +6,13 @@ documents it; its code shifts twice). The answer is asked for in \boxed{}, which
 
 from __future__ import annotations
 
-from haystack_fixtures.draws import draws, shuffled
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.placement import spaced_depths
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.kinship import draw_chain
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from needlework.haystack_fixtures.draws import draws, shuffled
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.placement import spaced_depths
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.kinship import draw_chain
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled
 
 NAME, VERSION = "needlebench_reasoning", 1
 COUNTS = (2, 3, 4, 5)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.needles.load import draw_set, needle_names
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.load import draw_set, needle_names
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled
 
 
 def _labels(suite: Suite) -> tuple[str, ...]:

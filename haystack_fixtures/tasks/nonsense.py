@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from haystack_fixtures.draws import pick
+from needlework.haystack_fixtures.draws import pick
 
 _CONSONANTS = "bdfgklmnprstvz"
 _VOWELS = "aeiou"

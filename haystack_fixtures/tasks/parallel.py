@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.needles.load import draw_set
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.load import draw_set
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 
 def _labels(suite: Suite) -> tuple[str, ...]:

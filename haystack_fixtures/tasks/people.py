@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from random import Random
 
-from haystack_fixtures.draws import sample
+from needlework.haystack_fixtures.draws import sample
 
 
 def draw_people(rng: Random, language: str, count: int) -> list[str]:

@@ -11,12 +11,12 @@ import tomllib
 from functools import cache
 from importlib import resources
 
-from haystack_fixtures.draws import below, draws, sample, shuffled
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.people import draw_people
-from haystack_fixtures.tasks.task import Asked, Task, labelled
+from needlework.haystack_fixtures.draws import below, draws, sample, shuffled
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.people import draw_people
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled
 
 _DISTRACTORS = {"d0": 0, "d1": 1, "d4": 4}
 _ATTRIBUTES = ("person", "thing", "source", "year")

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.draws import below, draws, shuffled
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.fitting import fitting, long_enough
-from haystack_fixtures.tasks.keys import draw_keys, draw_kind, draw_values, stratified
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import below, draws, shuffled
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.fitting import fitting, long_enough
+from needlework.haystack_fixtures.tasks.keys import draw_keys, draw_kind, draw_values, stratified
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _UPDATES = {
     "m2_latest": 2,

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from haystack_fixtures.corpora.corpus import Corpus
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.document import Document
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.haystacks.whole_documents import OtherDocuments
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.retrieval.found import Search
-from haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.document import Document
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.retrieval.found import Search
+from needlework.haystack_fixtures.settings.settings import Suite
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from haystack_fixtures.tokenizers.tokenizer import Encoded, char_starts
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, char_starts
 
 if TYPE_CHECKING:
     import tiktoken

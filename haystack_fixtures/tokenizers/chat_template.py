@@ -13,8 +13,8 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.prompts.prompt import Message
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.prompts.prompt import Message
 
 
 class ChatTemplate:

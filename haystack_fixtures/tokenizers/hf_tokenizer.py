@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.prompts.prompt import Message
-from haystack_fixtures.tokenizers.byte_bpe import ByteBpe, byte_bpe
-from haystack_fixtures.tokenizers.chat_template import ChatTemplate
-from haystack_fixtures.tokenizers.tokenizer import Encoded
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.prompts.prompt import Message
+from needlework.haystack_fixtures.tokenizers.byte_bpe import ByteBpe, byte_bpe
+from needlework.haystack_fixtures.tokenizers.chat_template import ChatTemplate
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
 
 if TYPE_CHECKING:
     import tokenizers

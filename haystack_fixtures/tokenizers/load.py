@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
-from haystack_fixtures.tokenizers.tiktoken_ranks import tiktoken_tokenizer
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
+from needlework.haystack_fixtures.tokenizers.tiktoken_ranks import tiktoken_tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 
 def load_tokenizer(spec: str) -> Tokenizer:

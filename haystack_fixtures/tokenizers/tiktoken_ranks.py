@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.prompts.prompt import Message
-from haystack_fixtures.tokenizers.tokenizer import Encoded, char_starts
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.prompts.prompt import Message
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, char_starts
 
 if TYPE_CHECKING:
     import tiktoken

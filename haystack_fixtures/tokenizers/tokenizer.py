@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from haystack_fixtures.prompts.prompt import Message
+from needlework.haystack_fixtures.prompts.prompt import Message
 
 
 @dataclass(frozen=True, slots=True, eq=False)

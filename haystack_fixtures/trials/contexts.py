@@ -9,23 +9,23 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypedDict
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.build import build_prompt, verify_prompt
-from haystack_fixtures.haystacks.document import Document, build_document
-from haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
-from haystack_fixtures.haystacks.splice import WindowMemo
-from haystack_fixtures.haystacks.unique import stands_elsewhere
-from haystack_fixtures.haystacks.whole_documents import OtherDocuments, ShownDocument, build_of_documents
-from haystack_fixtures.needles.canaries import Canaries
-from haystack_fixtures.prompts.prompt import Message, Prompt
-from haystack_fixtures.prompts.shape import CONTEXT
-from haystack_fixtures.retrieval.found import Retrieved
-from haystack_fixtures.retrieval.retrieve import Retrieval
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.task import Asked
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials.sources import Sources
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.build import build_prompt, verify_prompt
+from needlework.haystack_fixtures.haystacks.document import Document, build_document
+from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
+from needlework.haystack_fixtures.haystacks.splice import WindowMemo
+from needlework.haystack_fixtures.haystacks.unique import stands_elsewhere
+from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments, ShownDocument, build_of_documents
+from needlework.haystack_fixtures.needles.canaries import Canaries
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.prompts.shape import CONTEXT
+from needlework.haystack_fixtures.retrieval.found import Retrieved
+from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.trials.sources import Sources
 
 _LISTS_KEPT = 4
 _DOCUMENTS_KEPT = 512

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.unique import occurs
-from haystack_fixtures.models.model import Calibration, Response
-from haystack_fixtures.needles.canaries import Canaries
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.load import task_named
-from haystack_fixtures.trials.trials import Trial
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.unique import occurs
+from needlework.haystack_fixtures.models.model import Calibration, Response
+from needlework.haystack_fixtures.needles.canaries import Canaries
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.load import task_named
+from needlework.haystack_fixtures.trials.trials import Trial
 
 # Tokens. Two renderings may join a message's ends to the template in two ways; a server that cuts a prompt takes more
 # than that away. Not a share of the length: 0.05 % of 128k tokens could be a needle.

@@ -7,8 +7,8 @@ from hashlib import sha256
 from json import JSONEncoder
 from typing import Any
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.tasks.task import Asked
 
 RECIPE_VERSION = 1
 _VARYING = ("cell", "depths", "needles", "question")

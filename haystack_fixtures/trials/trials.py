@@ -10,22 +10,22 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.corpora.corpus import Corpus
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.placement import gap
-from haystack_fixtures.needles.canaries import Canaries, canaries
-from haystack_fixtures.prompts.prompt import Message, Prompt, bare_prompt
-from haystack_fixtures.prompts.shape import Shape, guided, lay_out, load_shape, raw_text
-from haystack_fixtures.retrieval.found import Retrieved
-from haystack_fixtures.retrieval.retrieve import Retrieval
-from haystack_fixtures.settings.settings import Settings, Suite, recipe_fields
-from haystack_fixtures.tasks.load import ask, task_named
-from haystack_fixtures.tasks.task import Asked
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials.contexts import Contexts, Frame, put
-from haystack_fixtures.trials.keys import RECIPE_VERSION, recipe_frame, trial_key
-from haystack_fixtures.trials.sources import Sources
+from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.placement import gap
+from needlework.haystack_fixtures.needles.canaries import Canaries, canaries
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt, bare_prompt
+from needlework.haystack_fixtures.prompts.shape import Shape, guided, lay_out, load_shape, raw_text
+from needlework.haystack_fixtures.retrieval.found import Retrieved
+from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
+from needlework.haystack_fixtures.settings.settings import Settings, Suite, recipe_fields
+from needlework.haystack_fixtures.tasks.load import ask, task_named
+from needlework.haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.trials.contexts import Contexts, Frame, put
+from needlework.haystack_fixtures.trials.keys import RECIPE_VERSION, recipe_frame, trial_key
+from needlework.haystack_fixtures.trials.sources import Sources
 
 # Stands in for the context while the template is rendered; private-use characters, so no text holds it by chance.
 _HOLE = "\ue000context\ue001"

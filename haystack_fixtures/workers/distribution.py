@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.grid.cells import Cell
 
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
@@ -73,7 +73,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     """
     if config.getvalue("dist") != "load":
         return None
-    from haystack_fixtures.workers.scheduling import HaystackScheduling
+    from needlework.haystack_fixtures.workers.scheduling import HaystackScheduling
 
     further = config.pluginmanager.get_plugin("needlework-further")
     ahead = max(2, config.stash.get(OVERLAPPING, 0) // max(1, len(config.option.tx)))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.models.load import runs_here
-from haystack_fixtures.settings.settings import Settings
-from haystack_fixtures.workers import distribution
-from haystack_fixtures.workers.devices import VISIBLE, gpus, places
+from needlework.haystack_fixtures.models.load import runs_here
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.workers import distribution
+from needlework.haystack_fixtures.workers.devices import VISIBLE, gpus, places
 
 _INPUT = "needlework_gpu"
 _FREE = pytest.StashKey[list[str]]()

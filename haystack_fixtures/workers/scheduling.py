@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from haystack_fixtures.grid.cells import Cell, parse_id
-from haystack_fixtures.tasks.load import longest_first
-from haystack_fixtures.workers.top_up_items import at_first_repeat, place_of, twins_by_cell
+from needlework.haystack_fixtures.grid.cells import Cell, parse_id
+from needlework.haystack_fixtures.tasks.load import longest_first
+from needlework.haystack_fixtures.workers.top_up_items import at_first_repeat, place_of, twins_by_cell
 
 Further = Callable[[], "Sequence[Cell] | None"]
 

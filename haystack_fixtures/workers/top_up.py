@@ -10,9 +10,9 @@ from collections.abc import Callable, Generator, Sequence
 
 import pytest
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.workers import distribution
-from haystack_fixtures.workers.top_up_items import ItemsAndFurther, Pause, make_items
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.workers import distribution
+from needlework.haystack_fixtures.workers.top_up_items import ItemsAndFurther, Pause, make_items
 
 
 class Further:

@@ -12,7 +12,7 @@ from typing import Any, SupportsIndex, overload
 
 import pytest
 
-from haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.grid.cells import Cell
 
 FURTHER = pytest.StashKey[Sequence[Cell]]()
 """While it is in a config's stash, tests are made for these cells in place of the grid's."""

@@ -7,10 +7,10 @@ import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from haystack_fixtures.grid.cells import depth_label
-from results.files.csv_file import safe_cell
-from results.records.atomic import write_atomic
-from results.statistics.panels import OUTCOMES, Panel
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.files.csv_file import safe_cell
+from needlework.results.records.atomic import write_atomic
+from needlework.results.statistics.panels import OUTCOMES, Panel
 
 COLUMNS = ("model", "task", "needle", "length", "depth", "score", "low", "high", "interval", "n", "trials", *OUTCOMES)
 

@@ -10,13 +10,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.errors import InputError
-from results.records.atomic import write_atomic
-from results.records.controls import retriever_of
-from results.records.record import Record
-from results.records.samples import panel_and_sample
-from results.statistics.panels import Trial, depth_order, outcome_named
-from results.style.text import clean
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.records.atomic import write_atomic
+from needlework.results.records.controls import retriever_of
+from needlework.results.records.record import Record
+from needlework.results.records.samples import panel_and_sample
+from needlework.results.statistics.panels import Trial, depth_order, outcome_named
+from needlework.results.style.text import clean
 
 LONGEST = 2_000  # characters of a text cell; spreadsheets refuse more than 32,767, and the JSON has all of it
 # What makes spreadsheets read a cell as a formula (OWASP, "CSV Injection"), full-width forms included. A leading

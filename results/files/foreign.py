@@ -18,10 +18,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.errors import InputError
-from results.records.record import OutcomeName
-from results.statistics.panels import Panel, Trial, panels_of
-from results.style.text import fit, one_line
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.records.record import OutcomeName
+from needlework.results.statistics.panels import Panel, Trial, panels_of
+from needlework.results.style.text import fit, one_line
 
 LLMTEST, OPENCOMPASS = "LLMTest_NeedleInAHaystack", "OpenCompass"
 _DATASET = re.compile(

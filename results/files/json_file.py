@@ -10,20 +10,20 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import depth_label
-from haystack_fixtures.tasks.load import family_of
-from results.records.atomic import write_atomic
-from results.records.checks import completed, fault_of
-from results.records.record import SCHEMA, Record
-from results.statistics.absent import absent_twins
-from results.statistics.documents import Documents, document_statistics, documents_object
-from results.statistics.needlebench import NeedleBench, needlebench_object
-from results.statistics.panels import Panel, Tally, depth_order, summarise
-from results.statistics.retrieval import arm_scores, retrieval_object
-from results.statistics.ruler import ruler_object, ruler_tables
-from results.statistics.stability import stability_of
-from results.statistics.tasks import macros, macros_object, task_scores, tasks_object
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.haystack_fixtures.tasks.load import family_of
+from needlework.results.records.atomic import write_atomic
+from needlework.results.records.checks import completed, fault_of
+from needlework.results.records.record import SCHEMA, Record
+from needlework.results.statistics.absent import absent_twins
+from needlework.results.statistics.documents import Documents, document_statistics, documents_object
+from needlework.results.statistics.needlebench import NeedleBench, needlebench_object
+from needlework.results.statistics.panels import Panel, Tally, depth_order, summarise
+from needlework.results.statistics.retrieval import arm_scores, retrieval_object
+from needlework.results.statistics.ruler import ruler_object, ruler_tables
+from needlework.results.statistics.stability import stability_of
+from needlework.results.statistics.tasks import macros, macros_object, task_scores, tasks_object
 
 _FIELDS = tuple(Record.__annotations__)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")

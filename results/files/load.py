@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from haystack_fixtures.errors import InputError
-from results.files.csv_file import read_csv
-from results.files.foreign import foreign_panels, panels_in_json
-from results.files.json_file import check_record, read_json, records_in
-from results.records.journal import read_journal
-from results.records.record import Record
-from results.statistics.panels import Panel, panels_of, summarise
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.csv_file import read_csv
+from needlework.results.files.foreign import foreign_panels, panels_in_json
+from needlework.results.files.json_file import check_record, read_json, records_in
+from needlework.results.records.journal import read_journal
+from needlework.results.records.record import Record
+from needlework.results.statistics.panels import Panel, panels_of, summarise
 
 # Of a run folder: the first that is there. A journal knows of trials that a killed run never reported.
 _OF_A_RUN = ("results.json", "journal.jsonl", "results.csv")

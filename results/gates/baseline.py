@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from results.records.record import SCORED, Record
-from results.statistics.joining import Identity, joined, prompts_match
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.results.records.record import SCORED, Record
+from needlework.results.statistics.joining import Identity, joined, prompts_match
 
 OPTION = "--baseline"
 
@@ -57,7 +57,7 @@ class Baseline:
 
 def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> Baseline:
     """Read the baseline of a run that has these (model, cell). Raises `InputError` where they share no trial."""
-    from results.files.json_file import read_json
+    from needlework.results.files.json_file import read_json
 
     file = path / "results.json" if path.is_dir() else path
     if not file.is_file():

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import depth_label
-from haystack_fixtures.grid.spacing import parse_tokens
-from results.records.controls import control_of, retriever_of
-from results.records.record import Record
-from results.statistics.panels import depth_order
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.haystack_fixtures.grid.spacing import parse_tokens
+from needlework.results.records.controls import control_of, retriever_of
+from needlework.results.records.record import Record
+from needlework.results.statistics.panels import depth_order
 
 OPTION = "--gate"
 COMPARE: dict[str, Callable[[float, float], bool]] = {

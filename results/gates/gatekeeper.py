@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell, parse_id
-from haystack_fixtures.settings.settings import Settings
-from haystack_fixtures.tasks.load import grid
-from results.gates.baseline import OPTION, Baseline, load_baseline
-from results.gates.gate import Gate, groups_of
-from results.gates.top_up import Want, next_round
-from results.gates.verdicts import Verdict, judge_gate, judge_group
-from results.records.record import Record
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell, parse_id
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tasks.load import grid
+from needlework.results.gates.baseline import OPTION, Baseline, load_baseline
+from needlework.results.gates.gate import Gate, groups_of
+from needlework.results.gates.top_up import Want, next_round
+from needlework.results.gates.verdicts import Verdict, judge_gate, judge_group
+from needlework.results.records.record import Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.settings.settings import Settings
-from results.statistics.power import BASE, detectable_drop, trials_needed, trials_to_show
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.results.statistics.power import BASE, detectable_drop, trials_needed, trials_to_show
 
 OPTION = "--power"
 _GOAL = re.compile(

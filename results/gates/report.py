@@ -8,8 +8,8 @@ from typing import Literal
 
 import pytest
 
-from results.gates.verdicts import State, Verdict
-from results.style.text import one_line
+from needlework.results.gates.verdicts import State, Verdict
+from needlework.results.style.text import one_line
 
 GATE = "gate::"
 _MOST = 40  # groups of one gate that are told one by one; JUnit XML has them all

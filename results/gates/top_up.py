@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.grid.cells import Cell
 
 
 @dataclass(frozen=True, slots=True)

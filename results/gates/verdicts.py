@@ -14,13 +14,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from results.gates.baseline import Baseline
-from results.gates.gate import COMPARE, Gate, groups_of
-from results.records.record import SCORED, UNSCORED, OutcomeName, Record
-from results.statistics.evidence import Ends, Evidence, further_trials, level_of, of_difference, of_scores, wrong_at
-from results.statistics.paired import mean_difference
-from results.statistics.panels import Trial, tally, trial_of
-from results.statistics.resampling import sample_clusters
+from needlework.results.gates.baseline import Baseline
+from needlework.results.gates.gate import COMPARE, Gate, groups_of
+from needlework.results.records.record import SCORED, UNSCORED, OutcomeName, Record
+from needlework.results.statistics.evidence import (
+    Ends,
+    Evidence,
+    further_trials,
+    level_of,
+    of_difference,
+    of_scores,
+    wrong_at,
+)
+from needlework.results.statistics.paired import mean_difference
+from needlework.results.statistics.panels import Trial, tally, trial_of
+from needlework.results.statistics.resampling import sample_clusters
 
 State = Literal["pass", "fail", "inconclusive"]
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from results.html.details import Level, Row, Value, row_of
-from results.html.texts import script_json
-from results.records.record import Record
+from needlework.results.html.details import Level, Row, Value, row_of
+from needlework.results.html.texts import script_json
+from needlework.results.records.record import Record
 
 LEVELS = (
     Level(20_000, 64, 160, 160),

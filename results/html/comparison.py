@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from results.html.budget import fit
-from results.html.comparison_view import change_views, comparison_data, family_view, looks_of, pair_entries
-from results.html.page import page
-from results.html.report import LIMIT_BYTES, NOTICE_BYTES
-from results.html.texts import on_one_line
-from results.records.atomic import write_atomic
-from results.records.record import UNSCORED, Record
-from results.statistics.comparison import Comparison
-from results.tables.comparison import cautions, left_out, outcomes_of_run
+from needlework.results.html.budget import fit
+from needlework.results.html.comparison_view import change_views, comparison_data, family_view, looks_of, pair_entries
+from needlework.results.html.page import page
+from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
+from needlework.results.html.texts import on_one_line
+from needlework.results.records.atomic import write_atomic
+from needlework.results.records.record import UNSCORED, Record
+from needlework.results.statistics.comparison import Comparison
+from needlework.results.tables.comparison import cautions, left_out, outcomes_of_run
 
 
 def write_comparison_html(

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from haystack_fixtures.grid.cells import depth_label
-from results.html.budget import Entry
-from results.html.grid import CellView, GridView, grid_view
-from results.html.panels import NO_SCORE
-from results.html.panels_data import Stats, axes_data, stat_of
-from results.html.texts import on_one_line, percent_number
-from results.records.record import UNSCORED, Record
-from results.statistics.comparison import (
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.html.budget import Entry
+from needlework.results.html.grid import CellView, GridView, grid_view
+from needlework.results.html.panels import NO_SCORE
+from needlework.results.html.panels_data import Stats, axes_data, stat_of
+from needlework.results.html.texts import on_one_line, percent_number
+from needlework.results.records.record import UNSCORED, Record
+from needlework.results.statistics.comparison import (
     CellDifference,
     Comparison,
     FamilyDifference,
@@ -21,10 +21,10 @@ from results.statistics.comparison import (
     compared,
     panel_of,
 )
-from results.statistics.joining import identity_order, joined
-from results.statistics.panels import OUTCOMES, depth_order
-from results.style.text import length_labels, percent1
-from results.tables.comparison import VERDICTS, family_name, interval_words, p_words, points, points1
+from needlework.results.statistics.joining import identity_order, joined
+from needlework.results.statistics.panels import OUTCOMES, depth_order
+from needlework.results.style.text import length_labels, percent1
+from needlework.results.tables.comparison import VERDICTS, family_name, interval_words, p_words, points, points1
 
 _MOST_LISTED = 200  # cells in a list of what improved or regressed; the rest is counted
 _WORDS: dict[str, Literal[-1, 1]] = {"improved": 1, "regressed": -1}

@@ -11,9 +11,18 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, cast
 
-from haystack_fixtures.grid.cells import depth_label
-from results.html.texts import Shown, facts_text, is_cut, percent_number, script_json, shown, visible, without_marks
-from results.records.record import SCORED, Record
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.html.texts import (
+    Shown,
+    facts_text,
+    is_cut,
+    percent_number,
+    script_json,
+    shown,
+    visible,
+    without_marks,
+)
+from needlework.results.records.record import SCORED, Record
 
 SHARED = (
     "outcome", "scorer", "why", "question", "expected", "answer", "text", "reasoning", "error", "finish_reason",

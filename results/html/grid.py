@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from haystack_fixtures.grid.cells import depth_label
-from results.style.text import display_width, length_labels
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.style.text import display_width, length_labels
 
 _ROOM_FOR_N = 12  # columns; in wider grids n is in the tooltip only
 # Widest grid of each size of cells; the style sheet has a width for each name.

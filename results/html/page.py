@@ -11,9 +11,9 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from results.html.details import OWN, SHARED
-from results.html.texts import on_one_line, script_json, trusted
-from results.style.palette import COLORS, DIFFERENCES, ColorsName, color_of, dark, difference_color
+from needlework.results.html.details import OWN, SHARED
+from needlework.results.html.texts import on_one_line, script_json, trusted
+from needlework.results.style.palette import COLORS, DIFFERENCES, ColorsName, color_of, dark, difference_color
 
 # In this order they are one script. The functions of one may be called from any other.
 _SCRIPTS = ("base.js", "tip.js", "grid.js", "pane.js", "trial.js", "curves.js")
@@ -101,4 +101,4 @@ def _environment() -> Environment:
 
 @cache
 def _asset(name: str) -> str:
-    return files("results.html").joinpath(name).read_text(encoding="utf-8")
+    return files("needlework.results.html").joinpath(name).read_text(encoding="utf-8")

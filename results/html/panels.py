@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from haystack_fixtures.grid.cells import depth_label
-from results.html.budget import Entry
-from results.html.grid import CellView, GridView, grid_view
-from results.html.texts import on_one_line, percent_number
-from results.records.record import UNSCORED, Record
-from results.statistics.panels import Panel, Tally, trial_of
-from results.statistics.summary_rows import PanelStatistics
-from results.style.palette import MARKS, Mark, mark_of
-from results.style.text import length_labels, percent, percent1
-from results.tables.headline import scored_of
-from results.tables.panels import StatisticRow, panel_rows
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.html.budget import Entry
+from needlework.results.html.grid import CellView, GridView, grid_view
+from needlework.results.html.texts import on_one_line, percent_number
+from needlework.results.records.record import UNSCORED, Record
+from needlework.results.statistics.panels import Panel, Tally, trial_of
+from needlework.results.statistics.summary_rows import PanelStatistics
+from needlework.results.style.palette import MARKS, Mark, mark_of
+from needlework.results.style.text import length_labels, percent, percent1
+from needlework.results.tables.headline import scored_of
+from needlework.results.tables.panels import StatisticRow, panel_rows
 
 NO_SCORE = "–"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from haystack_fixtures.grid.cells import depth_label
-from results.html.texts import on_one_line, percent_number
-from results.statistics.intervals import Interval
-from results.statistics.panels import OUTCOMES, Panel, Tally
-from results.style.text import length_labels
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.html.texts import on_one_line, percent_number
+from needlework.results.statistics.intervals import Interval
+from needlework.results.statistics.panels import OUTCOMES, Panel, Tally
+from needlework.results.style.text import length_labels
 
 Stats = dict[tuple[Any, ...], int]
 """Every different `[n, mean, low, high, outcomes]`, in percent, and its number."""

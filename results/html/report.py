@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from results.html.budget import fit
-from results.html.page import page
-from results.html.panels import entries, looks_of, panel_views
-from results.html.panels_data import panels_data
-from results.html.texts import on_one_line
-from results.records.atomic import write_atomic
-from results.records.controls import without_controls
-from results.records.record import UNSCORED, Record
-from results.statistics.absent import AbsentTwins
-from results.statistics.documents import Documents
-from results.statistics.needlebench import NeedleBench
-from results.statistics.panels import Panel, summarise
-from results.statistics.retrieval import ArmScore
-from results.statistics.summary_rows import PanelStatistics
-from results.statistics.tasks import Macro, TaskScore
-from results.style.palette import ColorsName
-from results.tables.documents import document_rows, document_tables, documents_name
-from results.tables.needlebench import needlebench_name, needlebench_rows
-from results.tables.panels import twins_name, twins_rows
-from results.tables.retrieval import MEANINGS as RETRIEVAL_MEANINGS
-from results.tables.retrieval import notes as notes_on
-from results.tables.retrieval import retrieval_columns
-from results.tables.tasks import MEANINGS, missing_lines, task_columns
+from needlework.results.html.budget import fit
+from needlework.results.html.page import page
+from needlework.results.html.panels import entries, looks_of, panel_views
+from needlework.results.html.panels_data import panels_data
+from needlework.results.html.texts import on_one_line
+from needlework.results.records.atomic import write_atomic
+from needlework.results.records.controls import without_controls
+from needlework.results.records.record import UNSCORED, Record
+from needlework.results.statistics.absent import AbsentTwins
+from needlework.results.statistics.documents import Documents
+from needlework.results.statistics.needlebench import NeedleBench
+from needlework.results.statistics.panels import Panel, summarise
+from needlework.results.statistics.retrieval import ArmScore
+from needlework.results.statistics.summary_rows import PanelStatistics
+from needlework.results.statistics.tasks import Macro, TaskScore
+from needlework.results.style.palette import ColorsName
+from needlework.results.tables.documents import document_rows, document_tables, documents_name
+from needlework.results.tables.needlebench import needlebench_name, needlebench_rows
+from needlework.results.tables.panels import twins_name, twins_rows
+from needlework.results.tables.retrieval import MEANINGS as RETRIEVAL_MEANINGS
+from needlework.results.tables.retrieval import notes as notes_on
+from needlework.results.tables.retrieval import retrieval_columns
+from needlework.results.tables.tasks import MEANINGS, missing_lines, task_columns
 
 LIMIT_BYTES = 3_000_000
 NOTICE_BYTES = 1_000  # kept free for what is said about things left out

@@ -7,7 +7,7 @@ import re
 
 from markupsafe import Markup
 
-from results.style.text import fit, one_line, percent1
+from needlework.results.style.text import fit, one_line, percent1
 
 # Whole, or its beginning, the number of characters left out, and its end. The number stands apart from the text, so
 # that the mark on the page cannot be forged by a text that looks like one.

@@ -14,8 +14,8 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import Any, Protocol
 
-from haystack_fixtures.errors import InputError, printable
-from results.records.journal import Journal
+from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.results.records.journal import Journal
 
 _BEGINNING = b'{"key":"'
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.errors import InputError
-from results.files.json_file import read_json
-from results.judging.labels import read_labels
-from results.records.record import Record
-from results.records.samples import own_label
-from results.statistics.agreement import agreement, share
-from results.statistics.documents import right_or_wrong, rule_of
-from results.tables.columns import agreement_lines, ends, percent2
-from scoring.scorers.documents import documents_score
-from scoring.scores import Reference
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.json_file import read_json
+from needlework.results.judging.labels import read_labels
+from needlework.results.records.record import Record
+from needlework.results.records.samples import own_label
+from needlework.results.statistics.agreement import agreement, share
+from needlework.results.statistics.documents import right_or_wrong, rule_of
+from needlework.results.tables.columns import agreement_lines, ends, percent2
+from needlework.scoring.scorers.documents import documents_score
+from needlework.scoring.scores import Reference
 
 _RIGHT = {"right", "correct", "true", "yes", "1", "found"}
 _WRONG = {"wrong", "incorrect", "false", "no", "0", "refused"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from results.leval.task_scores import RULES, Rule, TaskScores, main_metric
-from results.statistics.tasks import Share, weighted_mean
-from scoring.leval.tasks import CLOSED, TASKS, WITH_F1, WITH_ROUGE
+from needlework.results.leval.task_scores import RULES, Rule, TaskScores, main_metric
+from needlework.results.statistics.tasks import Share, weighted_mean
+from needlework.scoring.leval.tasks import CLOSED, TASKS, WITH_F1, WITH_ROUGE
 
 _AVERAGES = (
     ("closed average", CLOSED, None),

@@ -7,14 +7,14 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from haystack_fixtures.errors import InputError
-from results.leval.averages import averages
-from results.leval.predictions import Predictions, find_files, read_predictions
-from results.leval.report import lines, report_object
-from results.leval.task_scores import TaskScores, score_task
-from results.records.atomic import write_atomic
-from scoring.leval.tasks import TASKS
-from scoring.leval.words import MissingPackageError
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.leval.averages import averages
+from needlework.results.leval.predictions import Predictions, find_files, read_predictions
+from needlework.results.leval.report import lines, report_object
+from needlework.results.leval.task_scores import TaskScores, score_task
+from needlework.results.records.atomic import write_atomic
+from needlework.scoring.leval.tasks import TASKS
+from needlework.scoring.leval.words import MissingPackageError
 
 ABOUT = "score L-Eval prediction files (TASK.pred.jsonl)"
 

@@ -16,18 +16,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.command_line import OneLineParser, refuse
-from haystack_fixtures.errors import InputError
-from results.files.json_file import read_json
-from results.leval.averages import averages
-from results.leval.predictions import read_predictions
-from results.leval.report import lines, report_object
-from results.leval.submission import FOR_JUDGES, Entry, Table, entries, judged_table, metadata, tables
-from results.leval.task_scores import TaskScores, score_task
-from results.records.atomic import write_atomic
-from results.style.text import one_line
-from scoring.leval.tasks import TASKS
-from scoring.leval.words import MissingPackageError
+from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.json_file import read_json
+from needlework.results.leval.averages import averages
+from needlework.results.leval.predictions import read_predictions
+from needlework.results.leval.report import lines, report_object
+from needlework.results.leval.submission import FOR_JUDGES, Entry, Table, entries, judged_table, metadata, tables
+from needlework.results.leval.task_scores import TaskScores, score_task
+from needlework.results.records.atomic import write_atomic
+from needlework.results.style.text import one_line
+from needlework.scoring.leval.tasks import TASKS
+from needlework.scoring.leval.words import MissingPackageError
 
 _SHOWN = 5
 _JUDGES = {"gpt4": "--judged-gpt4", "turbo": "--judged-turbo"}

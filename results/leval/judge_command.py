@@ -12,18 +12,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.command_line import OneLineParser, refuse
-from haystack_fixtures.errors import InputError
-from results.judging.asking import Judge, OpenJudge, ReplyFile, gather
-from results.leval.judge_report import mark_lines, mark_object, pair_lines, pair_object
-from results.leval.judged_pairs import judged_pairs, orders, pair_questions, rates, verdict_fields
-from results.leval.marks import mark_fields, mark_question, marked, mean_mark
-from results.leval.pairs import match
-from results.leval.predictions import SUFFIX, read_answers
-from results.records.atomic import write_atomic
-from results.style.text import one_line
-from scoring.judges.pairwise import read_choice
-from scoring.judges.replies import parse_llmtest_reply
+from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.judging.asking import Judge, OpenJudge, ReplyFile, gather
+from needlework.results.leval.judge_report import mark_lines, mark_object, pair_lines, pair_object
+from needlework.results.leval.judged_pairs import judged_pairs, orders, pair_questions, rates, verdict_fields
+from needlework.results.leval.marks import mark_fields, mark_question, marked, mean_mark
+from needlework.results.leval.pairs import match
+from needlework.results.leval.predictions import SUFFIX, read_answers
+from needlework.results.records.atomic import write_atomic
+from needlework.results.style.text import one_line
+from needlework.scoring.judges.pairwise import read_choice
+from needlework.scoring.judges.replies import parse_llmtest_reply
 
 _REPLY_BUDGET = 2048  # tokens, as published
 

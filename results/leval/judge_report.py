@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from results.leval.judged_pairs import JudgedPair, Orders
-from results.leval.marks import Marked, MeanMark
-from results.leval.pairs import Matched
-from results.leval.predictions import Answers, Broken
-from results.leval.task_scores import Rule
-from results.leval.win_rate import WinRate
-from results.statistics.tasks import Share
-from results.style.text import one_line
-from results.tables.columns import aligned, ends, percent2
+from needlework.results.leval.judged_pairs import JudgedPair, Orders
+from needlework.results.leval.marks import Marked, MeanMark
+from needlework.results.leval.pairs import Matched
+from needlework.results.leval.predictions import Answers, Broken
+from needlework.results.leval.task_scores import Rule
+from needlework.results.leval.win_rate import WinRate
+from needlework.results.statistics.tasks import Share
+from needlework.results.style.text import one_line
+from needlework.results.tables.columns import aligned, ends, percent2
 
 SCHEMA = "needlework-leval-judge-1"
 _HEAD = ("rule", "wins", "ties", "losses", "errors", "n of expected", "win rate", "95 % interval")

@@ -12,14 +12,14 @@ from hashlib import sha256
 from math import fsum
 from types import MappingProxyType
 
-from results.judging.asking import Judge, Question, Replied, key_of
-from results.leval.pairs import Key, Pair
-from results.leval.task_scores import RULES, Rule
-from results.leval.win_rate import ORDERS, Preference, WinRate, win_rate
-from results.statistics.intervals import score_interval
-from results.statistics.tasks import Share
-from scoring.judges.pairwise import Choice, pair_messages, read_choice, read_choice_compat
-from scoring.judges.replies import JudgeReplyError
+from needlework.results.judging.asking import Judge, Question, Replied, key_of
+from needlework.results.leval.pairs import Key, Pair
+from needlework.results.leval.task_scores import RULES, Rule
+from needlework.results.leval.win_rate import ORDERS, Preference, WinRate, win_rate
+from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.tasks import Share
+from needlework.scoring.judges.pairwise import Choice, pair_messages, read_choice, read_choice_compat
+from needlework.scoring.judges.replies import JudgeReplyError
 
 Verdicts = tuple[Preference | None, Preference | None]
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from results.judging.asking import Judge, Question, Replied, key_of
-from results.leval.predictions import Prediction
-from results.statistics.intervals import score_interval
-from results.statistics.tasks import Share
-from scoring.judges.prompts import judge_messages
-from scoring.judges.replies import JudgeReplyError, parse_llmtest_reply
+from needlework.results.judging.asking import Judge, Question, Replied, key_of
+from needlework.results.leval.predictions import Prediction
+from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.tasks import Share
+from needlework.scoring.judges.prompts import judge_messages
+from needlework.scoring.judges.replies import JudgeReplyError, parse_llmtest_reply
 
 _FULL = 10
 

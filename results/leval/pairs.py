@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from haystack_fixtures.errors import InputError
-from results.leval.predictions import Answers, Prediction
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.leval.predictions import Answers, Prediction
 
 Key = tuple[str, str]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.errors import InputError
-from scoring.leval.tasks import BY_JUDGES, TASKS, Task
+from needlework.haystack_fixtures.errors import InputError
+from needlework.scoring.leval.tasks import BY_JUDGES, TASKS, Task
 
 SUFFIX = ".pred.jsonl"
 _KEY = "_pred"

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from results.leval.averages import Average
-from results.leval.task_scores import RULES, Mean, Rule, TaskScores
-from results.statistics.tasks import Share
-from results.style.text import one_line
-from results.tables.columns import NONE, aligned, ends, percent2
+from needlework.results.leval.averages import Average
+from needlework.results.leval.task_scores import RULES, Mean, Rule, TaskScores
+from needlework.results.statistics.tasks import Share
+from needlework.results.style.text import one_line
+from needlework.results.tables.columns import NONE, aligned, ends, percent2
 
 SCHEMA = "needlework-leval-scores-1"
 HEAD = ("task", "metric", "compat", "strict", "floor", "ceiling", "n of expected", "95 % interval")

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
-from results.leval.task_scores import Rule, TaskScores, main_metric
-from results.records.record import SCORED, Record
-from results.statistics.tasks import Share
-from scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE
+from needlework.results.leval.task_scores import Rule, TaskScores, main_metric
+from needlework.results.records.record import SCORED, Record
+from needlework.results.statistics.tasks import Share
+from needlework.scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE
 
 FAMILY = "leval_"
 # Records of a question's answer; what is skipped, invalid or an error is no answer.

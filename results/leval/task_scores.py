@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
 
-from results.leval.predictions import Prediction, Predictions
-from results.statistics.intervals import score_interval
-from results.statistics.tasks import Share
-from scoring.leval.blind import blind_answers
-from scoring.leval.rouge import PUBLISHED, SUMMARY, geometric_mean, of_itself
-from scoring.leval.tasks import Task
-from scoring.leval.topics import ORDINALS, asked_for
-from scoring.registry import scorer_named
-from scoring.scores import Reference, Score, Scorer
+from needlework.results.leval.predictions import Prediction, Predictions
+from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.tasks import Share
+from needlework.scoring.leval.blind import blind_answers
+from needlework.scoring.leval.rouge import PUBLISHED, SUMMARY, geometric_mean, of_itself
+from needlework.scoring.leval.tasks import Task
+from needlework.scoring.leval.topics import ORDINALS, asked_for
+from needlework.scoring.registry import scorer_named
+from needlework.scoring.scores import Reference, Score, Scorer
 
 Rule = Literal["compat", "strict"]
 RULES: tuple[Rule, ...] = ("compat", "strict")
@@ -78,7 +78,7 @@ class TaskScores:
 
 
 def score_task(source: Predictions) -> TaskScores:
-    """Score every row by both rules. Raises `scoring.leval.words.MissingPackageError`."""
+    """Score every row by both rules. Raises `needlework.scoring.leval.words.MissingPackageError`."""
     scorers = _scorers(source.task)
     references = _references(source)
     answers = [row.answer for row in source.rows]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Literal
 
-from results.statistics.intervals import score_interval
-from results.statistics.tasks import Share
+from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.tasks import Share
 
 Preference = Literal["win", "loss", "tie"]
 _POINTS = {"win": 1.0, "tie": 0.5, "loss": 0.0}

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.pictures.heatmap import FORMATS, Format, file_stem, untaken, write_painted
-from results.pictures.layout import Layout, arrange
-from results.pictures.parts import (
+from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, untaken, write_painted
+from needlework.results.pictures.layout import Layout, arrange
+from needlework.results.pictures.parts import (
     FRAME,
     MANY_CELLS,
     PAPER,
@@ -24,11 +24,11 @@ from results.pictures.parts import (
     write_lines,
     write_titles,
 )
-from results.statistics.comparison import CellDifference, FamilyDifference, GroupDifference
-from results.statistics.panels import depth_order
-from results.style.fonts import Fonts
-from results.style.palette import DIFFERENCES, difference_color
-from results.tables.comparison import points
+from needlework.results.statistics.comparison import CellDifference, FamilyDifference, GroupDifference
+from needlework.results.statistics.panels import depth_order
+from needlework.results.style.fonts import Fonts
+from needlework.results.style.palette import DIFFERENCES, difference_color
+from needlework.results.tables.comparison import points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

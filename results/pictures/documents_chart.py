@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
-from results.pictures.parts import FRAME, INK, SOFT
-from results.records.atomic import write_atomic
-from results.statistics.documents import FOCUSED, WHOLE, Documents, Point
-from results.style.fonts import fonts_for
-from results.style.text import length_labels, one_line
-from results.tables.documents import ARMS
+from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
+from needlework.results.pictures.parts import FRAME, INK, SOFT
+from needlework.results.records.atomic import write_atomic
+from needlework.results.statistics.documents import FOCUSED, WHOLE, Documents, Point
+from needlework.results.style.fonts import fonts_for
+from needlework.results.style.text import length_labels, one_line
+from needlework.results.tables.documents import ARMS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,14 +15,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from haystack_fixtures.grid.cells import slug
-from results.pictures.layout import MARGIN, TITLE_SIZE, Layout, layout_of
-from results.pictures.panel import DEFAULT, Style, draw
-from results.pictures.parts import Canvas, write
-from results.records.atomic import write_atomic
-from results.statistics.panels import Panel
-from results.style.fonts import Fonts, fonts_for
-from results.style.text import one_line
+from needlework.haystack_fixtures.grid.cells import slug
+from needlework.results.pictures.layout import MARGIN, TITLE_SIZE, Layout, layout_of
+from needlework.results.pictures.panel import DEFAULT, Style, draw
+from needlework.results.pictures.parts import Canvas, write
+from needlework.results.records.atomic import write_atomic
+from needlework.results.statistics.panels import Panel
+from needlework.results.style.fonts import Fonts, fonts_for
+from needlework.results.style.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

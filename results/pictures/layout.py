@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 
-from haystack_fixtures.grid.cells import depth_label
-from results.statistics.panels import Panel, Tally
-from results.style.palette import MARKS, Mark, mark_of
-from results.style.text import display_width, fit, length_labels, one_line, percent
-from results.tables.headline import headline, scored_of
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.style.palette import MARKS, Mark, mark_of
+from needlework.results.style.text import display_width, fit, length_labels, one_line, percent
+from needlework.results.tables.headline import headline, scored_of
 
 POINTS = 72.0  # in an inch
 TITLE_SIZE, SUBTITLE_SIZE, LEGEND_SIZE = 12.0, 8.5, 8.0

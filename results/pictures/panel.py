@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.pictures.layout import Layout, notes_of
-from results.pictures.parts import (
+from needlework.results.pictures.layout import Layout, notes_of
+from needlework.results.pictures.parts import (
     FRAME,
     INK,
     MANY_CELLS,
@@ -24,10 +24,10 @@ from results.pictures.parts import (
     write_lines,
     write_titles,
 )
-from results.statistics.panels import Panel, Tally
-from results.style.fonts import Fonts
-from results.style.palette import COLORS, ColorsName, color_of, mark_of
-from results.style.text import percent
+from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.style.fonts import Fonts
+from needlework.results.style.palette import COLORS, ColorsName, color_of, mark_of
+from needlework.results.style.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from results.pictures.layout import (
+from needlework.results.pictures.layout import (
     LEADING,
     LEGEND_SIZE,
     MARGIN,
@@ -16,8 +16,8 @@ from results.pictures.layout import (
     Layout,
     Lines,
 )
-from results.style.fonts import Fonts
-from results.style.palette import Rgb, dark
+from needlework.results.style.fonts import Fonts
+from needlework.results.style.palette import Rgb, dark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

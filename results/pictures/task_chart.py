@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from results.pictures.heatmap import FORMATS, file_stem, image_of, look_of
-from results.pictures.parts import FRAME, INK, SOFT
-from results.records.atomic import write_atomic
-from results.statistics.tasks import Macro, TaskScore
-from results.style.fonts import fonts_for
-from results.style.text import one_line, percent
+from needlework.results.pictures.heatmap import FORMATS, file_stem, image_of, look_of
+from needlework.results.pictures.parts import FRAME, INK, SOFT
+from needlework.results.records.atomic import write_atomic
+from needlework.results.statistics.tasks import Macro, TaskScore
+from needlework.results.style.fonts import fonts_for
+from needlework.results.style.text import one_line, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from haystack_fixtures.documents.folder import DocumentSet
-from haystack_fixtures.documents.questions import DocumentQuestion, Rows, question_of
-from results.questions.index import DocumentIndex
-from results.questions.pairs import too_long
-from results.questions.rivals import rivals
-from scoring.answers.normalize import normalize_value
+from needlework.haystack_fixtures.documents.folder import DocumentSet
+from needlework.haystack_fixtures.documents.questions import DocumentQuestion, Rows, question_of
+from needlework.results.questions.index import DocumentIndex
+from needlework.results.questions.pairs import too_long
+from needlework.results.questions.rivals import rivals
+from needlework.scoring.answers.normalize import normalize_value
 
 Status = Literal["accept", "review", "reject"]
 SUPPORT = 0.6  # of the answer's content words: what stands in its document at least

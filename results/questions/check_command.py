@@ -14,17 +14,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.documents.folder import DocumentSet, read_documents
-from haystack_fixtures.documents.questions import STATUSES, Rows, is_decided, question_file, read_rows, rows_before
-from haystack_fixtures.documents.twins import twins
-from haystack_fixtures.errors import InputError, printable
-from results.judging.asking import OpenJudge, ReplyFile, gather
-from results.questions.check import Checked, check_rows
-from results.questions.folder_report import folder_lines
-from results.questions.index import DocumentIndex
-from results.questions.make import correction
-from results.questions.model_options import add_model_arguments, open_model, replies_beside
-from results.questions.probe import (
+from needlework.haystack_fixtures.documents.folder import DocumentSet, read_documents
+from needlework.haystack_fixtures.documents.questions import (
+    STATUSES,
+    Rows,
+    is_decided,
+    question_file,
+    read_rows,
+    rows_before,
+)
+from needlework.haystack_fixtures.documents.twins import twins
+from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.results.judging.asking import OpenJudge, ReplyFile, gather
+from needlework.results.questions.check import Checked, check_rows
+from needlework.results.questions.folder_report import folder_lines
+from needlework.results.questions.index import DocumentIndex
+from needlework.results.questions.make import correction
+from needlework.results.questions.model_options import add_model_arguments, open_model, replies_beside
+from needlework.results.questions.probe import (
     checker_questions,
     closed_book_question,
     read_answer,
@@ -32,8 +39,8 @@ from results.questions.probe import (
     with_checker,
     with_closed_book,
 )
-from results.records.atomic import write_atomic
-from results.tables.columns import aligned
+from needlework.results.records.atomic import write_atomic
+from needlework.results.tables.columns import aligned
 
 ABOUT = "say which questions can be used, and why the others cannot"
 SUFFIX = ".checked.json"

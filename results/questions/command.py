@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from haystack_fixtures.command_line import OneLineParser, refuse
-from haystack_fixtures.errors import InputError
-from results.judging.asking import OpenJudge
-from results.questions import check_command, make_command
+from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.judging.asking import OpenJudge
+from needlework.results.questions import check_command, make_command
 
 _STEPS = {"make": make_command, "check": check_command}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from haystack_fixtures.documents.folder import DocumentSet
-from haystack_fixtures.errors import printable
+from needlework.haystack_fixtures.documents.folder import DocumentSet
+from needlework.haystack_fixtures.errors import printable
 
 _SHOWN = 10
 

@@ -10,8 +10,8 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from haystack_fixtures.documents.folder import OwnDocument
-from scoring.answers.content_words import content_words, words_to_look_up
+from needlework.haystack_fixtures.documents.folder import OwnDocument
+from needlework.scoring.answers.content_words import content_words, words_to_look_up
 
 _Numbers = NDArray[np.int32]
 _NONE: _Numbers = np.empty(0, np.int32)

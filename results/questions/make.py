@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from haystack_fixtures.documents.folder import DocumentSet, OwnDocument
-from haystack_fixtures.documents.twins import twins
-from haystack_fixtures.draws import draws, sample
-from results.judging.asking import Judge, Question, Replied, key_of
-from results.questions.pairs import read_pairs
-from results.questions.templates import Template
+from needlework.haystack_fixtures.documents.folder import DocumentSet, OwnDocument
+from needlework.haystack_fixtures.documents.twins import twins
+from needlework.haystack_fixtures.draws import draws, sample
+from needlework.results.judging.asking import Judge, Question, Replied, key_of
+from needlework.results.questions.pairs import read_pairs
+from needlework.results.questions.templates import Template
 
 
 @dataclass(frozen=True, slots=True)

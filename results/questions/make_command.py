@@ -12,18 +12,18 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from haystack_fixtures.documents.folder import DocumentSet, read_documents
-from haystack_fixtures.documents.gaps import NAME, gap_rows
-from haystack_fixtures.documents.questions import Rows, question_file, rows_before
-from haystack_fixtures.documents.twins import twins
-from haystack_fixtures.errors import InputError, printable
-from results.judging.asking import Judge, OpenJudge, Question, Replied, ReplyFile, gather
-from results.questions.folder_report import folder_lines, listed
-from results.questions.make import Chosen, Made, Wanted, choose, correction, made, wanted
-from results.questions.model_options import add_model_arguments, open_model, replies_beside
-from results.questions.pairs import read_pairs
-from results.questions.templates import load_template, names
-from results.records.atomic import write_atomic
+from needlework.haystack_fixtures.documents.folder import DocumentSet, read_documents
+from needlework.haystack_fixtures.documents.gaps import NAME, gap_rows
+from needlework.haystack_fixtures.documents.questions import Rows, question_file, rows_before
+from needlework.haystack_fixtures.documents.twins import twins
+from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.results.judging.asking import Judge, OpenJudge, Question, Replied, ReplyFile, gather
+from needlework.results.questions.folder_report import folder_lines, listed
+from needlework.results.questions.make import Chosen, Made, Wanted, choose, correction, made, wanted
+from needlework.results.questions.model_options import add_model_arguments, open_model, replies_beside
+from needlework.results.questions.pairs import read_pairs
+from needlework.results.questions.templates import load_template, names
+from needlework.results.records.atomic import write_atomic
 
 ABOUT = "have a model write questions about your documents"
 _REPLY_TOKENS, _PAIR_TOKENS = 512, 256  # of a reply, and more for each further pair

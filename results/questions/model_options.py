@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.settings.option_values import variable
-from results.judging.asking import Judge, OpenJudge
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.option_values import variable
+from needlework.results.judging.asking import Judge, OpenJudge
 
 _KEY = "OPENAI_API_KEY"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import regex
 
-from scoring.answers.normalize import normalize
+from needlework.scoring.answers.normalize import normalize
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from haystack_fixtures.documents.folder import DocumentSet
-from haystack_fixtures.documents.questions import DocumentQuestion
-from results.judging.asking import Judge, Question, Replied, key_of
-from results.questions.check import Checked, Reason
-from results.questions.index import DocumentIndex
-from results.questions.pairs import json_values
-from results.questions.rivals import nearest
-from scoring.scorers.documents import documents_score
-from scoring.scores import Reference
+from needlework.haystack_fixtures.documents.folder import DocumentSet
+from needlework.haystack_fixtures.documents.questions import DocumentQuestion
+from needlework.results.judging.asking import Judge, Question, Replied, key_of
+from needlework.results.questions.check import Checked, Reason
+from needlework.results.questions.index import DocumentIndex
+from needlework.results.questions.pairs import json_values
+from needlework.results.questions.rivals import nearest
+from needlework.scoring.scorers.documents import documents_score
+from needlework.scoring.scores import Reference
 
 OTHERS = 3  # documents nearest to a question that a checker is shown beside its own
 _LONGEST = 200  # characters of a reply that the file of questions keeps

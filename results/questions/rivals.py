@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from results.questions.index import DocumentIndex
-from scoring.answers.normalize import normalize, normalize_value
-from scoring.answers.values import find_whole
+from needlework.results.questions.index import DocumentIndex
+from needlework.scoring.answers.normalize import normalize, normalize_value
+from needlework.scoring.answers.values import find_whole
 
 SHARED = 0.5  # of a question's content words: what another document has at least, to be taken for its answer
 

@@ -7,14 +7,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.settings.user_files import parse_toml, read_text
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.user_files import parse_toml, read_text
 
 if TYPE_CHECKING:
     import jinja2
 
 OPTION = "--template"
-_FOLDER = Path(__file__).parent / "templates"
+_FOLDER = Path(__file__).parent / "prompts"
 _NEED = "a template is a TOML file with `system` and `user`, texts with {{ document }} and {{ count }} in them (Jinja)"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from results.records.record import SCORED, UNSCORED, Record
+from needlework.results.records.record import SCORED, UNSCORED, Record
 
 NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
 # What else a record of ours always has; reports and scorers look into these without asking.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from results.records.record import Record
+from needlework.results.records.record import Record
 
 
 def control_of(record: Record) -> str:

@@ -12,9 +12,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.errors import InputError
-from results.records.checks import completed, fault_of
-from results.records.record import Record
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.records.checks import completed, fault_of
+from needlework.results.records.record import Record
 
 FSYNC_EVERY_S = 1.0
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
-from haystack_fixtures.settings.settings import Settings, recipe_fields
+from needlework.haystack_fixtures.settings.settings import Settings, recipe_fields
 
 
 def recipe_of(settings: Settings) -> str:

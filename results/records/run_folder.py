@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import slug
-from haystack_fixtures.settings.settings import Settings
-from results.records.record import SCORED, Record
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import slug
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.results.records.record import SCORED, Record
 
 JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
 _LONGEST_NAME = 200

@@ -15,32 +15,32 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell, depth_label, parse_id
-from haystack_fixtures.plugin import asks_cells, cell_of
-from haystack_fixtures.settings.settings import Settings
-from haystack_fixtures.tasks.load import Series, grid
-from haystack_fixtures.workers.distribution import has_workers
-from results.gates.gate import Gate
-from results.gates.gatekeeper import Gatekeeper
-from results.gates.report import GATE as GATE
-from results.gates.report import gate_case, gate_lines
-from results.gates.verdicts import Verdict
-from results.records.atomic import drop_halves
-from results.records.journal import Journal, line_of, read_journal
-from results.records.recipe import recipe_of
-from results.records.record import Record
-from results.records.run_folder import JOURNAL, MANIFEST, whole_run
-from results.run.early_answers import drop_answers
-from results.run.latency import publish_latencies
-from results.run.make_record import lost_record
-from results.run.manifest import command_line, manifest, merge_facts, models_before, write_manifest
-from results.run.step_summary import write_step_summary
-from results.tables.shared_tokens import shared_lines
-from results.tables.unscored import unscored_lines
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell, depth_label, parse_id
+from needlework.haystack_fixtures.plugin import asks_cells, cell_of
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tasks.load import Series, grid
+from needlework.haystack_fixtures.workers.distribution import has_workers
+from needlework.results.gates.gate import Gate
+from needlework.results.gates.gatekeeper import Gatekeeper
+from needlework.results.gates.report import GATE as GATE
+from needlework.results.gates.report import gate_case, gate_lines
+from needlework.results.gates.verdicts import Verdict
+from needlework.results.records.atomic import drop_halves
+from needlework.results.records.journal import Journal, line_of, read_journal
+from needlework.results.records.recipe import recipe_of
+from needlework.results.records.record import Record
+from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
+from needlework.results.run.early_answers import drop_answers
+from needlework.results.run.latency import publish_latencies
+from needlework.results.run.make_record import lost_record
+from needlework.results.run.manifest import command_line, manifest, merge_facts, models_before, write_manifest
+from needlework.results.run.step_summary import write_step_summary
+from needlework.results.tables.shared_tokens import shared_lines
+from needlework.results.tables.unscored import unscored_lines
 
 if TYPE_CHECKING:
-    from results.run.write_all import Written
+    from needlework.results.run.write_all import Written
 
 GATE_FAILED, INCONCLUSIVE, VOID = 1, 10, 11
 
@@ -212,9 +212,9 @@ class Recorder:
             yield
             return
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
-        from results.pictures.panel import Style
-        from results.run.write_all import write_files
-        from results.statistics.needlebench import design_of
+        from needlework.results.pictures.panel import Style
+        from needlework.results.run.write_all import write_files
+        from needlework.results.statistics.needlebench import design_of
 
         records = whole_run(self.earlier, self._records, self._recipe)
         publish_latencies(self._config, self._records)

@@ -15,10 +15,10 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.asking.replay import WAITING
-from haystack_fixtures.trials.exchange import Exchange
-from results.run.make_record import response_facts, timing_facts
-from results.run.retrieval_facts import facts_of
+from needlework.haystack_fixtures.asking.replay import WAITING
+from needlework.haystack_fixtures.trials.exchange import Exchange
+from needlework.results.run.make_record import response_facts, timing_facts
+from needlework.results.run.retrieval_facts import facts_of
 
 _FILES = "answers-*.jsonl"
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode

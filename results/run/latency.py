@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from results.records.record import SCORED, Record
+from needlework.results.records.record import SCORED, Record
 
 _ASKED = ("benchmark_json", "benchmark_save", "benchmark_autosave", "benchmark_compare")
 # A request that failed has no latency worth comparing: a timeout would only show the timeout.

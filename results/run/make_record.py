@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.trials.exchange import Exchange
-from results.records.record import SCHEMA, SCORED, Record
-from results.run.retrieval_facts import facts_of
-from results.run.stability_record import asked_again
-from scoring.outcomes import outcome_of
-from scoring.recording import Scored
-from scoring.scores import Score
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.trials.exchange import Exchange
+from needlework.results.records.record import SCHEMA, SCORED, Record
+from needlework.results.run.retrieval_facts import facts_of
+from needlework.results.run.stability_record import asked_again
+from needlework.scoring.outcomes import outcome_of
+from needlework.scoring.recording import Scored
+from needlework.scoring.scores import Score
 
 
 def make_record(

@@ -13,12 +13,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.asking.reconstruct import settings_of
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
-from haystack_fixtures.settings.settings import Settings
-from results.records.atomic import write_atomic
-from results.records.recipe import recipe_of
+from needlework.haystack_fixtures.asking.reconstruct import settings_of
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.results.records.atomic import write_atomic
+from needlework.results.records.recipe import recipe_of
 
 _PACKAGES = (
     "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "urllib3", "numpy",

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from haystack_fixtures.grid.cells import parse_id
-from results.records.record import Record
+from needlework.haystack_fixtures.grid.cells import parse_id
+from needlework.results.records.record import Record
 
 _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"
 _EVERY_S = 0.5

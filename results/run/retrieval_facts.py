@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from haystack_fixtures.trials.exchange import Exchange, prompt_facts
-from scoring.answers.content_words import content_words
+from needlework.haystack_fixtures.trials.exchange import Exchange, prompt_facts
+from needlework.scoring.answers.content_words import content_words
 
 _TEXTS_KEPT = 512
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.errors import InputError
-from scoring.judges.scorers import judged
-from scoring.recording import JUDGE
-from scoring.registry import scorer_named
+from needlework.haystack_fixtures.errors import InputError
+from needlework.scoring.judges.scorers import judged
+from needlework.scoring.recording import JUDGE
+from needlework.scoring.registry import scorer_named
 
 
 def check_scorer(name: str) -> None:

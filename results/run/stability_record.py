@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from haystack_fixtures.trials.exchange import Exchange
-from scoring.outcomes import outcome_of
-from scoring.recording import Scored
+from needlework.haystack_fixtures.trials.exchange import Exchange
+from needlework.scoring.outcomes import outcome_of
+from needlework.scoring.recording import Scored
 
 
 def asked_again(exchange: Exchange, scores: Sequence[Scored]) -> list[dict[str, Any]]:

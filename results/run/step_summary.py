@@ -8,11 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from results.gates.report import markdown_rows
-from results.gates.verdicts import Verdict
+from needlework.results.gates.report import markdown_rows
+from needlework.results.gates.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from results.run.write_all import Written
+    from needlework.results.run.write_all import Written
 
 
 def write_step_summary(written: Written | None, verdicts: Sequence[Verdict]) -> None:

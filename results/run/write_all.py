@@ -6,33 +6,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from haystack_fixtures.tasks.load import family_of
-from results.files.cells_file import write_cells
-from results.files.csv_file import write_csv
-from results.files.json_file import write_json
-from results.html.report import write_html
-from results.pictures.documents_chart import write_document_charts
-from results.pictures.heatmap import write_heatmaps
-from results.pictures.panel import DEFAULT, Style
-from results.pictures.task_chart import write_task_charts
-from results.records.record import Record
-from results.statistics.absent import absent_twins
-from results.statistics.documents import Documents, document_statistics
-from results.statistics.needlebench import Design, NeedleBench, needlebench
-from results.statistics.panels import Panel, summarise
-from results.statistics.retrieval import ArmScore, arm_scores
-from results.statistics.ruler import RulerTable, ruler_lines, ruler_tables
-from results.statistics.stability import Stability, stability_line, stability_of
-from results.statistics.summary_rows import run_statistics, statistics_object
-from results.statistics.tasks import Macro, TaskScore, macros, task_scores
-from results.style.palette import ColorsName
-from results.tables.documents import document_lines
-from results.tables.markdown import panel_table
-from results.tables.needlebench import needlebench_lines
-from results.tables.panels import statistics_lines
-from results.tables.retrieval import retrieval_lines
-from results.tables.tasks import task_lines
-from results.tables.terminal import can_encode, terminal_heatmaps
+from needlework.haystack_fixtures.tasks.load import family_of
+from needlework.results.files.cells_file import write_cells
+from needlework.results.files.csv_file import write_csv
+from needlework.results.files.json_file import write_json
+from needlework.results.html.report import write_html
+from needlework.results.pictures.documents_chart import write_document_charts
+from needlework.results.pictures.heatmap import write_heatmaps
+from needlework.results.pictures.panel import DEFAULT, Style
+from needlework.results.pictures.task_chart import write_task_charts
+from needlework.results.records.record import Record
+from needlework.results.statistics.absent import absent_twins
+from needlework.results.statistics.documents import Documents, document_statistics
+from needlework.results.statistics.needlebench import Design, NeedleBench, needlebench
+from needlework.results.statistics.panels import Panel, summarise
+from needlework.results.statistics.retrieval import ArmScore, arm_scores
+from needlework.results.statistics.ruler import RulerTable, ruler_lines, ruler_tables
+from needlework.results.statistics.stability import Stability, stability_line, stability_of
+from needlework.results.statistics.summary_rows import run_statistics, statistics_object
+from needlework.results.statistics.tasks import Macro, TaskScore, macros, task_scores
+from needlework.results.style.palette import ColorsName
+from needlework.results.tables.documents import document_lines
+from needlework.results.tables.markdown import panel_table
+from needlework.results.tables.needlebench import needlebench_lines
+from needlework.results.tables.panels import statistics_lines
+from needlework.results.tables.retrieval import retrieval_lines
+from needlework.results.tables.tasks import task_lines
+from needlework.results.tables.terminal import can_encode, terminal_heatmaps
 
 _MOST_PANELS = 12  # heatmaps in a terminal; a run with more shows its table
 

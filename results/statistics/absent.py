@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from results.records.controls import control_of, retriever_of
-from results.records.record import SCORED, Record
-from results.statistics.intervals import score_interval
-from results.statistics.panels import Tally, depth_order, tally, trial_of
-from results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums
+from needlework.results.records.controls import control_of, retriever_of
+from needlework.results.records.record import SCORED, Record
+from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.panels import Tally, depth_order, tally, trial_of
+from needlework.results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,15 @@ from math import fsum
 
 import numpy as np
 
-from results.statistics.intervals import score_interval
-from results.statistics.resampling import FEWEST_CLUSTERS, Floats, cluster_sums, expanded_interval, resampled_means
-from results.statistics.tasks import Share
+from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.resampling import (
+    FEWEST_CLUSTERS,
+    Floats,
+    cluster_sums,
+    expanded_interval,
+    resampled_means,
+)
+from needlework.results.statistics.tasks import Share
 
 
 @dataclass(frozen=True, slots=True)

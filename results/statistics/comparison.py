@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
 
-from haystack_fixtures.errors import InputError
-from results.records.controls import as_asked, without_controls
-from results.records.record import SCORED, OutcomeName, Record
-from results.records.samples import panel_and_sample
-from results.statistics.intervals import Interval, score_interval
-from results.statistics.joining import Family, Identity, identity_order, joined, prompts_match
-from results.statistics.paired import Difference, holm, mean_difference, paired_p
-from results.statistics.panels import OUTCOMES, depth_order
-from results.statistics.resampling import sample_clusters
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.records.controls import as_asked, without_controls
+from needlework.results.records.record import SCORED, OutcomeName, Record
+from needlework.results.records.samples import panel_and_sample
+from needlework.results.statistics.intervals import Interval, score_interval
+from needlework.results.statistics.joining import Family, Identity, identity_order, joined, prompts_match
+from needlework.results.statistics.paired import Difference, holm, mean_difference, paired_p
+from needlework.results.statistics.panels import OUTCOMES, depth_order
+from needlework.results.statistics.resampling import sample_clusters
 
 Verdict = Literal["better", "worse", "no difference shown"]
 LEVEL = 0.05

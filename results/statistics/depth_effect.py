@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from results.statistics.paired import Difference, holm, mean_difference, paired_p
-from results.statistics.panels import Trial
-from results.statistics.resampling import FEWEST_CLUSTERS, Floats, sample_clusters
+from needlework.results.statistics.paired import Difference, holm, mean_difference, paired_p
+from needlework.results.statistics.panels import Trial
+from needlework.results.statistics.resampling import FEWEST_CLUSTERS, Floats, sample_clusters
 
 Label = Literal["flat", "lost in the middle", "primacy", "recency", "uneven", "undetermined"]
 # `flat` is a claim too: an effect this large, in score, would have shown.

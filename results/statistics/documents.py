@@ -12,15 +12,15 @@ from dataclasses import asdict, dataclass
 from math import fsum
 from typing import Any, cast
 
-from results.records.controls import control_of
-from results.records.record import SCORED, OutcomeName, Record
-from results.records.samples import OWN_DOCUMENTS, own_label
-from results.statistics.absent import AbsentTwins, Rate, abstains, is_absent, rate_of, twins_of
-from results.statistics.agreement import Agreement, agreement
-from results.statistics.depth_effect import DepthEffect, depth_effect
-from results.statistics.paired import Difference, mean_difference
-from results.statistics.panels import tally, trial_of
-from results.statistics.votes import Vote, votes
+from needlework.results.records.controls import control_of
+from needlework.results.records.record import SCORED, OutcomeName, Record
+from needlework.results.records.samples import OWN_DOCUMENTS, own_label
+from needlework.results.statistics.absent import AbsentTwins, Rate, abstains, is_absent, rate_of, twins_of
+from needlework.results.statistics.agreement import Agreement, agreement
+from needlework.results.statistics.depth_effect import DepthEffect, depth_effect
+from needlework.results.statistics.paired import Difference, mean_difference
+from needlework.results.statistics.panels import tally, trial_of
+from needlework.results.statistics.votes import Vote, votes
 
 WHOLE, FOCUSED = "whole", "focused"
 _POSITION, _SIZE = "doc_position", "doc_size"

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from results.statistics.length_scores import LengthScore, base_lengths, base_score
-from results.statistics.resampling import Floats
-from results.style.text import length_labels, percent1
+from needlework.results.statistics.length_scores import LengthScore, base_lengths, base_score
+from needlework.results.statistics.resampling import Floats
+from needlework.results.style.text import length_labels, percent1
 
 # Llama-2-7B-chat's RULER score at 4K: the bar of RULER's table (C.-P. Hsieh et al., "RULER", COLM 2024, table 3).
 RULER_THRESHOLD = 0.856

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
-from results.statistics.intervals import Z95, Interval
-from results.statistics.paired import Difference
+from needlework.results.statistics.intervals import Z95, Interval
+from needlework.results.statistics.paired import Difference
 
 _FIRST_LOOK = 0.025  # chance of a wrong pass, and of a wrong fail
 _MOST = 1_000_000  # trials; a gate that needs more is not told a number

@@ -14,7 +14,13 @@ from typing import Literal
 
 import numpy as np
 
-from results.statistics.resampling import FEWEST_CLUSTERS, Floats, expanded_interval, resampled_means, t_quantile
+from needlework.results.statistics.resampling import (
+    FEWEST_CLUSTERS,
+    Floats,
+    expanded_interval,
+    resampled_means,
+    t_quantile,
+)
 
 Z95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from haystack_fixtures.errors import InputError
-from results.records.record import Record
-from results.statistics.panels import depth_order
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.records.record import Record
+from needlework.results.statistics.panels import depth_order
 
 Family = tuple[str, str, str]
 """Model, task, needle; the model is empty where the two runs are compared whatever their models are called."""

@@ -8,8 +8,8 @@ from math import fsum
 
 import numpy as np
 
-from results.statistics.panels import Trial, tally
-from results.statistics.resampling import FEWEST_CLUSTERS, Floats, cluster_sums, resampled_means
+from needlework.results.statistics.panels import Trial, tally
+from needlework.results.statistics.resampling import FEWEST_CLUSTERS, Floats, cluster_sums, resampled_means
 
 BASE_LENGTH = 1_024  # tokens; "1k" whichever way it is counted
 

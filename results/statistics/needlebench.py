@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
-from haystack_fixtures.tasks.controls import split_label
-from haystack_fixtures.tasks.load import grid, task_named
-from results.records.record import OutcomeName, Record
-from results.statistics.panels import Tally, tally, trial_of
-from results.statistics.tasks import Share, weighted_mean
+from needlework.haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
+from needlework.haystack_fixtures.tasks.controls import split_label
+from needlework.haystack_fixtures.tasks.load import grid, task_named
+from needlework.results.records.record import OutcomeName, Record
+from needlework.results.statistics.panels import Tally, tally, trial_of
+from needlework.results.statistics.tasks import Share, weighted_mean
 
 # The share of each part in the overall score.
 WEIGHTS = {"v1": {"S-RT": 0.4, "M-RT": 0.3, "M-RS": 0.3}, "v2": {"S-RT": 1 / 3, "M-RT": 1 / 3, "M-RS": 1 / 3}}

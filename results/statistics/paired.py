@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from results.statistics.intervals import Z95
-from results.statistics.resampling import (
+from needlework.results.statistics.intervals import Z95
+from needlework.results.statistics.resampling import (
     FEWEST_CLUSTERS,
     SEED,
     cluster_sums,

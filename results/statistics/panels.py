@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 from typing import get_args
 
-from results.records.controls import without_controls
-from results.records.record import SCORED, UNSCORED, OutcomeName, Record
-from results.records.samples import panel_and_sample
-from results.statistics.intervals import Interval, score_interval
+from needlework.results.records.controls import without_controls
+from needlework.results.records.record import SCORED, UNSCORED, OutcomeName, Record
+from needlework.results.records.samples import panel_and_sample
+from needlework.results.statistics.intervals import Interval, score_interval
 
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 OWN = "needlework"
@@ -105,7 +105,7 @@ class Panel:
 def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
     """Return the panels of `records`, sorted by model, task and needle; the order of the records does not matter.
 
-    Controls are left out: they have a table of their own (`results.statistics.tasks`).
+    Controls are left out: they have a table of their own (`needlework.results.statistics.tasks`).
     """
     return panels_of(trial_of(record) for record in without_controls(records))
 

@@ -10,7 +10,7 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError
 
 POWER = 0.80
 LEVEL = 0.05  # two-sided

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from results.records.record import Record
+from needlework.results.records.record import Record
 
 # Axes of the grid do not make a prompt differ: trials are joined on them.
 _AXES = frozenset({"lengths", "depths", "repeats"})

@@ -12,9 +12,9 @@ from functools import partial
 
 import numpy as np
 
-from results.statistics.agreement import of_table
-from results.statistics.resampling import Floats
-from results.statistics.tasks import Share
+from needlework.results.statistics.agreement import of_table
+from needlework.results.statistics.resampling import Floats
+from needlework.results.statistics.tasks import Share
 
 
 def ordinal_alpha(units: Sequence[Sequence[int]], clusters: Sequence[Hashable], levels: int) -> Share:

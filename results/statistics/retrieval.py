@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from math import fsum
 from typing import Any
 
-from results.records.controls import control_of, retriever_of
-from results.records.record import SCORED, Record
-from results.records.samples import panel_and_sample
-from results.statistics.absent import Rate
-from results.statistics.intervals import score_interval
-from results.statistics.paired import Difference, mean_difference
-from results.statistics.panels import Tally, tally, trial_of
+from needlework.results.records.controls import control_of, retriever_of
+from needlework.results.records.record import SCORED, Record
+from needlework.results.records.samples import panel_and_sample
+from needlework.results.statistics.absent import Rate
+from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.paired import Difference, mean_difference
+from needlework.results.statistics.panels import Tally, tally, trial_of
 
 _Question = tuple[str, int, int, int | None]
 """Needle label, length, repeat, seed."""

@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass, replace
 from math import fsum, sqrt
 from typing import Any
 
-from results.records.controls import without_controls
-from results.records.record import Record
-from results.statistics.effective_length import EffectiveLength, absolute_length
-from results.statistics.length_scores import LengthScore
-from results.statistics.panels import Tally, Trial, tally, trial_of
-from results.style.text import length_labels, one_line, percent1
+from needlework.results.records.controls import without_controls
+from needlework.results.records.record import Record
+from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
+from needlework.results.statistics.length_scores import LengthScore
+from needlework.results.statistics.panels import Tally, Trial, tally, trial_of
+from needlework.results.style.text import length_labels, one_line, percent1
 
 TASKS = (
     "ruler_niah_single_1",

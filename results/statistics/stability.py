@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from results.records.record import Record
+from needlework.results.records.record import Record
 
 
 @dataclass(frozen=True, slots=True)

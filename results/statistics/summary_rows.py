@@ -6,13 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from results.records.controls import without_controls
-from results.records.record import Record
-from results.statistics.depth_effect import DepthEffect, depth_effects
-from results.statistics.effective_length import RULER_THRESHOLD, EffectiveLength, absolute_length, relative_length
-from results.statistics.length_scores import joint_draws, length_scores
-from results.statistics.panels import Trial, trial_of
-from results.statistics.trend import Trend, trend
+from needlework.results.records.controls import without_controls
+from needlework.results.records.record import Record
+from needlework.results.statistics.depth_effect import DepthEffect, depth_effects
+from needlework.results.statistics.effective_length import (
+    RULER_THRESHOLD,
+    EffectiveLength,
+    absolute_length,
+    relative_length,
+)
+from needlework.results.statistics.length_scores import joint_draws, length_scores
+from needlework.results.statistics.panels import Trial, trial_of
+from needlework.results.statistics.trend import Trend, trend
 
 
 @dataclass(frozen=True, slots=True)

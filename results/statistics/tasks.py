@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from results.records.controls import as_asked, control_of, retriever_of
-from results.records.record import SCORED, Record
-from results.statistics.absent import AbsentTwins, absent_twins
-from results.statistics.panels import Tally, tally, trial_of
-from results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums, expanded_interval, resampled_means
+from needlework.results.records.controls import as_asked, control_of, retriever_of
+from needlework.results.records.record import SCORED, Record
+from needlework.results.statistics.absent import AbsentTwins, absent_twins
+from needlework.results.statistics.panels import Tally, tally, trial_of
+from needlework.results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums, expanded_interval, resampled_means
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Macro:
 def task_scores(records: Iterable[Record], family_of: Callable[[str], str]) -> tuple[TaskScore, ...]:
     """Return the rows of all tasks, sorted by model, family and task. `family_of`: a task's family.
 
-    What was retrieved is no part of it (`results.statistics.retrieval`).
+    What was retrieved is no part of it (`needlework.results.statistics.retrieval`).
     """
     groups: dict[tuple[str, str, str], list[Record]] = {}
     for record in records:

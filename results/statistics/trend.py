@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from results.statistics.length_scores import LengthScore, base_score
+from needlework.results.statistics.length_scores import LengthScore, base_score
 
 _ROUNDING = 1e-9
 

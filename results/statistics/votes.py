@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Literal
 
-from results.records.record import SCORED, Record
-from results.records.samples import own_label
-from results.statistics.absent import Rate, rate_of
-from results.statistics.paired import Difference, mean_difference
-from scoring.answers.content_words import content_words
+from needlework.results.records.record import SCORED, Record
+from needlework.results.records.samples import own_label
+from needlework.results.statistics.absent import Rate, rate_of
+from needlework.results.statistics.paired import Difference, mean_difference
+from needlework.scoring.answers.content_words import content_words
 
 Ways = Literal["moved", "fixed"]
 CONTROL = 25.0

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from results.records.record import OutcomeName
-from results.statistics.panels import Tally
+from needlework.results.records.record import OutcomeName
+from needlework.results.statistics.panels import Tally
 
 ColorsName = Literal["safe", "field"]
 Rgb = tuple[int, int, int]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from results.statistics.agreement import Agreement
-from results.statistics.tasks import Share
-from results.style.text import display_width, one_line
+from needlework.results.statistics.agreement import Agreement
+from needlework.results.statistics.tasks import Share
+from needlework.results.style.text import display_width, one_line
 
 NONE = "–"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from haystack_fixtures.grid.cells import depth_label
-from results.records.record import SCORED, UNSCORED, OutcomeName
-from results.statistics.comparison import CellDifference, Comparison, FamilyDifference, GroupDifference
-from results.statistics.intervals import Interval
-from results.statistics.joining import Family
-from results.statistics.paired import Difference
-from results.style.text import display_width, length_labels, one_line, percent1
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.records.record import SCORED, UNSCORED, OutcomeName
+from needlework.results.statistics.comparison import CellDifference, Comparison, FamilyDifference, GroupDifference
+from needlework.results.statistics.intervals import Interval
+from needlework.results.statistics.joining import Family
+from needlework.results.statistics.paired import Difference
+from needlework.results.style.text import display_width, length_labels, one_line, percent1
 
 _SCORES = ("pairs", "no pair", "A % (95 %)", "B % (95 %)", "B - A", "95 % interval")
 _HEAD = ("task", "needle", *_SCORES, "p (Holm)", "verdict")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from haystack_fixtures.grid.cells import depth_label
-from results.statistics.absent import Rate
-from results.statistics.documents import FOCUSED, Documents, Point
-from results.statistics.votes import Vote
-from results.style.text import length_labels, one_line, percent1
-from results.tables.columns import NONE, aligned
-from results.tables.comparison import interval_words, p_words, points1
-from results.tables.panels import StatisticRow
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.statistics.absent import Rate
+from needlework.results.statistics.documents import FOCUSED, Documents, Point
+from needlework.results.statistics.votes import Vote
+from needlework.results.style.text import length_labels, one_line, percent1
+from needlework.results.tables.columns import NONE, aligned
+from needlework.results.tables.comparison import interval_words, p_words, points1
+from needlework.results.tables.panels import StatisticRow
 
 ARMS = {"whole": "all documents", FOCUSED: "answer document alone"}
 _PLAIN = str.maketrans({"·": "|", "–": "-"})

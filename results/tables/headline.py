@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from results.records.record import OutcomeName
-from results.statistics.panels import OWN, Panel, Tally
-from results.style.text import percent1
+from needlework.results.records.record import OutcomeName
+from needlework.results.statistics.panels import OWN, Panel, Tally
+from needlework.results.style.text import percent1
 
 _PLURAL: dict[OutcomeName, str] = {"error": "errors"}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from results.records.record import UNSCORED
-from results.statistics.effective_length import EffectiveLength
-from results.statistics.panels import Panel
-from results.statistics.summary_rows import PanelStatistics
-from results.style.text import one_line, percent1
+from needlework.results.records.record import UNSCORED
+from needlework.results.statistics.effective_length import EffectiveLength
+from needlework.results.statistics.panels import Panel
+from needlework.results.statistics.summary_rows import PanelStatistics
+from needlework.results.style.text import one_line, percent1
 
 _HEAD = ("model · task · needle", "score %", "95 % interval", "n", *UNSCORED, "effective length (95 %)")
 

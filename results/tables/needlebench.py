@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from results.statistics.needlebench import HELD, NeedleBench, Reach, Row
-from results.style.text import one_line, percent, percent1
-from results.tables.panels import StatisticRow
+from needlework.results.statistics.needlebench import HELD, NeedleBench, Reach, Row
+from needlework.results.style.text import one_line, percent, percent1
+from needlework.results.tables.panels import StatisticRow
 
 _PLAIN = str.maketrans({"·": "|", "–": "-"})
 _SHOWN = 3  # reasons for a missing score, of what may be one for each data set

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from haystack_fixtures.grid.cells import depth_label
-from results.statistics.absent import AbsentTwins, Rate
-from results.statistics.depth_effect import DepthEffect
-from results.statistics.effective_length import EffectiveLength
-from results.statistics.paired import Difference
-from results.statistics.summary_rows import PanelStatistics
-from results.statistics.trend import Trend
-from results.style.text import length_labels, one_line, percent, percent1
-from results.tables.comparison import interval_words, p_words, points1
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.statistics.absent import AbsentTwins, Rate
+from needlework.results.statistics.depth_effect import DepthEffect
+from needlework.results.statistics.effective_length import EffectiveLength
+from needlework.results.statistics.paired import Difference
+from needlework.results.statistics.summary_rows import PanelStatistics
+from needlework.results.statistics.trend import Trend
+from needlework.results.style.text import length_labels, one_line, percent, percent1
+from needlework.results.tables.comparison import interval_words, p_words, points1
 
 # One sentence each, for the report; docs/statistics.md has them with their sources.
 _MEANINGS = {

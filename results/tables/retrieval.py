@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from results.statistics.absent import Rate
-from results.statistics.panels import Tally
-from results.statistics.retrieval import ArmScore, Paired
-from results.style.text import one_line, percent1
-from results.tables.columns import NONE, aligned
-from results.tables.comparison import points1
+from needlework.results.statistics.absent import Rate
+from needlework.results.statistics.panels import Tally
+from needlework.results.statistics.retrieval import ArmScore, Paired
+from needlework.results.style.text import one_line, percent1
+from needlework.results.tables.columns import NONE, aligned
+from needlework.results.tables.comparison import points1
 
 MEANINGS = {
     "whole %": "the same questions on the documents as they are",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from results.records.record import Record
-from results.style.text import one_line
+from needlework.results.records.record import Record
+from needlework.results.style.text import one_line
 
 
 def shared_lines(records: Sequence[Record]) -> Iterator[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from results.statistics.tasks import Macro, Share, TaskScore
-from results.style.text import display_width, one_line, percent1
+from needlework.results.statistics.tasks import Macro, Share, TaskScore
+from needlework.results.style.text import display_width, one_line, percent1
 
 HEAD = (
     "task",

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import floor
 from textwrap import wrap
 
-from haystack_fixtures.grid.cells import depth_label
-from results.statistics.panels import Panel, Tally
-from results.style.palette import MARKS, NOT_RUN, ColorsName, color_of, dark, mark_of
-from results.style.text import display_width, fit, length_labels, one_line, percent
-from results.tables.headline import headline, scored_of
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.style.palette import MARKS, NOT_RUN, ColorsName, color_of, dark, mark_of
+from needlework.results.style.text import display_width, fit, length_labels, one_line, percent
+from needlework.results.tables.headline import headline, scored_of
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 _CELL = 5  # terminal columns of the narrowest cell: a space, three digits, a glyph or space

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from results.records.record import Record
-from results.style.text import one_line
+from needlework.results.records.record import Record
+from needlework.results.style.text import one_line
 
 _SHOWN = 300  # characters of an example
 

@@ -16,19 +16,19 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from haystack_fixtures.errors import InputError, printable
-from results.web.guard import Guard
-from results.web.page import Context, Page, Rebuild, templates
-from results.web.sources import Sources
-from results.web.store import Store, unusable
+from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.results.web.guard import Guard
+from needlework.results.web.page import Context, Page, Rebuild, templates
+from needlework.results.web.sources import Sources
+from needlework.results.web.store import Store, unusable
 
 # In the order of the start page. Each is a module with `SCHEMA` (SQL) and `open_page(context) -> Page | None`: none
 # where no path that was given is of its kind. Raises `InputError`.
 PAGES: tuple[str, ...] = (
-    "results.web.browsing",
-    "results.web.rating",
-    "results.web.annotating",
-    "results.web.reviewing",
+    "needlework.results.web.browsing",
+    "needlework.results.web.rating",
+    "needlework.results.web.annotating",
+    "needlework.results.web.reviewing",
 )
 _STATIC = Path(__file__).parent / "static"
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from haystack_fixtures.command_line import OneLineParser, refuse
-from haystack_fixtures.errors import InputError
-from results.web.sources import Sources, find_sources
+from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.web.sources import Sources, find_sources
 
 if TYPE_CHECKING:
-    from results.web.page import Rebuild
+    from needlework.results.web.page import Rebuild
 
 _HOST = "127.0.0.1"
 _STATE = "people.sqlite"
@@ -52,7 +52,7 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> 
     try:
         import uvicorn
 
-        from results.web.app import build_app
+        from needlework.results.web.app import build_app
     except ImportError as error:
         raise InputError("serve", error.name or "", "needs: pip install 'needlework[web]'") from None
     if not 0 <= options.port <= 65_535:

@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import BaseRoute
 
-from results.web.sources import Sources
-from results.web.store import Store
+from needlework.results.web.sources import Sources
+from needlework.results.web.store import Store
 
 
 class RebuiltPrompt(Protocol):
@@ -67,7 +67,7 @@ class Page:
 def templates() -> Environment:
     """The templates of all pages: undefined names are errors, everything is escaped."""
     return Environment(
-        loader=PackageLoader("results.web"),
+        loader=PackageLoader("needlework.results.web"),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,

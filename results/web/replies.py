@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError
 
 Change = Callable[[Request, Mapping[str, Any]], Response]
 _SURROGATES = re.compile(r"[\ud800-\udfff]")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError
 
 PREDICTIONS = ".pred.jsonl"
 _OF_A_RUN = ("journal.jsonl", "results.json")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError
 
 _WAIT_S = 10.0
 

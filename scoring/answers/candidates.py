@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from scoring.answers.polarity import is_denied
-from scoring.answers.values import Cover, Span, find_plain, find_same_shape, find_whole
+from needlework.scoring.answers.polarity import is_denied
+from needlework.scoring.answers.values import Cover, Span, find_plain, find_same_shape, find_whole
 
 _HEDGE = re.compile(r"[\"')*\s]*(?:,? ?(?:or|either)|或者?|还是|/)(?:\s*(?:maybe|perhaps|possibly))?[\"'(*\s]*")
 

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import regex
 
-from scoring.answers.normalize import normalize
-from scoring.answers.values import Span
+from needlework.scoring.answers.normalize import normalize
+from needlework.scoring.answers.values import Span
 
 _LETTERS = r"[\w--[_\p{Han}\p{Hiragana}\p{Katakana}]]++"
 # Plain letters before a plain character come first: sets of properties take three times as long.

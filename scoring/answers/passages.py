@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scoring.answers.values import Span
+from needlework.scoring.answers.values import Span
 
 LONG = 1000
 CLOSING = 300

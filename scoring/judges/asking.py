@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from scoring.judges.replies import JudgeReplyError
+from needlework.scoring.judges.replies import JudgeReplyError
 
 Ask = Callable[[str, str], str]
 """`ask(system, user) -> reply`."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from scoring.judges.asking import Ask, read_reply
-from scoring.judges.replies import JudgeReplyError, top_level_objects
-from scoring.scorers.documents import documents_score
-from scoring.scores import Reference, Score, Scorer
-from scoring.verdicts import verdict_for
+from needlework.scoring.judges.asking import Ask, read_reply
+from needlework.scoring.judges.replies import JudgeReplyError, top_level_objects
+from needlework.scoring.scorers.documents import documents_score
+from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import verdict_for
 
 STYLE = "documents"
 _SHOWN = 200

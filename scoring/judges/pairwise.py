@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from scoring.judges.replies import JudgeReplyError
+from needlework.scoring.judges.replies import JudgeReplyError
 
 Choice = Literal["A", "B", "tie"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import cast, get_args
 
-from scoring.judges.asking import Ask, read_reply
-from scoring.judges.documents import STYLE, judged_documents
-from scoring.judges.prompts import JudgeStyle, judge_messages
-from scoring.judges.replies import parse_evalscope_reply, parse_llmtest_reply
-from scoring.scores import Reference, Score, Scorer, Verdict
-from scoring.verdicts import expected_text, verdict_for
+from needlework.scoring.judges.asking import Ask, read_reply
+from needlework.scoring.judges.documents import STYLE, judged_documents
+from needlework.scoring.judges.prompts import JudgeStyle, judge_messages
+from needlework.scoring.judges.replies import parse_evalscope_reply, parse_llmtest_reply
+from needlework.scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.verdicts import expected_text, verdict_for
 
 _FULL = 10.0
 _FOUND_FROM = 9.0

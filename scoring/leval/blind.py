@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from scoring.leval.exact_core import OPTIONS
+from needlework.scoring.leval.exact_core import OPTIONS
 
 DECLINED = "I do not know."
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from scoring.leval.exact_core import exact_match, gold_of, judged
-from scoring.leval.passages import first_reply
-from scoring.scores import Reference, Score, Scorer
+from needlework.scoring.leval.exact_core import exact_match, gold_of, judged
+from needlework.scoring.leval.passages import first_reply
+from needlework.scoring.scores import Reference, Score, Scorer
 
 _SPACES = re.compile(r"\s+")
 _DELETED = ("will be", "of the code", "is", "would be", "the value of", "the result of", "printed")

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import string
 
-from scoring.scores import Reference, Score, Verdict
-from scoring.verdicts import expected_text, verdict_for
+from needlework.scoring.scores import Reference, Score, Verdict
+from needlework.scoring.verdicts import expected_text, verdict_for
 
 OPTIONS = "ABCD"
 SUBSET = 0.25

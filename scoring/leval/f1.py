@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from scoring.leval.exact_core import SHOWN, gold_of
-from scoring.leval.words import has_chinese, spaced
-from scoring.published.evalscope import normalize_answer
-from scoring.scores import Reference, Score, Scorer
-from scoring.verdicts import verdict_for
+from needlework.scoring.leval.exact_core import SHOWN, gold_of
+from needlework.scoring.leval.words import has_chinese, spaced
+from needlework.scoring.published.evalscope import normalize_answer
+from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import verdict_for
 
 Words = Callable[[str], list[str]]
 

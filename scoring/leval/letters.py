@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from scoring.leval.exact_core import OPTIONS, exact_match, gold_of, judged
-from scoring.leval.passages import first_reply
-from scoring.scores import Reference, Score, Scorer
+from needlework.scoring.leval.exact_core import OPTIONS, exact_match, gold_of, judged
+from needlework.scoring.leval.passages import first_reply
+from needlework.scoring.scores import Reference, Score, Scorer
 
 _BEFORE_END = re.compile(r"[A-D](?=[\s.)])")
 _RUN = re.compile(r"[A-D]+")

@@ -14,9 +14,9 @@ import re
 import unicodedata
 from fractions import Fraction
 
-from scoring.leval.exact_core import exact_match, gold_of, judged
-from scoring.leval.passages import first_reply
-from scoring.scores import Reference, Score, Scorer
+from needlework.scoring.leval.exact_core import exact_match, gold_of, judged
+from needlework.scoring.leval.passages import first_reply
+from needlework.scoring.scores import Reference, Score, Scorer
 
 _COMPAT_CUE = re.compile(r"The answer is (\S+)")
 _CUE = re.compile(r"\banswer\b(?:\s+is\b\s*[:=]?|\s*[:=])|####|\\boxed\s*\{", re.IGNORECASE)

@@ -12,11 +12,11 @@ from math import fsum
 from types import MappingProxyType
 from typing import Any
 
-from scoring.leval.exact_core import SHOWN, gold_of
-from scoring.leval.sentences import by_line
-from scoring.leval.words import REMEDY, MissingPackageError, SpacedWords, Tokenizer, has_chinese
-from scoring.scores import Reference, Score, Scorer
-from scoring.verdicts import verdict_for
+from needlework.scoring.leval.exact_core import SHOWN, gold_of
+from needlework.scoring.leval.sentences import by_line
+from needlework.scoring.leval.words import REMEDY, MissingPackageError, SpacedWords, Tokenizer, has_chinese
+from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import verdict_for
 
 PUBLISHED = ("rouge1", "rouge2", "rougeL")
 SUMMARY = "rougeLsum"

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 
-from scoring.leval.exact_core import SHOWN, exact_match, gold_of
-from scoring.scores import Reference, Score, Scorer
-from scoring.verdicts import verdict_for
+from needlework.scoring.leval.exact_core import SHOWN, exact_match, gold_of
+from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import verdict_for
 
 MARK = "[fact:"
 _NOTHING = "<error>"

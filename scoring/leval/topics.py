@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scoring.leval.exact_core import exact_match, gold_of, judged
-from scoring.scorers.match import match_score
-from scoring.scores import Reference, Score, Scorer
+from needlework.scoring.leval.exact_core import exact_match, gold_of, judged
+from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scores import Reference, Score, Scorer
 
 ORDINALS = ("first", "second", "third")
 

@@ -14,8 +14,8 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
-from scoring.scores import Reference, Score, Scorer
-from scoring.verdicts import expected_text, verdict_for
+from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import expected_text, verdict_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import string
 
-from scoring.answers.values import find_whole
-from scoring.scores import Reference, Score, Scorer
-from scoring.verdicts import expected_text, verdict_for
+from needlework.scoring.answers.values import find_whole
+from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import expected_text, verdict_for
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 
-from scoring.answers.normalize import normalize_value
-from scoring.published.atc import NOTHING, boxed_answer
-from scoring.published.cdme import edit_score
-from scoring.scorers.match import affirms
-from scoring.scores import Reference, Score, Scorer
-from scoring.verdicts import expected_keyword, expected_text, verdict_for
+from needlework.scoring.answers.normalize import normalize_value
+from needlework.scoring.published.atc import NOTHING, boxed_answer
+from needlework.scoring.published.cdme import edit_score
+from needlework.scoring.scorers.match import affirms
+from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import expected_keyword, expected_text, verdict_for
 
 MISS_SHARE = 0.2
 _SHOWN = 200

@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.published.atc import boxed_answer, is_same_name
-from scoring.published.cdme import edit_score, squeeze
-from scoring.scores import Reference, Score, Scorer
-from scoring.verdicts import expected_keyword, expected_text, verdict_for
+from needlework.scoring.published.atc import boxed_answer, is_same_name
+from needlework.scoring.published.cdme import edit_score, squeeze
+from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import expected_keyword, expected_text, verdict_for
 
 _MISS_SHARE = 0.2
 

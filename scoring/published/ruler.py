@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scoring.answers.normalize import normalize_lines, normalize_value
-from scoring.answers.values import find_whole
-from scoring.scorers.match import match_score
-from scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.answers.normalize import normalize_lines, normalize_value
+from needlework.scoring.answers.values import find_whole
+from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 _CONTROLS = re.compile(r"[\x00-\x1f]")
 _SHOWN = 160

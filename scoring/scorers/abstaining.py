@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scoring.scorers.match import match_score
-from scoring.scores import Reference, Score, Scorer
+from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scores import Reference, Score, Scorer
 
 
 def abstain_score(answer: str, reference: Reference) -> Score:

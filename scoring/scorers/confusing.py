@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from scoring.answers.normalize import normalize_value
-from scoring.scorers.match import match_score
-from scoring.scores import Reference, Score, Scorer
+from needlework.scoring.answers.normalize import normalize_value
+from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scores import Reference, Score, Scorer
 
 STALE = "stale"
 Entry = TypeVar("Entry")

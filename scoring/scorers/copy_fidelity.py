@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from rapidfuzz.distance import Levenshtein
 
-from scoring.answers.normalize import normalize
-from scoring.scores import Reference, Score, Scorer
-from scoring.verdicts import verdict_for
+from needlework.scoring.answers.normalize import normalize
+from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import verdict_for
 
 _SHOWN = 160
 _PARTIAL = 0.5

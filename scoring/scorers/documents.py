@@ -17,13 +17,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from scoring.answers.content_words import content_word_places, content_words
-from scoring.answers.normalize import flatten, normalize_lines, normalize_value
-from scoring.answers.passages import CLOSING, LONG, first_sentence, weight
-from scoring.answers.polarity import is_denied, is_refusal
-from scoring.answers.values import Span, find_whole
-from scoring.scorers.abstaining import abstain_score
-from scoring.scores import Reference, Score, Scorer
+from needlework.scoring.answers.content_words import content_word_places, content_words
+from needlework.scoring.answers.normalize import flatten, normalize_lines, normalize_value
+from needlework.scoring.answers.passages import CLOSING, LONG, first_sentence, weight
+from needlework.scoring.answers.polarity import is_denied, is_refusal
+from needlework.scoring.answers.values import Span, find_whole
+from needlework.scoring.scorers.abstaining import abstain_score
+from needlework.scoring.scores import Reference, Score, Scorer
 
 RECALL = 0.3
 _SHOWN = 160

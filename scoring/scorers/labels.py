@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from scoring.answers.normalize import flatten, normalize, normalize_lines, normalize_value
-from scoring.answers.passages import conclusion, split_at_question, weight
-from scoring.answers.polarity import is_denied, refusal_end
-from scoring.answers.values import find_whole
-from scoring.scores import Reference, Score, Scorer
+from needlework.scoring.answers.normalize import flatten, normalize, normalize_lines, normalize_value
+from needlework.scoring.answers.passages import conclusion, split_at_question, weight
+from needlework.scoring.answers.polarity import is_denied, refusal_end
+from needlework.scoring.answers.values import find_whole
+from needlework.scoring.scores import Reference, Score, Scorer
 
 _SHOWN = 160
 _SPELLED = 80  # letters of an answer in which a number may be written as a word

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scoring.answers.candidates import Candidate, find_candidates, is_hedged
-from scoring.answers.normalize import flatten, normalize, normalize_lines, normalize_value
-from scoring.answers.passages import CLOSING, LONG, conclusion, first_sentence, split_at_question, weight
-from scoring.answers.polarity import refusal_end
-from scoring.answers.values import Cover, find_plain
-from scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.answers.candidates import Candidate, find_candidates, is_hedged
+from needlework.scoring.answers.normalize import flatten, normalize, normalize_lines, normalize_value
+from needlework.scoring.answers.passages import CLOSING, LONG, conclusion, first_sentence, split_at_question, weight
+from needlework.scoring.answers.polarity import refusal_end
+from needlework.scoring.answers.values import Cover, find_plain
+from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 _MAX_ALIKE = 1
 _SHOWN = 160

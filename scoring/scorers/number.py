@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from scoring.answers.normalize import flatten, normalize, normalize_lines
-from scoring.answers.passages import conclusion, first_sentence, split_at_question
-from scoring.answers.polarity import is_denied, refusal_end
-from scoring.answers.values import Span
-from scoring.scores import Reference, Score, Scorer
+from needlework.scoring.answers.normalize import flatten, normalize, normalize_lines
+from needlework.scoring.answers.passages import conclusion, first_sentence, split_at_question
+from needlework.scoring.answers.polarity import is_denied, refusal_end
+from needlework.scoring.answers.values import Span
+from needlework.scoring.scores import Reference, Score, Scorer
 
 _SHOWN = 160
 _NUMBER = re.compile(r"(?<![0-9a-z_.])-?\d+(?:\.\d+)?(?![\d_]|st\b|nd\b|rd\b|th\b)")

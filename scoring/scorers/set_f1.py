@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scoring.answers.normalize import flatten, normalize_lines, normalize_value
-from scoring.answers.passages import CLOSING, LONG, weight
-from scoring.answers.polarity import is_denied
-from scoring.answers.values import find_same_shape
-from scoring.scorers.match import affirms, match_score
-from scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.answers.normalize import flatten, normalize_lines, normalize_value
+from needlework.scoring.answers.passages import CLOSING, LONG, weight
+from needlework.scoring.answers.polarity import is_denied
+from needlework.scoring.answers.values import find_same_shape
+from needlework.scoring.scorers.match import affirms, match_score
+from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 _SHOWN = 160
 _RESULTS = 4  # places to look at, from the end

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from scoring.answers.normalize import flatten, normalize_lines, normalize_value
-from scoring.answers.passages import split_at_question
-from scoring.answers.polarity import is_denied, refusal_end
-from scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.answers.normalize import flatten, normalize_lines, normalize_value
+from needlework.scoring.answers.passages import split_at_question
+from needlework.scoring.answers.polarity import is_denied, refusal_end
+from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 _SHOWN = 160
 _LONGEST = 80  # characters of an item

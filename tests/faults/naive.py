@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from haystack_fixtures.asking.engine import Engine
-from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.asking.engine import Engine
+from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.settings.settings import resolve_settings
 from tests.faults.grid import ROOT, written
 
 

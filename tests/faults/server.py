@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.models.load import resolve_tokenizer
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.models.load import resolve_tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.faults import wire
 from tests.faults.catalogue import CATALOGUE, HONEST
 from tests.faults.pipeline import respond, turn_of

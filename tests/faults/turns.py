@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from haystack_fixtures.prompts.prompt import Message
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.prompts.prompt import Message
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.faults.oracle import Reading
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError
 
 LONG = bool(os.environ.get("NEEDLEWORK_LONG"))
 SEED = int(os.environ.get("NEEDLEWORK_FUZZ_SEED", "0"))

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.models.model import Request, Response
-from haystack_fixtures.models.served.args import served_options
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.models.served.model import ServedModel
-from haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.models.model import Request, Response
+from needlework.haystack_fixtures.models.served.args import served_options
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.models.served.model import ServedModel
+from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
 from tests.fuzz.junk import ODD_VALUES, ROUNDS, SEED, bounded, damaged, swapped
 from tests.haystack_fixtures.models.conftest import make_prompt
 

@@ -14,20 +14,20 @@ from typing import Any
 import pytest
 
 import needlework
-from haystack_fixtures.asking.reconstruct import rebuild
-from haystack_fixtures.settings.settings import resolve_settings
-from results.compare import main as compare
-from results.files.csv_file import csv_text
-from results.files.json_file import json_text, read_json
-from results.files.load import load_panels
-from results.records.journal import Journal, line_of, read_journal
-from results.records.recipe import recipe_of
-from results.records.run_folder import answered, whole_run
-from results.rescore import rescored
-from results.run.write_all import write_files
-from results.statistics.comparison import compare as paired
-from results.statistics.panels import summarise
-from results.tables.comparison import comparison_lines
+from needlework.haystack_fixtures.asking.reconstruct import rebuild
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.results.compare import main as compare
+from needlework.results.files.csv_file import csv_text
+from needlework.results.files.json_file import json_text, read_json
+from needlework.results.files.load import load_panels
+from needlework.results.records.journal import Journal, line_of, read_journal
+from needlework.results.records.recipe import recipe_of
+from needlework.results.records.run_folder import answered, whole_run
+from needlework.results.rescore import rescored
+from needlework.results.run.write_all import write_files
+from needlework.results.statistics.comparison import compare as paired
+from needlework.results.statistics.panels import summarise
+from needlework.results.tables.comparison import comparison_lines
 from tests.fuzz.junk import ODD_WORDS, ROUNDS, SEED, bounded, check_line, complaint, damaged, swapped
 
 ROOT = Path(__file__).parent.parent.parent
@@ -53,7 +53,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "command" not in request.fixturenames:
-        monkeypatch.setattr("results.run.write_all.write_heatmaps", lambda *_, **__: [])
+        monkeypatch.setattr("needlework.results.run.write_all.write_heatmaps", lambda *_, **__: [])
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import scipy.stats  # noqa: F401
 import tiktoken  # noqa: F401
 import tokenizers  # noqa: F401
 
-import haystack_fixtures.tokenizers.tiktoken_ranks  # noqa: F401
-import results.html.report  # noqa: F401
-from haystack_fixtures.cache import default_cache_dir
+import needlework.haystack_fixtures.tokenizers.tiktoken_ranks
+import needlework.results.html.report  # noqa: F401
+from needlework.haystack_fixtures.cache import default_cache_dir
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
 
 # pytester gives each test a home folder of its own; converting the embedded model for each would take minutes.
@@ -51,7 +51,7 @@ class Project:
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(CACHE))
-    pytester.makeconftest('pytest_plugins = ("haystack_fixtures.plugin", "scoring.plugin", "results.plugin")')
+    pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
     pytester.makeini("[pytest]\naddopts = --import-mode=importlib\n")
     pytester.makepyfile(
         test_needles="""

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from haystack_fixtures.asking.reconstruct import rebuild
+from needlework.haystack_fixtures.asking.reconstruct import rebuild
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from results.rescore import main as rescore
+from needlework.results.rescore import main as rescore
 
 PRESET = ("--preset=needlebench-v2-4k", "--language=en", "--lengths=1k", "--depths=0,100", "--repeats=1")
 

@@ -1,11 +1,11 @@
 """A run of long prompts does not keep them: what a cell needed is let go of when it has ended."""
 
 COUNTING = """
-pytest_plugins = ("haystack_fixtures.plugin", "scoring.plugin", "results.plugin")
+pytest_plugins = ("needlework.plugin",)
 
 import gc
 
-from haystack_fixtures.prompts.prompt import Prompt
+from needlework.haystack_fixtures.prompts.prompt import Prompt
 
 ALIVE = []
 

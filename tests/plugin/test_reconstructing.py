@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.asking import reconstruct
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.asking import reconstruct
+from needlework.haystack_fixtures.errors import InputError
 
 ROOT = Path(__file__).parent.parent.parent
 MODEL_LIBRARIES = ("torch", "transformers", "openai", "httpx", "httpx2", "tokenizers", "tiktoken", "gguf", "accelerate")

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from results.records.record import SCORED, Record
-from results.statistics.panels import Panel, Trial, panels_of
+from needlework.results.records.record import SCORED, Record
+from needlework.results.statistics.panels import Panel, Trial, panels_of
 
 DEFAULT_SCORES = {"found": 1.0, "partial": 0.5}
 

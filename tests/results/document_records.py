@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from results.records.record import SCORED, Record
+from needlework.results.records.record import SCORED, Record
 
 ANSWERS = {"found": "Oruro", "wrong": "Potosi", "refused": "NOT FOUND", "empty": ""}
 

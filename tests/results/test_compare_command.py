@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import needlework
-from results.compare import main
-from results.files.json_file import write_json
-from results.records.record import Record
+from needlework.results.compare import main
+from needlework.results.files.json_file import write_json
+from needlework.results.records.record import Record
 
 Make = Callable[..., Record]
 

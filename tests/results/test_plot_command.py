@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import needlework
-from results.files.csv_file import write_csv
-from results.files.json_file import write_json
-from results.plot import main
-from results.records.record import Record
+from needlework.results.files.csv_file import write_csv
+from needlework.results.files.json_file import write_json
+from needlework.results.plot import main
+from needlework.results.records.record import Record
 
 Make = Callable[..., Record]
 

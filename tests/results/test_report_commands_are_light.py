@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from results.files.json_file import write_json
-from results.records.record import Record
+from needlework.results.files.json_file import write_json
+from needlework.results.records.record import Record
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("torch", "transformers", "openai", "tokenizers", "tiktoken")

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from scoring.judges.scorers import judged
-from scoring.outcomes import outcome_of
-from scoring.plugin import SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY, store_score
-from scoring.recording import as_reference, score_exchange
-from scoring.scorers.match import MATCH
-from scoring.scores import Reference, Score, Scorer
+from needlework.scoring.judges.scorers import judged
+from needlework.scoring.outcomes import outcome_of
+from needlework.scoring.plugin import SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY, store_score
+from needlework.scoring.recording import as_reference, score_exchange
+from needlework.scoring.scorers.match import MATCH
+from needlework.scoring.scores import Reference, Score, Scorer
 
 pytest_plugins = ["pytester"]
 
@@ -157,8 +157,8 @@ def test_the_stash_holds_the_last_result_only() -> None:
 _SUITE = """
 from types import SimpleNamespace
 import pytest
-from scoring.scorers.match import MATCH
-from scoring.plugin import SCORE_KEY, SCORER_KEY
+from needlework.scoring.scorers.match import MATCH
+from needlework.scoring.plugin import SCORE_KEY, SCORER_KEY
 
 def exchange(answer, **more):
     plain = dict(answer=answer, reference={"answers": ["48213"]}, error_kind=None, finish_reason="stop", invalid=())
@@ -180,7 +180,7 @@ def test_explains(assert_scored):
 
 
 def test_the_fixture_records_and_explains(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest('pytest_plugins = ("scoring.plugin",)')
+    pytester.makeconftest('pytest_plugins = ("needlework.scoring.plugin",)')
     pytester.makepyfile(_SUITE)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=2, failed=1)

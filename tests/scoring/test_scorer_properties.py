@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.answers.normalize import flatten, normalize, normalize_lines
-from scoring.published.cdme import edit_score, edit_scores, squeeze
-from scoring.registry import SCORERS
-from scoring.scorers.match import match_score
-from scoring.scores import Reference
+from needlework.scoring.answers.normalize import flatten, normalize, normalize_lines
+from needlework.scoring.published.cdme import edit_score, edit_scores, squeeze
+from needlework.scoring.registry import SCORERS
+from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scores import Reference
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
 _NUMBERS = st.integers(0, 10**9).map(str)

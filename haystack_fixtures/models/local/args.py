@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from haystack_fixtures.models.args import bool_arg, check_known, choice_arg, float_arg, int_arg, json_arg
+from needlework.haystack_fixtures.models.args import bool_arg, check_known, choice_arg, float_arg, int_arg, json_arg
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 CACHES = ("plain", "offloaded", "quantized")

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.local.generate_runner import GenerateRunner
-from haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
-from haystack_fixtures.models.local.tree_attention import NAME
-from haystack_fixtures.models.local.tree_runner import TreeRunner
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
+from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
+from needlework.haystack_fixtures.models.local.tree_attention import NAME
+from needlework.haystack_fixtures.models.local.tree_runner import TreeRunner
 
 Processors = Callable[[Any, Any], Any]
 # Largest difference of logits, as a share of their own spread, that the order of additions explains.

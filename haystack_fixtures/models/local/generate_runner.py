@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from haystack_fixtures.models.local.greedy_runner import Generated, Limits
-from haystack_fixtures.models.local.token_tree import Ids
+from needlework.haystack_fixtures.models.local.greedy_runner import Generated, Limits
+from needlework.haystack_fixtures.models.local.token_tree import Ids
 
 
 class GenerateRunner:

@@ -13,11 +13,10 @@ import uuid
 from importlib.util import find_spec
 from pathlib import Path
 
-import haystack_fixtures
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import slug
-from haystack_fixtures.models.checksums import remembered_sha256
-from haystack_fixtures.models.file_lock import locked
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import slug
+from needlework.haystack_fixtures.models.checksums import remembered_sha256
+from needlework.haystack_fixtures.models.file_lock import locked
 
 STAMP = "needlework.json"
 _FORMAT = 2
@@ -87,10 +86,9 @@ def _convert(source: Path, target: Path) -> None:
     if find_spec("accelerate") is None:
         raise InputError("--model", source, "reading GGUF files needs accelerate: pip install accelerate")
     _LOG.info("converting %s (once, some 20 s)", source)
-    root = str(Path(haystack_fixtures.__file__).resolve().parents[1])
-    paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    paths = os.pathsep.join(filter(None, sys.path))  # as this process imports, so does that one
     done = subprocess.run(
-        [sys.executable, "-m", "haystack_fixtures.models.local.gguf_convert", str(source), str(target)],
+        [sys.executable, "-m", "needlework.haystack_fixtures.models.local.gguf_convert", str(source), str(target)],
         env={**os.environ, "PYTHONPATH": paths},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

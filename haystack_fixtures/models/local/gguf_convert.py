@@ -1,4 +1,4 @@
-"""Convert one GGUF file into a folder that transformers loads: `python -m haystack_fixtures.models.local.gguf_convert`.
+"""Convert one GGUF file into a folder that transformers loads: `python -m` and this module's name.
 
 It runs in a process of its own: the parent then needs no torch to count tokens, gets its memory back, and survives
 whatever a broken file does to the readers.
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.models.local.gguf_words import apply_word_rule
+from needlework.haystack_fixtures.models.local.gguf_words import apply_word_rule
 
 
 def convert(source: Path, target: Path) -> None:

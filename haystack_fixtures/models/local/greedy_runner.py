@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from haystack_fixtures.models.local.token_tree import Ids, common_prefix, ordered
+from needlework.haystack_fixtures.models.local.token_tree import Ids, common_prefix, ordered
 
 
 @dataclass(frozen=True, slots=True)

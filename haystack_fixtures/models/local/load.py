@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.checksums import joint_sha256
-from haystack_fixtures.models.local import memory
-from haystack_fixtures.models.local.args import (
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.checksums import joint_sha256
+from needlework.haystack_fixtures.models.local import memory
+from needlework.haystack_fixtures.models.local.args import (
     LocalOptions,
     rope_parameters,
     sliding_window,
     window_of,
     window_source,
 )
-from haystack_fixtures.models.local.choose_runner import choose_runner
-from haystack_fixtures.models.local.gguf_cache import read_stamp
-from haystack_fixtures.models.local.greedy_runner import Limits
-from haystack_fixtures.models.local.kernels import use_fast_linears
-from haystack_fixtures.models.local.model import LocalModel, describe
-from haystack_fixtures.models.local.weights import read_facts, weight_files
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
+from needlework.haystack_fixtures.models.local.gguf_cache import read_stamp
+from needlework.haystack_fixtures.models.local.greedy_runner import Limits
+from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
+from needlework.haystack_fixtures.models.local.model import LocalModel, describe
+from needlework.haystack_fixtures.models.local.weights import read_facts, weight_files
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 # Chat models end their turn with one of these; some checkpoints name only the end of the text.
 _TURN_ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|endoftext|>", "</s>")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.local.greedy_runner import Limits
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.local.greedy_runner import Limits
 
 # More answers written together gain little on a CPU, where 16 rows keep the arithmetic units busy.
 MOST_ROWS = 16

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from haystack_fixtures.models.local.greedy_runner import Generated, Limits
-from haystack_fixtures.models.local.memory import BATCH_TOKENS
-from haystack_fixtures.models.local.token_tree import Ids
-from haystack_fixtures.models.model import ErrorKind, ModelError, Request, Response
-from haystack_fixtures.models.reasoning import part_reasoning
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.models.local.greedy_runner import Generated, Limits
+from needlework.haystack_fixtures.models.local.memory import BATCH_TOKENS
+from needlework.haystack_fixtures.models.local.token_tree import Ids
+from needlework.haystack_fixtures.models.model import ErrorKind, ModelError, Request, Response
+from needlework.haystack_fixtures.models.reasoning import part_reasoning
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 _RETRY_CHUNK = 8  # after memory ran out, chunks are this many times smaller
 _SMALLEST_CHUNK = 64

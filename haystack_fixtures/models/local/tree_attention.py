@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from haystack_fixtures.models.local.token_tree import Path, Piece, Run, length, path_to, pieces
+from needlework.haystack_fixtures.models.local.token_tree import Path, Piece, Run, length, path_to, pieces
 
 NAME = "needlework_tree"
 # What models hand to attention that changes its result and is not done here.

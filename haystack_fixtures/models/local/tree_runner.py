@@ -9,9 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from haystack_fixtures.models.local.greedy_runner import Generated, Limits
-from haystack_fixtures.models.local.token_tree import Chain, Ids, Path, TokenTree, length, ordered, passes, trunk_first
-from haystack_fixtures.models.local.tree_attention import (
+from needlework.haystack_fixtures.models.local.greedy_runner import Generated, Limits
+from needlework.haystack_fixtures.models.local.token_tree import (
+    Chain,
+    Ids,
+    Path,
+    TokenTree,
+    length,
+    ordered,
+    passes,
+    trunk_first,
+)
+from needlework.haystack_fixtures.models.local.tree_attention import (
     NAME,
     Rows,
     Tails,
@@ -190,7 +199,7 @@ def _tokens(chain: Chain | None) -> int:
 
 def _groups(prompts: Sequence[Ids], budgets: Sequence[int], limits: Limits) -> list[list[int]]:
     """The prompts in the order of their ids, divided so that a group fits the limits by itself."""
-    from haystack_fixtures.models.local.token_tree import common_prefix
+    from needlework.haystack_fixtures.models.local.token_tree import common_prefix
 
     groups: list[list[int]] = []
     tokens = 0

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.args import check_known, int_arg
-from haystack_fixtures.models.mock.text import answer_sentence, language_of, ramble, refusal, wrong_answer
-from haystack_fixtures.models.model import ErrorKind, ModelError, Request, Response
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.args import check_known, int_arg
+from needlework.haystack_fixtures.models.mock.text import answer_sentence, language_of, ramble, refusal, wrong_answer
+from needlework.haystack_fixtures.models.model import ErrorKind, ModelError, Request, Response
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 _PLAIN = ("perfect", "middle", "refuse", "ramble", "wrong", "empty", "distractor", "echo", "half", "die", "unsteady")
 _WITH_VALUE = ("sleep", "error", "rate", "die")

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.args import bool_arg, check_known, choice_arg, float_arg, int_arg, json_arg
-from haystack_fixtures.models.served.connection import Connection, is_loopback, is_usable, shown_url
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.args import bool_arg, check_known, choice_arg, float_arg, int_arg, json_arg
+from needlework.haystack_fixtures.models.served.connection import Connection, is_loopback, is_usable, shown_url
 
 KNOWN = (
     "azure_api_version",

@@ -14,12 +14,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from haystack_fixtures.models.model import Calibration, Request, Response, starts_answer
-from haystack_fixtures.models.served.replays import are_unique
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.prompts.prompt import Message, bare_prompt
-from haystack_fixtures.prompts.shape import raw_text
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.models.model import Calibration, Request, Response, starts_answer
+from needlework.haystack_fixtures.models.served.replays import are_unique
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.prompts.prompt import Message, bare_prompt
+from needlework.haystack_fixtures.prompts.shape import raw_text
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 FILLER = "On 12 March 1921 the ferry Ægir left Skagen at 6:45 with 38 crates of tea; 红房子在河边。 "
 _REPEATS = (1, 2)  # sentences of filler in the first and in the second request

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from haystack_fixtures.models.model import ErrorKind
-from haystack_fixtures.models.served.http_client import HangUpError, UnreachableError
-from haystack_fixtures.models.served.pacing import Sign
-from haystack_fixtures.models.served.reply import DroppedError, MalformedError, ServerSaidError, TooSlowError
+from needlework.haystack_fixtures.models.model import ErrorKind
+from needlework.haystack_fixtures.models.served.http_client import HangUpError, UnreachableError
+from needlework.haystack_fixtures.models.served.pacing import Sign
+from needlework.haystack_fixtures.models.served.reply import DroppedError, MalformedError, ServerSaidError, TooSlowError
 
 FIRST_DELAY_S = 1.0
 LONGEST_DELAY_S = 30.0

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from typing import Any
 
-from haystack_fixtures.models.model import Calibration, Request, Response
-from haystack_fixtures.models.served.calibration import calibrate, layout_of, short_requests
-from haystack_fixtures.models.served.replays import Replays
-from haystack_fixtures.models.served.shared import Shared
-from haystack_fixtures.models.served.window import Window
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.models.model import Calibration, Request, Response
+from needlework.haystack_fixtures.models.served.calibration import calibrate, layout_of, short_requests
+from needlework.haystack_fixtures.models.served.replays import Replays
+from needlework.haystack_fixtures.models.served.shared import Shared
+from needlework.haystack_fixtures.models.served.window import Window
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 _TRIES = 2
 

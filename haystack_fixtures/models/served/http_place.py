@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from urllib3 import HTTPConnectionPool, PoolManager, ProxyManager
 
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

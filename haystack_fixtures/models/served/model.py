@@ -9,22 +9,22 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from haystack_fixtures.errors import printable
-from haystack_fixtures.models.model import ModelError, Request, Response, starts_answer
-from haystack_fixtures.models.served.args import ServedOptions, address
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.models.served.errors import Fault, HttpError, Retries, fault_of, fault_of_status
-from haystack_fixtures.models.served.facts import ServerFacts
-from haystack_fixtures.models.served.http_client import Allowed, Exchanged, HangUpError
-from haystack_fixtures.models.served.lookup import json_fetch
-from haystack_fixtures.models.served.pacing import Sign
-from haystack_fixtures.models.served.reply import Reply, read_body, read_events, within
-from haystack_fixtures.models.served.request import Dialect, Sender
-from haystack_fixtures.models.served.shared import Shared
-from haystack_fixtures.models.served.turnstile import Gate, Passage
-from haystack_fixtures.models.served.window import Window, discover_window
-from haystack_fixtures.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.errors import printable
+from needlework.haystack_fixtures.models.model import ModelError, Request, Response, starts_answer
+from needlework.haystack_fixtures.models.served.args import ServedOptions, address
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.models.served.errors import Fault, HttpError, Retries, fault_of, fault_of_status
+from needlework.haystack_fixtures.models.served.facts import ServerFacts
+from needlework.haystack_fixtures.models.served.http_client import Allowed, Exchanged, HangUpError
+from needlework.haystack_fixtures.models.served.lookup import json_fetch
+from needlework.haystack_fixtures.models.served.pacing import Sign
+from needlework.haystack_fixtures.models.served.reply import Reply, read_body, read_events, within
+from needlework.haystack_fixtures.models.served.request import Dialect, Sender
+from needlework.haystack_fixtures.models.served.shared import Shared
+from needlework.haystack_fixtures.models.served.turnstile import Gate, Passage
+from needlework.haystack_fixtures.models.served.window import Window, discover_window
+from needlework.haystack_fixtures.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 # The slowest reading and writing that the growing time-out allows for, in tokens per second.
 PREFILL_PER_S = 1000

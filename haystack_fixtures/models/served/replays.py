@@ -6,7 +6,7 @@ import re
 import threading
 import unicodedata
 
-from haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.models.model import Request
 
 _NUMBER = re.compile(r"\d{5,}")
 _GROUPING = re.compile(r"(?<=\d)[,，'’_\u00a0\u2009\u202f](?=\d{3}(?!\d))")

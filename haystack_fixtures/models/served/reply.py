@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from haystack_fixtures.models.reasoning import part_reasoning
-from haystack_fixtures.models.served.fields import (
+from needlework.haystack_fixtures.models.reasoning import part_reasoning
+from needlework.haystack_fixtures.models.served.fields import (
     cached_count,
     completion_count,
     finish_of,

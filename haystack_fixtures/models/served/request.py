@@ -10,10 +10,10 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from urllib3 import HTTPHeaderDict
 
-from haystack_fixtures.models.model import Request, starts_answer
-from haystack_fixtures.models.served.args import Address, ServedOptions
-from haystack_fixtures.models.served.errors import Fault
-from haystack_fixtures.models.served.http_client import Allowed, Exchanged, HttpClient
+from needlework.haystack_fixtures.models.model import Request, starts_answer
+from needlework.haystack_fixtures.models.served.args import Address, ServedOptions
+from needlework.haystack_fixtures.models.served.errors import Fault
+from needlework.haystack_fixtures.models.served.http_client import Allowed, Exchanged, HttpClient
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.models.file_lock import locked
+from needlework.haystack_fixtures.models.file_lock import locked
 
 _KEPT_S = 24 * 3600.0
 

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from haystack_fixtures.models.model import ModelError
-from haystack_fixtures.models.served.pacing import Pace, Sign
+from needlework.haystack_fixtures.models.model import ModelError
+from needlework.haystack_fixtures.models.served.pacing import Pace, Sign
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.tasks.aggregate import common_words, count, distinct, numbers
+from needlework.haystack_fixtures.tasks.aggregate import common_words, count, distinct, numbers
 
 TASKS = (count.TASK, distinct.TASK, numbers.TASK, common_words.TASK)

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from haystack_fixtures.draws import draws, sample, shuffled
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.tables import words
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import draws, sample, shuffled
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.tables import words
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _COMMON = 10
 _OTHERS = 100

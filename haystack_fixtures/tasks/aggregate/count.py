@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.draws import below, draws, sample
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.tables import words
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import below, draws, sample
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.tables import words
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _MOST = 20
 _DECOYS = 3

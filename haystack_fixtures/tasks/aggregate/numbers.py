@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from haystack_fixtures.draws import below, draws, pick
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.tables import words
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import below, draws, pick
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.tables import words
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _LABELS = ("largest", "smallest", "median")
 _FEWEST = 3

@@ -13,17 +13,17 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from haystack_fixtures.corpora.corpus import Corpus
-from haystack_fixtures.documents.gaps import NAME as GAP_QUESTIONS
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.whole_documents import OtherDocuments
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.retrieval.found import Search
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.controls import NOT_FOUND
-from haystack_fixtures.tasks.documents.material import DOCUMENTS, Material, Question, look_again, material_of
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths, without_language
+from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.haystack_fixtures.documents.gaps import NAME as GAP_QUESTIONS
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.retrieval.found import Search
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.controls import NOT_FOUND
+from needlework.haystack_fixtures.tasks.documents.material import DOCUMENTS, Material, Question, look_again, material_of
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths, without_language
 
 FAMILY = "documents"
 SCORER = "documents"

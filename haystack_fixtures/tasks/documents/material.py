@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from haystack_fixtures.documents import gaps
-from haystack_fixtures.documents.folder import DocumentSet, read_documents
-from haystack_fixtures.documents.gaps import gap_questions
-from haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet, read_question_set
-from haystack_fixtures.documents.twins import twins
-from haystack_fixtures.draws import draws, shuffled
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import slug
-from haystack_fixtures.haystacks.unique import occurs
-from haystack_fixtures.haystacks.whole_documents import separator_for
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.documents.near import Likeness
+from needlework.haystack_fixtures.documents import gaps
+from needlework.haystack_fixtures.documents.folder import DocumentSet, read_documents
+from needlework.haystack_fixtures.documents.gaps import gap_questions
+from needlework.haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet, read_question_set
+from needlework.haystack_fixtures.documents.twins import twins
+from needlework.haystack_fixtures.draws import draws, shuffled
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import slug
+from needlework.haystack_fixtures.haystacks.unique import occurs
+from needlework.haystack_fixtures.haystacks.whole_documents import separator_for
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.documents.near import Likeness
 
 DOCUMENTS, QUESTIONS = "--documents", "--questions"
 # What ends a label says which arm or control it is, and in which language.

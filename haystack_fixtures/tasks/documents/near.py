@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from haystack_fixtures.documents.words import is_unspaced, pairs_of, word_runs
+from needlework.haystack_fixtures.documents.words import is_unspaced, pairs_of, word_runs
 
 
 class Likeness:

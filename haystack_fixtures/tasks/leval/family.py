@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from haystack_fixtures.corpora.corpus import Corpus
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.document import Document
-from haystack_fixtures.retrieval.found import Search
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.leval.files import OPTION, DataFile, Item, find_file, read_file
-from haystack_fixtures.tasks.leval.sources import SOURCES, Source
-from haystack_fixtures.tasks.task import Asked, FollowUp, Task, no_depths
+from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.document import Document
+from needlework.haystack_fixtures.retrieval.found import Search
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.leval.files import OPTION, DataFile, Item, find_file, read_file
+from needlework.haystack_fixtures.tasks.leval.sources import SOURCES, Source
+from needlework.haystack_fixtures.tasks.task import Asked, FollowUp, Task, no_depths
 
 FAMILY = "leval"
 _IN_THE_STORY = "based on the world described in the document"

@@ -10,8 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.tasks.leval.sources import FOLDERS, SOURCES, Source
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.tasks.leval.sources import FOLDERS, SOURCES, Source
 
 OPTION = "--leval-data"
 _HUB = "hf:"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from haystack_fixtures.haystacks.document import Keep
+from needlework.haystack_fixtures.haystacks.document import Keep
 
 Group = Literal["closed", "open"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from haystack_fixtures.draws import below, pick
-from haystack_fixtures.tasks.ruler.vocabulary import compounds, person, town, vocabulary
+from needlework.haystack_fixtures.draws import below, pick
+from needlework.haystack_fixtures.tasks.ruler.vocabulary import compounds, person, town, vocabulary
 
 _KINDS = {
     "en": ("Museum", "Library", "Society", "Archive", "Theatre", "Academy", "Orchestra", "Observatory"),

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.tasks.ruler import frequency, niah, questions, tracking, words
+from needlework.haystack_fixtures.tasks.ruler import frequency, niah, questions, tracking, words
 
 TASKS = (*niah.TASKS, tracking.TASK, words.TASK, frequency.TASK, *questions.TASKS)

@@ -7,12 +7,12 @@ from random import Random
 from string import ascii_lowercase
 from typing import Any
 
-from haystack_fixtures.draws import draws, pick, shuffled
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import draws, pick, shuffled
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 ALPHA = 2
 _ZETA = pi * pi / 6  # zeta(ALPHA)

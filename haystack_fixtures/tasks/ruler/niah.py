@@ -9,14 +9,14 @@ from itertools import islice
 from random import Random
 from typing import Literal
 
-from haystack_fixtures.draws import digits, draws, sample, uuid4
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.ruler.protocol import DEPTHS, FAMILY, VERSION, seeds
-from haystack_fixtures.tasks.ruler.vocabulary import compounds, vocabulary
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import digits, draws, sample, uuid4
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.ruler.protocol import DEPTHS, FAMILY, VERSION, seeds
+from needlework.haystack_fixtures.tasks.ruler.vocabulary import compounds, vocabulary
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 Made = Literal["words", "numbers", "uuids"]
 _KNOWN = 3  # statements of a haystack of nothing else whose values a scorer is told; others look like them

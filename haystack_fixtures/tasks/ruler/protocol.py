@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.settings.settings import Suite
 
 FAMILY = "ruler"
 VERSION = 1

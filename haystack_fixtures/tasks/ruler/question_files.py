@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError
 
 OPTION = "--questions"
 _LAYOUTS = "the JSON file of SQuAD (a table with data) or of HotpotQA (a list of questions with context)"

@@ -13,15 +13,15 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from haystack_fixtures.draws import below, draws, shuffled
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.ruler.documents import one_step, stories, two_steps
-from haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
-from haystack_fixtures.tasks.ruler.question_files import OPTION, QuestionFile, read_questions
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import below, draws, shuffled
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.ruler.documents import one_step, stories, two_steps
+from needlework.haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
+from needlework.haystack_fixtures.tasks.ruler.question_files import OPTION, QuestionFile, read_questions
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _DOCUMENT = {"en": "Document {number}:\n{text}\n\n", "zh": "文档 {number}：\n{text}\n\n"}
 _INTRODUCTION = {

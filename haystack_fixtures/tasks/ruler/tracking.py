@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from random import Random
 from string import ascii_uppercase
 
-from haystack_fixtures.corpora.noise import UNIT
-from haystack_fixtures.draws import below, draws, pick, sample
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.ruler.protocol import DEPTHS, FAMILY, VERSION, seeds
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.corpora.noise import UNIT
+from needlework.haystack_fixtures.draws import below, draws, pick, sample
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.ruler.protocol import DEPTHS, FAMILY, VERSION, seeds
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 HOPS = 4
 _LETTERS, _EXAMPLE_LETTERS = 5, 3

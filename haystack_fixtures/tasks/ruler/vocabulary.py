@@ -10,7 +10,7 @@ from importlib import resources
 from itertools import islice
 from random import Random
 
-from haystack_fixtures.draws import below, pick, shuffled
+from needlework.haystack_fixtures.draws import below, pick, shuffled
 
 _JOINTS = {"en": "-", "zh": ""}
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from haystack_fixtures.draws import draws, shuffled
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
-from haystack_fixtures.tasks.ruler.vocabulary import vocabulary, word_stream
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import draws, shuffled
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
+from needlework.haystack_fixtures.tasks.ruler.vocabulary import vocabulary, word_stream
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 COMMON = 10
 

@@ -6,14 +6,14 @@ other in the text. Every right answer is as likely as any other that its questio
 
 from __future__ import annotations
 
-from haystack_fixtures.draws import draws
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.settings.settings import Suite
-from haystack_fixtures.tasks.keys import stratified
-from haystack_fixtures.tasks.state_world.stories import KINDS
-from haystack_fixtures.tasks.state_world.words import QUESTIONS, told
-from haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.draws import draws
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.keys import stratified
+from needlework.haystack_fixtures.tasks.state_world.stories import KINDS
+from needlework.haystack_fixtures.tasks.state_world.words import QUESTIONS, told
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from haystack_fixtures.draws import below, pick, sample, shuffled
-from haystack_fixtures.tasks.people import draw_people
-from haystack_fixtures.tasks.state_world.words import POLAR, ROOMS, THINGS
-from haystack_fixtures.tasks.state_world.world import Fact, World
+from needlework.haystack_fixtures.draws import below, pick, sample, shuffled
+from needlework.haystack_fixtures.tasks.people import draw_people
+from needlework.haystack_fixtures.tasks.state_world.words import POLAR, ROOMS, THINGS
+from needlework.haystack_fixtures.tasks.state_world.world import Fact, World
 
 _PEOPLE, _ROOMS, _THINGS, _EVENTS = 4, 6, 4, 11
 _MOST = 5

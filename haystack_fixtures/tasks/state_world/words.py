@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from haystack_fixtures.draws import shuffled
-from haystack_fixtures.tasks.state_world.world import Fact
+from needlework.haystack_fixtures.draws import shuffled
+from needlework.haystack_fixtures.tasks.state_world.world import Fact
 
 ROOMS = {
     "en": ("kitchen", "garden", "hallway", "attic", "cellar", "library", "office", "workshop"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from results.web.annotating.kept import SCHEMA
-from results.web.annotating.page import open_page
+from needlework.results.web.annotating.kept import SCHEMA
+from needlework.results.web.annotating.page import open_page
 
 __all__ = ["SCHEMA", "open_page"]

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from results.web.annotating.line import Pair, read_line, with_pairs
-from results.web.annotating.rows import keyed
+from needlework.results.web.annotating.line import Pair, read_line, with_pairs
+from needlework.results.web.annotating.rows import keyed
 
 
 @dataclass(frozen=True, slots=True)

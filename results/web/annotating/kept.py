@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from results.web.annotating.line import Pair
+from needlework.results.web.annotating.line import Pair
 
 State = Literal["untouched", "begun", "done"]
 SCHEMA = """

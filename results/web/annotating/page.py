@@ -16,16 +16,16 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from haystack_fixtures.errors import InputError, printable
-from results.records.atomic import write_atomic
-from results.web.annotating import kept
-from results.web.annotating.cleaned import Cleaned, clean, cleaned_path
-from results.web.annotating.kept import Change, State, Work
-from results.web.annotating.line import Pair
-from results.web.annotating.rows import JsonlFile, Row, Rows
-from results.web.page import Context, Page
-from results.web.replies import changing, number_of, text_of, told
-from results.web.store import name_beside
+from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.results.records.atomic import write_atomic
+from needlework.results.web.annotating import kept
+from needlework.results.web.annotating.cleaned import Cleaned, clean, cleaned_path
+from needlework.results.web.annotating.kept import Change, State, Work
+from needlework.results.web.annotating.line import Pair
+from needlework.results.web.annotating.rows import JsonlFile, Row, Rows
+from needlework.results.web.page import Context, Page
+from needlework.results.web.replies import changing, number_of, text_of, told
+from needlework.results.web.store import name_beside
 
 _KEY = re.compile(r"[0-9a-f]{64}\.\d{1,9}")
 _LONGEST_NAME, _LONGEST_FIELD = 80, 2000  # characters of a person's name, of a field that is shown

@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 
-from haystack_fixtures.errors import InputError
-from results.web.annotating.line import BOM, Line, read_line
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.web.annotating.line import BOM, Line, read_line
 
 _TITLE = 160  # characters
 

@@ -8,10 +8,10 @@ from math import inf
 from typing import Any
 from urllib.parse import urlencode
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.settings.option_values import percent
-from results.statistics.panels import OUTCOMES, depth_order
-from results.web.browsing.rows import Row
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.option_values import percent
+from needlework.results.statistics.panels import OUTCOMES, depth_order
+from needlework.results.web.browsing.rows import Row
 
 _ALWAYS = ("flag", "outcome")  # to choose from even where all trials are alike
 SAME = ("model", "task", "needle", "language", "length", "depth", "control")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from haystack_fixtures.grid.cells import depth_label
-from results.statistics.panels import Tally, depth_order, tally
-from results.style.palette import color_of, dark, mark_of
-from results.style.text import length_labels, percent
-from results.tables.headline import score_words
-from results.web.browsing.filters import Filter
-from results.web.browsing.rows import NO_CONTROL, Row
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.statistics.panels import Tally, depth_order, tally
+from needlework.results.style.palette import color_of, dark, mark_of
+from needlework.results.style.text import length_labels, percent
+from needlework.results.tables.headline import score_words
+from needlework.results.web.browsing.filters import Filter
+from needlework.results.web.browsing.rows import NO_CONTROL, Row
 
 MOST_ACROSS = 60  # lengths or depths; a larger table is no picture
 

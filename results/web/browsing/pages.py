@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from haystack_fixtures.errors import InputError, printable
-from results.records.record import Record
-from results.style.palette import MARKS
-from results.web.browsing import record_view
-from results.web.browsing.filters import (
+from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.results.records.record import Record
+from needlework.results.style.palette import MARKS
+from needlework.results.web.browsing import record_view
+from needlework.results.web.browsing.filters import (
     SORTS,
     Filter,
     counted,
@@ -26,12 +26,12 @@ from results.web.browsing.filters import (
     shown,
     with_any_outcome,
 )
-from results.web.browsing.grid import MOST_ACROSS, colors_css, grid_of
-from results.web.browsing.prompt import shown_prompt
-from results.web.browsing.rows import Row
-from results.web.browsing.runs import OpenRun, Reading
-from results.web.page import Context, Page
-from results.web.replies import told
+from needlework.results.web.browsing.grid import MOST_ACROSS, colors_css, grid_of
+from needlework.results.web.browsing.prompt import shown_prompt
+from needlework.results.web.browsing.rows import Row
+from needlework.results.web.browsing.runs import OpenRun, Reading
+from needlework.results.web.page import Context, Page
+from needlework.results.web.replies import told
 
 SCHEMA = ""  # nothing is said here that must be kept
 NAME = "browse"

@@ -10,9 +10,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from haystack_fixtures.errors import InputError
-from results.records.record import Record
-from results.web.page import Rebuild
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.records.record import Record
+from needlework.results.web.page import Rebuild
 
 Kind = Literal["frame", "question", "context", "needle", "planted", "text"]
 Span = tuple[int, int]

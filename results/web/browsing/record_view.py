@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from haystack_fixtures.grid.cells import depth_label
-from results.records.record import OutcomeName, Record
-from results.style.text import percent1
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.records.record import OutcomeName, Record
+from needlework.results.style.text import percent1
 
 Facts = list[tuple[str, str]]
 _GOOD: tuple[OutcomeName, ...] = ("found",)

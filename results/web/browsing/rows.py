@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from haystack_fixtures.grid.cells import depth_label
-from results.records.controls import control_of
-from results.records.record import OutcomeName, Record
-from results.statistics.panels import Trial, depth_order, trial_of
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.records.controls import control_of
+from needlework.results.records.record import OutcomeName, Record
+from needlework.results.statistics.panels import Trial, depth_order, trial_of
 
 NO_CONTROL = "none"
 # What a leaner or older file may lack.

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from haystack_fixtures.errors import InputError
-from results.files.json_file import read_json
-from results.records.journal import records_of
-from results.records.record import Record
-from results.records.run_folder import JOURNAL
-from results.web.browsing.filters import choices
-from results.web.browsing.rows import Row, rows_of
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.json_file import read_json
+from needlework.results.records.journal import records_of
+from needlework.results.records.record import Record
+from needlework.results.records.run_folder import JOURNAL
+from needlework.results.web.browsing.filters import choices
+from needlework.results.web.browsing.rows import Row, rows_of
 
 _RESULTS, _MANIFEST = "results.json", "manifest.json"
 _HEAD = 4096  # bytes of a journal that tell it from another one of the same name

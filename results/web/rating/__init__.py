@@ -1,6 +1,6 @@
 """People rate models' answers 1 to 5, without knowing whose they are."""
 
-from results.web.rating.marks import SCHEMA
-from results.web.rating.page import open_page
+from needlework.results.web.rating.marks import SCHEMA
+from needlework.results.web.rating.page import open_page
 
 __all__ = ["SCHEMA", "open_page"]

@@ -8,12 +8,12 @@ from pathlib import Path
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from results.web.page import Context
-from results.web.rating import marks
-from results.web.rating.items import Answer, Item, Items
-from results.web.rating.marks import Annotator
-from results.web.rating.order import answer_order, item_order
-from results.web.rating.tables import AnnotatorRow, Marks, annotator_row
+from needlework.results.web.page import Context
+from needlework.results.web.rating import marks
+from needlework.results.web.rating.items import Answer, Item, Items
+from needlework.results.web.rating.marks import Annotator
+from needlework.results.web.rating.order import answer_order, item_order
+from needlework.results.web.rating.tables import AnnotatorRow, Marks, annotator_row
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import slug
-from results.records.atomic import write_atomic
-from results.web.rating.items import Items
-from results.web.rating.marks import WHOLE_ITEM, Annotator
-from results.web.rating.order import answer_order, item_order, label
-from results.web.rating.tables import Marks, ratings_of
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import slug
+from needlework.results.records.atomic import write_atomic
+from needlework.results.web.rating.items import Items
+from needlework.results.web.rating.marks import WHOLE_ITEM, Annotator
+from needlework.results.web.rating.order import answer_order, item_order, label
+from needlework.results.web.rating.tables import Marks, ratings_of
 
 Kind = Literal["results", "ratings"]
 KINDS: dict[str, Kind] = {"results": "results", "ratings": "ratings"}

@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from results.web.rating.desk import Desk
-from results.web.rating.export import KINDS, export, file_name, write
-from results.web.replies import changing, told
+from needlework.results.web.rating.desk import Desk
+from needlework.results.web.rating.export import KINDS, export, file_name, write
+from needlework.results.web.replies import changing, told
 
 
 def file_routes(desk: Desk) -> list[Route]:

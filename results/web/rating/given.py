@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from haystack_fixtures.errors import InputError
-from results.files.load import run_records
-from results.records.record import SCORED, Record
-from results.records.samples import panel_and_sample
-from results.web.sources import PREDICTIONS, Sources
-from scoring.leval.tasks import TASKS
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.load import run_records
+from needlework.results.records.record import SCORED, Record
+from needlework.results.records.samples import panel_and_sample
+from needlework.results.web.sources import PREDICTIONS, Sources
+from needlework.scoring.leval.tasks import TASKS
 
 _ANSWERS = ("_outputs", "_pred")  # what keys with answers end in
 _BY_HUMANS = "human"

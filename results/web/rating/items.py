@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from results.style.text import one_line
-from results.web.rating.given import Given, Read
+from needlework.results.style.text import one_line
+from needlework.results.web.rating.given import Given, Read
 
 Asked = tuple[str, tuple[str, ...], str, int]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from haystack_fixtures.draws import draws, shuffled
-from results.web.rating.items import Answer, Item
+from needlework.haystack_fixtures.draws import draws, shuffled
+from needlework.results.web.rating.items import Answer, Item
 
 
 def item_order(seed: str, annotator: str, items: Sequence[Item]) -> list[Item]:

@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from results.web.rating import marks
-from results.web.rating.desk import Desk
-from results.web.rating.tables import LEVELS, Results, ratings_of, results_of
-from results.web.replies import changing, told
+from needlework.results.web.rating import marks
+from needlework.results.web.rating.desk import Desk
+from needlework.results.web.rating.tables import LEVELS, Results, ratings_of, results_of
+from needlework.results.web.replies import changing, told
 
 
 def outcome_routes(desk: Desk) -> list[Route]:

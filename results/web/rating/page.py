@@ -10,17 +10,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from haystack_fixtures.errors import InputError
-from results.style.text import one_line
-from results.web.page import Context, Page
-from results.web.rating import marks
-from results.web.rating.desk import Desk
-from results.web.rating.files import file_routes
-from results.web.rating.given import read_sources
-from results.web.rating.items import items_of
-from results.web.rating.outcome import outcome_routes
-from results.web.rating.work import work_routes
-from results.web.replies import changing, text_of, told
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.style.text import one_line
+from needlework.results.web.page import Context, Page
+from needlework.results.web.rating import marks
+from needlework.results.web.rating.desk import Desk
+from needlework.results.web.rating.files import file_routes
+from needlework.results.web.rating.given import read_sources
+from needlework.results.web.rating.items import items_of
+from needlework.results.web.rating.outcome import outcome_routes
+from needlework.results.web.rating.work import work_routes
+from needlework.results.web.replies import changing, text_of, told
 
 _LONGEST_NAME = 60
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import fsum
 
-from results.statistics.agreement import share
-from results.statistics.rater_agreement import ordinal_alpha, weighted_kappa
-from results.statistics.tasks import Share
-from results.web.rating.items import Items
-from results.web.rating.marks import WHOLE_ITEM, Annotator, Mark, Place
+from needlework.results.statistics.agreement import share
+from needlework.results.statistics.rater_agreement import ordinal_alpha, weighted_kappa
+from needlework.results.statistics.tasks import Share
+from needlework.results.web.rating.items import Items
+from needlework.results.web.rating.marks import WHOLE_ITEM, Annotator, Mark, Place
 
 LEVELS = 5
 Marks = Mapping[Place, Mark]

@@ -11,13 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from results.web.rating import marks
-from results.web.rating.desk import Desk
-from results.web.rating.items import Item
-from results.web.rating.marks import WHOLE_ITEM, Annotator, Mark
-from results.web.rating.order import label
-from results.web.rating.tables import LEVELS, state_of, states
-from results.web.replies import changing, number_of, text_of, told
+from needlework.results.web.rating import marks
+from needlework.results.web.rating.desk import Desk
+from needlework.results.web.rating.items import Item
+from needlework.results.web.rating.marks import WHOLE_ITEM, Annotator, Mark
+from needlework.results.web.rating.order import label
+from needlework.results.web.rating.tables import LEVELS, state_of, states
+from needlework.results.web.replies import changing, number_of, text_of, told
 
 _LONGEST_COMMENT = 10_000
 _MOST = 2**53

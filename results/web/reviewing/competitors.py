@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from results.questions.index import DocumentIndex
-from results.web.reviewing.places import answer_pattern
+from needlework.results.questions.index import DocumentIndex
+from needlework.results.web.reviewing.places import answer_pattern
 
 _MOST_HOLDERS = 6
 _LIKE = 3

@@ -9,14 +9,14 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from haystack_fixtures.documents.questions import Rows
-from haystack_fixtures.errors import printable
-from results.web.page import Context
-from results.web.reviewing.files import QuestionsFile
-from results.web.reviewing.library import Library
-from results.web.reviewing.opinions import keys_since, last_number, last_opinion, latest, read_opinions
-from results.web.reviewing.pairs import Pair, fingerprint, pair_of
-from results.web.reviewing.wire import document_number, state_for_page
+from needlework.haystack_fixtures.documents.questions import Rows
+from needlework.haystack_fixtures.errors import printable
+from needlework.results.web.page import Context
+from needlework.results.web.reviewing.files import QuestionsFile
+from needlework.results.web.reviewing.library import Library
+from needlework.results.web.reviewing.opinions import keys_since, last_number, last_opinion, latest, read_opinions
+from needlework.results.web.reviewing.pairs import Pair, fingerprint, pair_of
+from needlework.results.web.reviewing.wire import document_number, state_for_page
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from haystack_fixtures.documents.questions import Rows, question_file, read_rows
-from haystack_fixtures.errors import InputError
-from results.records.atomic import write_atomic
-from results.web.reviewing.opinions import utc_now
-from results.web.store import as_text, name_beside
+from needlework.haystack_fixtures.documents.questions import Rows, question_file, read_rows
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.records.atomic import write_atomic
+from needlework.results.web.reviewing.opinions import utc_now
+from needlework.results.web.store import as_text, name_beside
 
 _OPTION = "PATH"
 

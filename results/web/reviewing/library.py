@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from haystack_fixtures.documents.folder import OwnDocument, read_documents
-from haystack_fixtures.documents.twins import twins
-from results.questions.index import DocumentIndex
-from results.web.reviewing.later import Later
+from needlework.haystack_fixtures.documents.folder import OwnDocument, read_documents
+from needlework.haystack_fixtures.documents.twins import twins
+from needlework.results.questions.index import DocumentIndex
+from needlework.results.web.reviewing.later import Later
 
 
 class Library:

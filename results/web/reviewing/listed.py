@@ -6,10 +6,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from results.web.replies import told
-from results.web.reviewing.desk import Desk
-from results.web.reviewing.opinions import last_number, latest, read_opinions
-from results.web.reviewing.wire import pair_for_page, state_for_page
+from needlework.results.web.replies import told
+from needlework.results.web.reviewing.desk import Desk
+from needlework.results.web.reviewing.opinions import last_number, latest, read_opinions
+from needlework.results.web.reviewing.wire import pair_for_page, state_for_page
 
 
 def pairs(desk: Desk, request: Request) -> Response:

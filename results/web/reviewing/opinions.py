@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
-from results.web.reviewing.pairs import Pair, pair_from, pair_json
+from needlework.results.web.reviewing.pairs import Pair, pair_from, pair_json
 
 # `said`: JSON of a decision (`status`, `reason`, `pair` or null, `about`: fingerprint of the pair in the file), or of
 # taking one back (`undoes`: its number). `key` is JSON too: a key may be half of a surrogate pair.

@@ -13,8 +13,8 @@ from itertools import islice
 
 import regex
 
-from results.web.reviewing.word_places import word_places
-from scoring.answers.content_words import content_words
+from needlework.results.web.reviewing.word_places import word_places
+from needlework.scoring.answers.content_words import content_words
 
 Place = tuple[int, int]
 MOST_PLACES = 500

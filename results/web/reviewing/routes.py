@@ -8,14 +8,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from haystack_fixtures.errors import InputError
-from results.web.page import Context, Page
-from results.web.replies import changing
-from results.web.reviewing import listed, said, texts
-from results.web.reviewing.desk import Desk
-from results.web.reviewing.files import named
-from results.web.reviewing.library import Library
-from results.web.reviewing.opinions import latest, read_opinions
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.web.page import Context, Page
+from needlework.results.web.replies import changing
+from needlework.results.web.reviewing import listed, said, texts
+from needlework.results.web.reviewing.desk import Desk
+from needlework.results.web.reviewing.files import named
+from needlework.results.web.reviewing.library import Library
+from needlework.results.web.reviewing.opinions import latest, read_opinions
 
 
 def open_page(context: Context) -> Page | None:

@@ -9,15 +9,15 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from haystack_fixtures.errors import InputError
-from results.web.replies import number_of, text_of, told
-from results.web.reviewing.desk import Asked, Desk
-from results.web.reviewing.files import on_disk, write_reviewed, written_by
-from results.web.reviewing.opinions import decide as keep
-from results.web.reviewing.opinions import last_opinion, latest, read_opinions, take_back
-from results.web.reviewing.pairs import fingerprint, pair_of
-from results.web.reviewing.standing import problem_of, reviewed
-from results.web.reviewing.wire import reviewer_of, status_of_change, wording_of
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.web.replies import number_of, text_of, told
+from needlework.results.web.reviewing.desk import Asked, Desk
+from needlework.results.web.reviewing.files import on_disk, write_reviewed, written_by
+from needlework.results.web.reviewing.opinions import decide as keep
+from needlework.results.web.reviewing.opinions import last_opinion, latest, read_opinions, take_back
+from needlework.results.web.reviewing.pairs import fingerprint, pair_of
+from needlework.results.web.reviewing.standing import problem_of, reviewed
+from needlework.results.web.reviewing.wire import reviewer_of, status_of_change, wording_of
 
 _LONGEST_REASON, _MOST = 2000, 2**53
 

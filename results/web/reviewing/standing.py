@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from haystack_fixtures.documents.questions import is_decided, status_of
-from results.web.reviewing.opinions import Opinion
-from results.web.reviewing.pairs import Pair, Row, changed_fields, fingerprint, pair_json, pair_of, with_pair
+from needlework.haystack_fixtures.documents.questions import is_decided, status_of
+from needlework.results.web.reviewing.opinions import Opinion
+from needlework.results.web.reviewing.pairs import Pair, Row, changed_fields, fingerprint, pair_json, pair_of, with_pair
 
 Opinions = Mapping[str, Opinion]  # by reviewer
 

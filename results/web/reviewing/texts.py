@@ -7,10 +7,10 @@ from dataclasses import asdict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from results.web.replies import told
-from results.web.reviewing.competitors import competitors
-from results.web.reviewing.desk import Desk
-from results.web.reviewing.places import find_answer, utf16_places
+from needlework.results.web.replies import told
+from needlework.results.web.reviewing.competitors import competitors
+from needlework.results.web.reviewing.desk import Desk
+from needlework.results.web.reviewing.places import find_answer, utf16_places
 
 _WAIT_S = 2.0
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from haystack_fixtures.documents.questions import STATUSES as CHECKED
-from haystack_fixtures.documents.questions import is_decided
-from haystack_fixtures.errors import InputError
-from results.web.replies import text_of
-from results.web.reviewing.opinions import STATUSES, Opinion, Status
-from results.web.reviewing.pairs import Pair, Row, fingerprint, pair_from, pair_json, pair_of
-from results.web.reviewing.standing import Opinions, disagree, opinion_json
+from needlework.haystack_fixtures.documents.questions import STATUSES as CHECKED
+from needlework.haystack_fixtures.documents.questions import is_decided
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.web.replies import text_of
+from needlework.results.web.reviewing.opinions import STATUSES, Opinion, Status
+from needlework.results.web.reviewing.pairs import Pair, Row, fingerprint, pair_from, pair_json, pair_of
+from needlework.results.web.reviewing.standing import Opinions, disagree, opinion_json
 
 _LONGEST_NAME = 60
 _SHOWN_APART = frozenset(

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import regex
 
-from scoring.answers.content_words import content_words
+from needlework.scoring.answers.content_words import content_words
 
 _TOKEN = regex.compile(r"\w++(?:['’.,]\w++)*+")
 _REMEMBERED = 1 << 17

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.needles import load as needle_files
-from haystack_fixtures.settings.settings import resolve_settings
-from haystack_fixtures.tasks import load as tasks
-from haystack_fixtures.tasks.load import grid
-from haystack_fixtures.tasks.task import Asked
-from haystack_fixtures.tokenizers.load import load_tokenizer
-from haystack_fixtures.tokenizers.tokenizer import Encoded
-from haystack_fixtures.trials import sources
-from haystack_fixtures.trials.keys import recipe_frame, trial_key
-from haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles import load as needle_files
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tasks import load as tasks
+from needlework.haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
+from needlework.haystack_fixtures.trials import sources
+from needlework.haystack_fixtures.trials.keys import recipe_frame, trial_key
+from needlework.haystack_fixtures.trials.trials import TrialBuilder
 
 # Windows around seams, at most: three seams of the first draft and a few more for each further try.
 CHARS_PER_CELL = 4000

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from haystack_fixtures.asking.look_ahead import LookAhead
+from needlework.haystack_fixtures.asking.look_ahead import LookAhead
 
 
 def test_answers_belong_to_their_questions():

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from haystack_fixtures.corpora import load
-from haystack_fixtures.corpora.cache import cached_documents
-from haystack_fixtures.corpora.corpus import Corpus
-from haystack_fixtures.corpora.generated import recipe_sha256
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora import load
+from needlework.haystack_fixtures.corpora.cache import cached_documents
+from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.haystack_fixtures.corpora.generated import recipe_sha256
+from needlework.haystack_fixtures.errors import InputError
 
 
 @pytest.fixture(autouse=True)

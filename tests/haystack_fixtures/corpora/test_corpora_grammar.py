@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from haystack_fixtures.corpora.grammar import Scope, parse, phrase, render, slot_names
+from needlework.haystack_fixtures.corpora.grammar import Scope, parse, phrase, render, slot_names
 
 
 def say(pattern: str, **values: str) -> str:

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.corpora.hub import load_hub
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora.hub import load_hub
+from needlework.haystack_fixtures.errors import InputError
 
 # The library reads its settings when it is imported, so it runs in a process of its own. One, for speed.
 SCRIPT = """
 import json, sys
 from pathlib import Path
 from types import SimpleNamespace
-from haystack_fixtures.corpora.load import load_corpus
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora.load import load_corpus
+from needlework.haystack_fixtures.errors import InputError
 answers = []
 for spec, field in json.loads(sys.argv[1]):
     try:

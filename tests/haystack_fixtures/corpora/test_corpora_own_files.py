@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.corpora.corpus import Corpus
-from haystack_fixtures.corpora.files import CDME_FILES
-from haystack_fixtures.corpora.load import load_corpus
-from haystack_fixtures.corpora.text import clean_text
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.haystack_fixtures.corpora.files import CDME_FILES
+from needlework.haystack_fixtures.corpora.load import load_corpus
+from needlework.haystack_fixtures.corpora.text import clean_text
+from needlework.haystack_fixtures.errors import InputError
 
 
 def load(path: Path | str, field: str = "text", files: tuple[str, ...] = (), language: str = "en") -> Corpus:

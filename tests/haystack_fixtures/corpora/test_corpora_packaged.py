@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from haystack_fixtures.corpora import builtin
-from haystack_fixtures.corpora.corpus import Corpus
-from haystack_fixtures.corpora.load import load_corpus
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora import builtin
+from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.haystack_fixtures.corpora.load import load_corpus
+from needlework.haystack_fixtures.errors import InputError
 
 
 def load(spec: str, language: str = "en", file_list: tuple[str, ...] = ()) -> Corpus:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from haystack_fixtures.documents.folder import read_documents
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.documents.folder import read_documents
+from needlework.haystack_fixtures.errors import InputError
 
 Folder = Callable[..., Path]
 WIKI = Path(__file__).parents[4] / "shared" / "data"

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.documents.folder import read_documents
-from haystack_fixtures.documents.formats import read_file
-from haystack_fixtures.documents.html_text import html_text
-from haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.documents.folder import read_documents
+from needlework.haystack_fixtures.documents.formats import read_file
+from needlework.haystack_fixtures.documents.html_text import html_text
+from needlework.haystack_fixtures.errors import InputError
 
 Folder = Callable[..., Path]
 PAGE = """<!doctype html><html><head><title>Tab</title><style>p {color: red}</style></head>

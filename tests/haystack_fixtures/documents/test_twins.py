@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.documents.folder import OwnDocument
-from haystack_fixtures.documents.shingles import SHINGLE
-from haystack_fixtures.documents.twins import NEARLY, twins
-from haystack_fixtures.draws import below, draws
+from needlework.haystack_fixtures.documents.folder import OwnDocument
+from needlework.haystack_fixtures.documents.shingles import SHINGLE
+from needlework.haystack_fixtures.documents.twins import NEARLY, twins
+from needlework.haystack_fixtures.draws import below, draws
 
 WORDS = [f"word{number}" for number in range(3000)]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.spacing import (
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.spacing import (
     doubling,
     linear,
     llmtest_sigmoid,
@@ -13,8 +13,8 @@ from haystack_fixtures.grid.spacing import (
     parse_lengths,
     parse_tokens,
 )
-from haystack_fixtures.settings.settings import resolve_settings
-from haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tasks.load import grid
 
 NEEDLEBENCH_PARTS = {"niah": "single", "parallel": "multi_retrieval", "needlebench_reasoning": "multi_reasoning"}
 

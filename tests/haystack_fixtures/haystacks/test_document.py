@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.build import verify_prompt
-from haystack_fixtures.haystacks.document import Document, build_document, compat_span
-from haystack_fixtures.haystacks.splice import WindowMemo
-from haystack_fixtures.prompts.prompt import Message
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.build import verify_prompt
+from needlework.haystack_fixtures.haystacks.document import Document, build_document, compat_span
+from needlework.haystack_fixtures.haystacks.splice import WindowMemo
+from needlework.haystack_fixtures.prompts.prompt import Message
 
 HEAD, TAIL = "Read this.\n\n", "\n\nQuestion: who wrote it?\nAnswer:"
 PARTS = [

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks import build
-from haystack_fixtures.haystacks.build import build_prompt, verify_prompt
-from haystack_fixtures.haystacks.source import HaystackSource, open_source
-from haystack_fixtures.prompts.prompt import Message, Prompt
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks import build
+from needlework.haystack_fixtures.haystacks.build import build_prompt, verify_prompt
+from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.strategies import documents, scraps
 
 Needles = Sequence[tuple[str, str]]

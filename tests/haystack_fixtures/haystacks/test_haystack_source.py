@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks import document_cache
-from haystack_fixtures.haystacks.sentences import sentence_ends_of
-from haystack_fixtures.haystacks.source import HaystackSource, open_source
-from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks import document_cache
+from needlework.haystack_fixtures.haystacks.sentences import sentence_ends_of
+from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 
 Open = Callable[..., HaystackSource]
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.draws import draws, pick
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks import listing as listing_module
-from haystack_fixtures.haystacks.build import verify_prompt
-from haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
-from haystack_fixtures.prompts.prompt import Message, Prompt
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.draws import draws, pick
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks import listing as listing_module
+from needlework.haystack_fixtures.haystacks.build import verify_prompt
+from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 PROSE = (
     "The ferry left before dawn, and nobody waved. Egon mended an oar. "

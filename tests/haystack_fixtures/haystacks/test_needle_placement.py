@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from haystack_fixtures.haystacks.placement import even_depths, gap, spaced_depths
-from haystack_fixtures.haystacks.unique import occurs
+from needlework.haystack_fixtures.haystacks.placement import even_depths, gap, spaced_depths
+from needlework.haystack_fixtures.haystacks.unique import occurs
 
 
 def test_even_depths_share_what_lies_below_the_first() -> None:

@@ -10,7 +10,7 @@ import regex  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.haystacks.sentences import sentence_ends, sentence_ends_of
+from needlework.haystack_fixtures.haystacks.sentences import sentence_ends, sentence_ends_of
 from tests.strategies import texts
 
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks import hashes, unique
-from haystack_fixtures.haystacks.cuts import Cut
-from haystack_fixtures.haystacks.draft import Draft
-from haystack_fixtures.haystacks.source import HaystackSource
-from haystack_fixtures.haystacks.splice import Range, Spliced, text_of
-from haystack_fixtures.haystacks.unique import check_unique, occurs, stands_elsewhere
-from haystack_fixtures.prompts.prompt import PlacedNeedle, Prompt
-from haystack_fixtures.tokenizers.tokenizer import Encoded
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks import hashes, unique
+from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.draft import Draft
+from needlework.haystack_fixtures.haystacks.source import HaystackSource
+from needlework.haystack_fixtures.haystacks.splice import Range, Spliced, text_of
+from needlework.haystack_fixtures.haystacks.unique import check_unique, occurs, stands_elsewhere
+from needlework.haystack_fixtures.prompts.prompt import PlacedNeedle, Prompt
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
 
 # Few letters, so that texts contain one another; some whose lower case is peculiar.
 LETTERS = "abA. 1ßΣσςİK\u0307你\ud83d"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.haystacks.splice import Piece, Range, Seams, WindowMemo, splice, text_of
-from haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+from needlework.haystack_fixtures.haystacks.splice import Piece, Range, Seams, WindowMemo, splice, text_of
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 from tests.strategies import scraps, texts
 
 

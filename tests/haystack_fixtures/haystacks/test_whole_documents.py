@@ -10,20 +10,20 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.build import verify_prompt
-from haystack_fixtures.haystacks.source import EncodedDocuments
-from haystack_fixtures.haystacks.splice import WindowMemo
-from haystack_fixtures.haystacks.whole_documents import (
+from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.build import verify_prompt
+from needlework.haystack_fixtures.haystacks.source import EncodedDocuments
+from needlework.haystack_fixtures.haystacks.splice import WindowMemo
+from needlework.haystack_fixtures.haystacks.whole_documents import (
     OtherDocuments,
     ShownDocument,
     build_of_documents,
     document_source,
     separator_for,
 )
-from haystack_fixtures.prompts.prompt import Message, Prompt
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.strategies import documents, scraps, sentences
 from tests.toy_tokenizers import tokenizer, tokenizers
 

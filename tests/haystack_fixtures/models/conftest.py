@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.models.load import load_model, resolve_tokenizer
-from haystack_fixtures.models.model import Model, Request
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.prompts.prompt import Message, Prompt
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.models.load import load_model, resolve_tokenizer
+from needlework.haystack_fixtures.models.model import Model, Request
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import PlantedServer, planted_server
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
 

@@ -10,21 +10,28 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.cache import default_cache_dir
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models import load
-from haystack_fixtures.models.load import ModelSpec, load_model, parse_spec, resolve_tokenizer
-from haystack_fixtures.models.local.args import (
+from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models import load
+from needlework.haystack_fixtures.models.load import ModelSpec, load_model, parse_spec, resolve_tokenizer
+from needlework.haystack_fixtures.models.local.args import (
     local_options,
     rope_parameters,
     sliding_window,
     window_of,
     window_source,
 )
-from haystack_fixtures.models.local.greedy_runner import Limits
-from haystack_fixtures.models.local.memory import Dimensions, dimensions, passing_bytes, plan, require, token_bytes
-from haystack_fixtures.models.served.args import served_options
-from haystack_fixtures.models.served.connection import Connection, is_loopback
+from needlework.haystack_fixtures.models.local.greedy_runner import Limits
+from needlework.haystack_fixtures.models.local.memory import (
+    Dimensions,
+    dimensions,
+    passing_bytes,
+    plan,
+    require,
+    token_bytes,
+)
+from needlework.haystack_fixtures.models.served.args import served_options
+from needlework.haystack_fixtures.models.served.connection import Connection, is_loopback
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from haystack_fixtures.models.reasoning import part_reasoning, split_reasoning
+from needlework.haystack_fixtures.models.reasoning import part_reasoning, split_reasoning
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.model import Request
-from haystack_fixtures.models.served.args import address, served_options
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.models.served.model import ServedModel
-from haystack_fixtures.redact import redactor, url_secrets, without_credentials
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.models.served.args import address, served_options
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.models.served.model import ServedModel
+from needlework.haystack_fixtures.redact import redactor, url_secrets, without_credentials
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
 
 KEY = "sk-live-0123456789abcdef"

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.model import ModelError, Response
-from haystack_fixtures.needles.canaries import canaries
-from haystack_fixtures.trials.exchange import Exchange, with_canaries
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.model import ModelError, Response
+from needlework.haystack_fixtures.needles.canaries import canaries
+from needlework.haystack_fixtures.trials.exchange import Exchange, with_canaries
 
 HERE = canaries("en", seed=0, repeat=0)
 BOTH = f"They are {HERE.start_mark} and {HERE.end_mark}."

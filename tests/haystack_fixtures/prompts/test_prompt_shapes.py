@@ -2,8 +2,8 @@
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.prompts.shape import CONTEXT, guided, lay_out, load_shape, raw_text
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.prompts.shape import CONTEXT, guided, lay_out, load_shape, raw_text
 
 SHAPES = [("plain", "en"), ("plain", "zh"), ("llmtest", "en"), ("evalscope", "en"), ("evalscope", "zh"),
           ("cdme", "en"), ("cdme", "zh"), ("needlebench-v2", "en"), ("needlebench-v2", "zh")]  # fmt: skip

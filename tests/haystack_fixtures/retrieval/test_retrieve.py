@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.retrieval.found import Search
-from haystack_fixtures.retrieval.retrieve import Retrieval
-from haystack_fixtures.settings.settings import resolve_settings
-from haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.retrieval.found import Search
+from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
 from tests.haystack_fixtures.retrieval.embeddings import embeddings
 from tests.loopback import loopback
 

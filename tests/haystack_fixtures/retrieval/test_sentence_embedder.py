@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.retrieval.embedders import load_embedder
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.retrieval.embedders import load_embedder
 
 pytest.importorskip("sentence_transformers")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.settings.settings import recipe_fields, resolve_settings
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.settings import recipe_fields, resolve_settings
 
 
 def settings(tmp_path, ini=None, **command_line):

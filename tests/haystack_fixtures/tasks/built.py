@@ -8,16 +8,16 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.mock.model import MockModel
-from haystack_fixtures.models.model import Request
-from haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
-from haystack_fixtures.tasks.load import grid
-from haystack_fixtures.tokenizers.load import load_tokenizer
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials.contexts import reserved
-from haystack_fixtures.trials.trials import Trial, TrialBuilder
-from scoring.recording import Scored, score_exchange
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.mock.model import MockModel
+from needlework.haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
+from needlework.haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.trials.contexts import reserved
+from needlework.haystack_fixtures.trials.trials import Trial, TrialBuilder
+from needlework.scoring.recording import Scored, score_exchange
 
 
 @cache
@@ -73,7 +73,7 @@ class _Answered:
 
 def judged(trial: Trial, answer: str, finish_reason: str = "stop") -> Scored:
     """The score of an answer to a trial, by the task's scorer; of an absent twin by `abstain`."""
-    from haystack_fixtures.tasks.load import task_named
+    from needlework.haystack_fixtures.tasks.load import task_named
 
     return score_exchange(_Answered(trial, answer, finish_reason, task_named(trial.suite.task).scorer))
 

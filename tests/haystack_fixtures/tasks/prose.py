@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from haystack_fixtures.tasks.load import grid
-from haystack_fixtures.trials.trials import Trial
+from needlework.haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.trials.trials import Trial
 from tests.haystack_fixtures.tasks.built import build, builder, settings_of
 
 seeds = st.integers(0, 10_000)

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.tasks.aggregate import TASKS
-from haystack_fixtures.tasks.aggregate.distinct import _paragraphs
-from haystack_fixtures.tasks.tables import words
-from haystack_fixtures.tasks.task import labelled
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials.trials import Trial
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.tasks.aggregate import TASKS
+from needlework.haystack_fixtures.tasks.aggregate.distinct import _paragraphs
+from needlework.haystack_fixtures.tasks.tables import words
+from needlework.haystack_fixtures.tasks.task import labelled
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.trials.trials import Trial
 from tests.haystack_fixtures.tasks.built import build, builder, context, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 
@@ -113,7 +113,7 @@ def test_counts_reach_from_none_to_twenty() -> None:
 
 
 def test_a_text_that_has_what_is_counted_is_refused(tmp_path) -> None:
-    from haystack_fixtures.errors import InputError
+    from needlework.haystack_fixtures.errors import InputError
 
     (tmp_path / "birds.txt").write_text("We waited. A Red Kite circled above us. Then it rained again. " * 200)
     options = {"corpus": str(tmp_path / "birds.txt"), "lengths": "1k", "language": "en", "repeats": "1"}

@@ -10,15 +10,15 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 
-from haystack_fixtures.corpora.load import load_corpus
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.unique import occurs
-from haystack_fixtures.tasks import association, people
+from needlework.haystack_fixtures.corpora.load import load_corpus
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.unique import occurs
+from needlework.haystack_fixtures.tasks import association, people
 from tests.haystack_fixtures.tasks.built import context
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
 
 DATA = tomllib.loads(
-    (resources.files("haystack_fixtures.tasks") / "data" / "association.toml").read_text(encoding="utf-8")
+    (resources.files("needlework.haystack_fixtures.tasks") / "data" / "association.toml").read_text(encoding="utf-8")
 )
 TABLES = [(language, name) for language in DATA for name in DATA[language] if name != "generated"]
 SMALL = set(re.findall(r"\w+", "a an the in at of for to is has was been by on with only which person who"))

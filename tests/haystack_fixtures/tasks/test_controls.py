@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.tasks.controls import (
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.tasks.controls import (
     CONTROLS,
     NOT_FOUND,
     absent,
@@ -17,7 +17,7 @@ from haystack_fixtures.tasks.controls import (
     may_abstain,
     split_label,
 )
-from haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.tasks.task import Asked
 from tests.haystack_fixtures.tasks.built import context, judged, trials
 
 

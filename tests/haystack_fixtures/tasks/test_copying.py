@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.tasks.copying import TASK
-from haystack_fixtures.tasks.tables import words
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials.trials import Trial
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.tasks.copying import TASK
+from needlework.haystack_fixtures.tasks.tables import words
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.trials.trials import Trial
 from tests.haystack_fixtures.tasks.built import (
     build,
     builder,

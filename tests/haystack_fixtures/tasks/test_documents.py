@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.settings.settings import recipe_fields, resolve_settings
-from haystack_fixtures.tasks.documents.near import Likeness
-from haystack_fixtures.tasks.load import deepest_first, grid
-from haystack_fixtures.tokenizers.load import load_tokenizer
-from haystack_fixtures.trials.contexts import reserved
-from haystack_fixtures.trials.exchange import prompt_facts
-from haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.settings import recipe_fields, resolve_settings
+from needlework.haystack_fixtures.tasks.documents.near import Likeness
+from needlework.haystack_fixtures.tasks.load import deepest_first, grid
+from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.trials.contexts import reserved
+from needlework.haystack_fixtures.trials.exchange import prompt_facts
+from needlework.haystack_fixtures.trials.trials import TrialBuilder
 from tests.haystack_fixtures.tasks.built import context, mock_says, mock_value
 
 RULE = "\n\n-----\n\n"

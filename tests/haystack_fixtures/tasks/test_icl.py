@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.draws import draws
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.tasks.nonsense import nonsense
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials.trials import Trial
+from needlework.haystack_fixtures.draws import draws
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.tasks.nonsense import nonsense
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.trials.trials import Trial
 from tests.haystack_fixtures.tasks.built import build, builder, context, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.draws import draws
-from haystack_fixtures.tasks import keys
-from haystack_fixtures.tasks.people import draw_people
+from needlework.haystack_fixtures.draws import draws
+from needlework.haystack_fixtures.tasks import keys
+from needlework.haystack_fixtures.tasks.people import draw_people
 
 
 @pytest.mark.parametrize(("language", "adjectives", "nouns"), [("en", 500, 1500), ("zh", 100, 250)])

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.settings.settings import resolve_settings
-from haystack_fixtures.tasks.leval.files import SUBSETS, read_file
-from haystack_fixtures.tasks.leval.sources import SOURCES
-from haystack_fixtures.tasks.load import TASKS, grid
-from haystack_fixtures.tokenizers.load import load_tokenizer
-from haystack_fixtures.trials.trials import TrialBuilder
-from scoring.registry import scorer_named
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tasks.leval.files import SUBSETS, read_file
+from needlework.haystack_fixtures.tasks.leval.sources import SOURCES
+from needlework.haystack_fixtures.tasks.load import TASKS, grid
+from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.scoring.registry import scorer_named
 from tests.haystack_fixtures.tasks.built import context, mock_value
 
 ROOT = Path(__file__).parents[3]
@@ -260,7 +260,7 @@ def test_the_table_has_every_task_once_with_a_scorer():
 
 
 def expected(name):
-    from scoring.leval.tasks import TASKS as SCORED
+    from needlework.scoring.leval.tasks import TASKS as SCORED
 
     return SCORED[name]
 

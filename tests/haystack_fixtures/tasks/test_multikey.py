@@ -6,10 +6,10 @@ import re
 
 from hypothesis import given, settings
 
-from haystack_fixtures.settings.settings import resolve_settings
-from haystack_fixtures.tasks.load import TASKS
-from scoring.recording import as_reference
-from scoring.registry import scorer_named
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tasks.load import TASKS
+from needlework.scoring.recording import as_reference
+from needlework.scoring.registry import scorer_named
 from tests.haystack_fixtures.tasks.built import context
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
 

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.draws import draws
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.haystacks.unique import occurs
-from haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
-from haystack_fixtures.tasks.kinship import draw_chain
-from haystack_fixtures.tasks.load import ask, grid, task_named
-from haystack_fixtures.tokenizers.load import load_tokenizer
-from haystack_fixtures.trials.trials import Trial, TrialBuilder
-from scoring.recording import as_reference
-from scoring.registry import scorer_named
+from needlework.haystack_fixtures.draws import draws
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.unique import occurs
+from needlework.haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
+from needlework.haystack_fixtures.tasks.kinship import draw_chain
+from needlework.haystack_fixtures.tasks.load import ask, grid, task_named
+from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.trials.trials import Trial, TrialBuilder
+from needlework.scoring.recording import as_reference
+from needlework.scoring.registry import scorer_named
 
 LANGUAGES = ("en", "zh")
 REASONING, ATC = "needlebench_reasoning", "needlebench_atc"

@@ -7,8 +7,8 @@ import re
 import pytest
 from hypothesis import given, settings
 
-from haystack_fixtures.tasks.load import TASKS
-from scoring.recording import as_reference
+from needlework.haystack_fixtures.tasks.load import TASKS
+from needlework.scoring.recording import as_reference
 from tests.haystack_fixtures.tasks.built import context, judged, mock_value
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
 

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.draws import draws
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.haystacks.listing import Listing
-from haystack_fixtures.settings.presets import built_in_presets
-from haystack_fixtures.settings.settings import resolve_settings
-from haystack_fixtures.tasks.load import TASKS, grid
-from haystack_fixtures.tasks.ruler.documents import stories
-from haystack_fixtures.tasks.ruler.family import TASKS as RULER
-from haystack_fixtures.tasks.ruler.frequency import counts
-from haystack_fixtures.tasks.ruler.niah import KINDS
-from haystack_fixtures.tasks.ruler.protocol import DEPTHS
-from haystack_fixtures.tasks.ruler.vocabulary import vocabulary
-from results.statistics import ruler as summary
+from needlework.haystack_fixtures.draws import draws
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.settings.presets import built_in_presets
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tasks.load import TASKS, grid
+from needlework.haystack_fixtures.tasks.ruler.documents import stories
+from needlework.haystack_fixtures.tasks.ruler.family import TASKS as RULER
+from needlework.haystack_fixtures.tasks.ruler.frequency import counts
+from needlework.haystack_fixtures.tasks.ruler.niah import KINDS
+from needlework.haystack_fixtures.tasks.ruler.protocol import DEPTHS
+from needlework.haystack_fixtures.tasks.ruler.vocabulary import vocabulary
+from needlework.results.statistics import ruler as summary
 from tests.haystack_fixtures.tasks.built import builder, context, judged, mock_says, mock_value, settings_of
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
 

@@ -7,8 +7,8 @@ from datetime import date, datetime
 
 from hypothesis import given, settings
 
-from scoring.recording import as_reference
-from scoring.registry import scorer_named
+from needlework.scoring.recording import as_reference
+from needlework.scoring.registry import scorer_named
 from tests.haystack_fixtures.tasks.built import context
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.prompts.prompt import Message
-from haystack_fixtures.tokenizers.load import load_tokenizer
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.prompts.prompt import Message
+from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.strategies import texts
 
 shared = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -12,10 +12,10 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from haystack_fixtures.settings.settings import resolve_settings
-from haystack_fixtures.tasks.load import grid
-from haystack_fixtures.tokenizers.load import load_tokenizer
-from haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.trials.trials import TrialBuilder
 
 MODEL = {"spec": "mock:perfect", "args": [], "base_url": None}
 PRESET = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from haystack_fixtures.workers.devices import free_cores, gpus, places
+from needlework.haystack_fixtures.workers.devices import free_cores, gpus, places
 
 
 @pytest.mark.parametrize(

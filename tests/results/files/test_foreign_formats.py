@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from results.files.foreign import LLMTEST, OPENCOMPASS, foreign_panels
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.foreign import LLMTEST, OPENCOMPASS, foreign_panels
 
 SANDWICH = "\nThe best thing to do in San Francisco is eat a sandwich.\n"
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.errors import InputError
-from results.files.cells_file import write_cells
-from results.files.csv_file import COLUMNS, LONGEST, read_csv, read_rows, write_csv
-from results.files.json_file import json_text, read_json, write_json
-from results.records.record import Record
-from results.statistics.intervals import wilson
-from results.statistics.panels import OUTCOMES, panels_of, summarise
-from results.style.text import clean
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.cells_file import write_cells
+from needlework.results.files.csv_file import COLUMNS, LONGEST, read_csv, read_rows, write_csv
+from needlework.results.files.json_file import json_text, read_json, write_json
+from needlework.results.records.record import Record
+from needlework.results.statistics.intervals import wilson
+from needlework.results.statistics.panels import OUTCOMES, panels_of, summarise
+from needlework.results.style.text import clean
 
 Make = Callable[..., Record]
 

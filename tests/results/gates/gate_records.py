@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from haystack_fixtures.grid.cells import Cell
-from results.records.record import SCORED, Record
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.results.records.record import SCORED, Record
 
 
 def record(score: float | None = 1.0, *, outcome: str | None = None, **more: Any) -> Record:

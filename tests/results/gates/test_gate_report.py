@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from results.gates.gate import parse_gate
-from results.gates.report import gate_case, gate_lines, markdown_rows
-from results.gates.verdicts import Verdict, judge_gate
+from needlework.results.gates.gate import parse_gate
+from needlework.results.gates.report import gate_case, gate_lines, markdown_rows
+from needlework.results.gates.verdicts import Verdict, judge_gate
 from tests.results.gates.gate_records import record, trials
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from results.gates.power_plan import Goal, parse_power, power_lines
-from results.statistics.evidence import exact
-from results.statistics.power import detectable_drop, trials_needed, trials_to_show
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.results.gates.power_plan import Goal, parse_power, power_lines
+from needlework.results.statistics.evidence import exact
+from needlework.results.statistics.power import detectable_drop, trials_needed, trials_to_show
 
 CELLS = [
     Cell("niah", length, depth, "code", repeat)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell, parse_id
-from haystack_fixtures.settings.settings import resolve_settings
-from results.gates.gate import parse_gate
-from results.gates.gatekeeper import Gatekeeper, check_gates
-from results.gates.top_up import Want, next_round
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell, parse_id
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.results.gates.gate import parse_gate
+from needlework.results.gates.gatekeeper import Gatekeeper, check_gates
+from needlework.results.gates.top_up import Want, next_round
 from tests.results.gates.gate_records import record
 
 A, B = Cell("niah", 400, 0.0, "code", 1), Cell("niah", 400, 50.0, "code", 1)

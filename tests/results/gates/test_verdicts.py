@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from results.gates.baseline import Baseline
-from results.gates.gate import parse_gate
-from results.gates.verdicts import judge_gate, judge_group
-from results.statistics.evidence import exact, level_of, wrong_at
+from needlework.results.gates.baseline import Baseline
+from needlework.results.gates.gate import parse_gate
+from needlework.results.gates.verdicts import judge_gate, judge_group
+from needlework.results.statistics.evidence import exact, level_of, wrong_at
 from tests.results.gates.gate_records import record, trials
 
 

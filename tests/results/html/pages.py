@@ -10,9 +10,9 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
 
-from haystack_fixtures.grid.cells import Cell
-from results.records.record import Record
-from results.statistics.panels import OUTCOMES
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.results.records.record import Record
+from needlework.results.statistics.panels import OUTCOMES
 
 MakeRecord = Callable[..., Record]
 VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})

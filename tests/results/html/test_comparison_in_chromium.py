@@ -6,9 +6,9 @@ import base64
 
 import pytest
 
-from results.html.comparison import comparison_html
-from results.records.record import Record
-from results.statistics.comparison import compare
+from needlework.results.html.comparison import comparison_html
+from needlework.results.records.record import Record
+from needlework.results.statistics.comparison import compare
 from tests.results.html.browser import Browser
 from tests.results.html.pages import MakeRecord
 

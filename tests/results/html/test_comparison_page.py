@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from results.html.comparison import comparison_html
-from results.records.record import Record
-from results.statistics.comparison import compare
-from results.style.palette import difference_color
+from needlework.results.html.comparison import comparison_html
+from needlework.results.records.record import Record
+from needlework.results.statistics.comparison import compare
+from needlework.results.style.palette import difference_color
 from tests.results.html.pages import EVIL, MakeRecord, Page, grid
 
 Run = Callable[..., list[Record]]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from results.html.report import html_text
+from needlework.results.html.report import html_text
 from tests.results.html.pages import EVIL, MakeRecord, Page, texts_in
 
 

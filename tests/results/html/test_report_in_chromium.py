@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from results.html.report import html_text
-from results.records.record import Record
-from results.statistics.panels import OUTCOMES
-from results.statistics.summary_rows import run_statistics
+from needlework.results.html.report import html_text
+from needlework.results.records.record import Record
+from needlework.results.statistics.panels import OUTCOMES
+from needlework.results.statistics.summary_rows import run_statistics
 from tests.results.html.browser import Browser
 from tests.results.html.pages import EVIL, MakeRecord, grid
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from results.html.report import html_text
-from results.records.record import UNSCORED, Record
-from results.statistics.absent import absent_twins
-from results.statistics.documents import document_statistics
-from results.statistics.summary_rows import run_statistics
+from needlework.results.html.report import html_text
+from needlework.results.records.record import UNSCORED, Record
+from needlework.results.statistics.absent import absent_twins
+from needlework.results.statistics.documents import document_statistics
+from needlework.results.statistics.summary_rows import run_statistics
 from tests.results.document_records import asked
 from tests.results.html.pages import MakeRecord, Page, one_of_each
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from results.html.report import html_text
+from needlework.results.html.report import html_text
 from tests.results.html.pages import MakeRecord, Page, grid
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from results.html.report import html_text, write_html
-from results.style.palette import ColorsName, color_of
+from needlework.results.html.report import html_text, write_html
+from needlework.results.style.palette import ColorsName, color_of
 from tests.results.html.pages import MakeRecord, Page, grid, one_of_each
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from results.judging.asking import Question, ReplyFile, gather, key_of
-from scoring.judges.pairwise import read_choice
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.judging.asking import Question, ReplyFile, gather, key_of
+from needlework.scoring.judges.pairwise import read_choice
 
 
 @dataclass

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import needlework
-from results.files.json_file import write_json
-from results.records.record import Record
+from needlework.results.files.json_file import write_json
+from needlework.results.records.record import Record
 from tests.results.document_records import asked
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import needlework
-from results.judging.audit import audit
-from results.judging.labels import read_labels
+from needlework.results.judging.audit import audit
+from needlework.results.judging.labels import read_labels
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.errors import InputError
-from results.leval.pairs import match
-from results.leval.predictions import Answers, Prediction
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.leval.pairs import match
+from needlework.results.leval.predictions import Answers, Prediction
 
 
 def _answers(questions: list[int], path: str = "mine") -> Answers:

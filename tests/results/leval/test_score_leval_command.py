@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import needlework
-from scoring.leval.tasks import CLOSED, TASKS
+from needlework.scoring.leval.tasks import CLOSED, TASKS
 
 Write = Callable[..., Path]
 _GOLDS = {

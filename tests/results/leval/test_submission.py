@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from results.files.json_file import write_json
-from results.leval.export_command import main
-from results.leval.submission import entries
-from scoring.leval.tasks import TASKS
+from needlework.results.files.json_file import write_json
+from needlework.results.leval.export_command import main
+from needlework.results.leval.submission import entries
+from needlework.scoring.leval.tasks import TASKS
 
 GOLD = {"tpo": "B", "quality": "(A) The ship", "coursera": "BD", "gsm100": "42", "sci_fi": "True [fact: False]"}
 

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import pytest
 
 import needlework
-from results.files.json_file import write_json
-from results.pictures.documents_chart import write_document_charts
-from results.records.record import Record
-from results.statistics.documents import document_statistics
+from needlework.results.files.json_file import write_json
+from needlework.results.pictures.documents_chart import write_document_charts
+from needlework.results.records.record import Record
+from needlework.results.statistics.documents import document_statistics
 from tests.results.document_records import asked
 
 

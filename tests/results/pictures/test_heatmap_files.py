@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from results.pictures.heatmap import heatmap_name, write_figure, write_heatmaps
-from results.pictures.layout import layout_of
-from results.pictures.panel import Style
-from results.records.record import OutcomeName
-from results.statistics.panels import Panel, Trial, panels_of
-from results.style import fonts
-from results.style.palette import color_of, dark, mark_of
+from needlework.results.pictures.heatmap import heatmap_name, write_figure, write_heatmaps
+from needlework.results.pictures.layout import layout_of
+from needlework.results.pictures.panel import Style
+from needlework.results.records.record import OutcomeName
+from needlework.results.statistics.panels import Panel, Trial, panels_of
+from needlework.results.style import fonts
+from needlework.results.style.palette import color_of, dark, mark_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
 QUICK = Style(dpi=60)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.documents.folder import DocumentSet, OwnDocument
-from haystack_fixtures.documents.twins import twins
-from results.questions.check import Checked, check_rows
-from results.questions.index import DocumentIndex
+from needlework.haystack_fixtures.documents.folder import DocumentSet, OwnDocument
+from needlework.haystack_fixtures.documents.twins import twins
+from needlework.results.questions.check import Checked, check_rows
+from needlework.results.questions.index import DocumentIndex
 
 TEXTS = {
     "owl.txt": "The barn owl of Kells weighs three stone. It was bought in 1912 by Ada Byrne of Dublin.",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from results.questions.pairs import Pair, read_pairs, too_long
+from needlework.results.questions.pairs import Pair, read_pairs, too_long
 
 OWL = {"question": "What does the owl eat?", "answer": "mice"}
 BAT = {"question": "What does the bat eat?", "answer": "moths", "aliases": ["night moths"]}

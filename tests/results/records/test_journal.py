@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.errors import InputError
-from results.records.checks import completed
-from results.records.journal import Journal, line_of, read_journal
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.records.checks import completed
+from needlework.results.records.journal import Journal, line_of, read_journal
 
 
 def record(n, text=""):

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from results.records.record import Record
-from results.run.latency import latency_groups
+from needlework.results.records.record import Record
+from needlework.results.run.latency import latency_groups
 
 CONFTEST = """
 import pytest
-from results.run.latency import publish_latencies
+from needlework.results.run.latency import publish_latencies
 
 RECORDS = [
     {"id": f"niah-len{length}-r{i}", "model": "mock", "task": "niah", "length": length, "outcome": "found",

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from results.run.progress import Tally, shortened
+from needlework.results.run.progress import Tally, shortened
 
 
 def record(length=1000, tokens=900, cached=0, replayed=False):

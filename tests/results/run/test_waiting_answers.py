@@ -6,10 +6,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.model import ModelError, Response
-from haystack_fixtures.trials.exchange import Exchange
-from results.run.early_answers import Answers, drop_answers, read_answers
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.model import ModelError, Response
+from needlework.haystack_fixtures.trials.exchange import Exchange
+from needlework.results.run.early_answers import Answers, drop_answers, read_answers
 
 
 def exchange(key: str, text: str = "It is 42.", **changes) -> Exchange:

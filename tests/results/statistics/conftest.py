@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from results.statistics.panels import Trial
+from needlework.results.statistics.panels import Trial
 
 ROOT = Path(__file__).parents[3]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from results.files.json_file import json_text
-from results.records.record import OutcomeName, Record
-from results.statistics.absent import AbsentTwins, absent_twins
-from results.statistics.intervals import wilson
-from results.tables.panels import statistics_lines, twins_rows
+from needlework.results.files.json_file import json_text
+from needlework.results.records.record import OutcomeName, Record
+from needlework.results.statistics.absent import AbsentTwins, absent_twins
+from needlework.results.statistics.intervals import wilson
+from needlework.results.tables.panels import statistics_lines, twins_rows
 
 Make = Callable[..., Record]
 

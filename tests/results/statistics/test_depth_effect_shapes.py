@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from results.statistics.depth_effect import depth_effect, depth_effects
-from results.statistics.panels import Trial
+from needlework.results.statistics.depth_effect import depth_effect, depth_effects
+from needlework.results.statistics.panels import Trial
 
 TrialsOf = Callable[..., list[Trial]]
 TENTHS = tuple(range(0, 101, 10))

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.files.json_file import json_text
-from results.html.comparison_view import pair_entries
-from results.records.record import Record
-from results.records.samples import OwnLabel, own_label, panel_and_sample
-from results.statistics.comparison import compare
-from results.statistics.documents import Documents, Point, document_statistics
-from results.statistics.intervals import score_interval, wilson
-from results.statistics.paired import mean_difference, paired_p
-from results.statistics.tasks import task_scores
-from results.tables.documents import document_lines, document_rows, document_tables
+from needlework.results.files.json_file import json_text
+from needlework.results.html.comparison_view import pair_entries
+from needlework.results.records.record import Record
+from needlework.results.records.samples import OwnLabel, own_label, panel_and_sample
+from needlework.results.statistics.comparison import compare
+from needlework.results.statistics.documents import Documents, Point, document_statistics
+from needlework.results.statistics.intervals import score_interval, wilson
+from needlework.results.statistics.paired import mean_difference, paired_p
+from needlework.results.statistics.tasks import task_scores
+from needlework.results.tables.documents import document_lines, document_rows, document_tables
 from tests.results.document_records import asked
 
 

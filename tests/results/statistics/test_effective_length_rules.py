@@ -10,9 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.statistics.effective_length import RULER_THRESHOLD, absolute_length, relative_length
-from results.statistics.length_scores import LengthScore, base_score, exact_scores, joint_draws, length_scores
-from results.statistics.panels import Trial
+from needlework.results.statistics.effective_length import RULER_THRESHOLD, absolute_length, relative_length
+from needlework.results.statistics.length_scores import (
+    LengthScore,
+    base_score,
+    exact_scores,
+    joint_draws,
+    length_scores,
+)
+from needlework.results.statistics.panels import Trial
 
 TrialsOf = Callable[..., list[Trial]]
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from results.statistics.intervals import score_interval, wilson
-from results.statistics.paired import mean_difference
+from needlework.results.statistics.intervals import score_interval, wilson
+from needlework.results.statistics.paired import mean_difference
 
 Data = NDArray[np.float64]
 

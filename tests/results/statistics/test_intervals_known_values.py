@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from results.statistics.intervals import score_interval, wilson
+from needlework.results.statistics.intervals import score_interval, wilson
 
 
 @pytest.mark.parametrize(

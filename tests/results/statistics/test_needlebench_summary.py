@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.settings.settings import resolve_settings
-from haystack_fixtures.tasks.load import grid
-from results.records.record import Record
-from results.statistics.intervals import wilson
-from results.statistics.needlebench import Design, NeedleBench, Row, design_of, needlebench
-from results.tables.needlebench import needlebench_lines, needlebench_rows
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tasks.load import grid
+from needlework.results.records.record import Record
+from needlework.results.statistics.intervals import wilson
+from needlework.results.statistics.needlebench import Design, NeedleBench, Row, design_of, needlebench
+from needlework.results.tables.needlebench import needlebench_lines, needlebench_rows
 
 Make = Callable[..., Record]
 TASKS = {"niah": "S-RT", "parallel": "M-RT", "needlebench_reasoning": "M-RS"}
@@ -229,8 +229,8 @@ def test_trace_rows_by_hand(run):
 @settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(CHAINS), st.sampled_from([0.0, 0.5, 0.59, 0.6, 1.0])))
 def test_more_score_never_shortens_the_longest_chain(scores):
-    from results.statistics.needlebench import _reach
-    from results.statistics.tasks import Share
+    from needlework.results.statistics.needlebench import _reach
+    from needlework.results.statistics.tasks import Share
 
     chains = [(count, Row(f"{count}", Share(scores.get(count, 1.0)), 1, {})) for count in CHAINS]
     better = [(count, replace(row, score=Share(min(1.0, (row.score.value or 0) + 0.2)))) for count, row in chains]

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from results.statistics.paired import holm, mean_difference, paired_p
-from results.statistics.resampling import cluster_sums, resampled_means, sample_clusters
+from needlework.results.statistics.paired import holm, mean_difference, paired_p
+from needlework.results.statistics.resampling import cluster_sums, resampled_means, sample_clusters
 
 scores = st.lists(
     st.tuples(st.sampled_from([0.0, 0.25, 1.0]), st.sampled_from([0.0, 0.5, 1.0])), min_size=2, max_size=40

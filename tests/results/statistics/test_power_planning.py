@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from haystack_fixtures.errors import InputError
-from results.statistics.power import assumed_discordance, connor, detectable_drop, exact_power, trials_needed
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.statistics.power import assumed_discordance, connor, detectable_drop, exact_power, trials_needed
 
 
 def test_connors_formula_by_hand() -> None:

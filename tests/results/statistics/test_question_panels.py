@@ -1,6 +1,6 @@
 """Questions on documents: one panel a task, one sample a document."""
 
-from results.records.samples import panel_and_sample
+from needlework.results.records.samples import panel_and_sample
 
 
 def test_questions_are_one_panel_and_their_document_is_their_sample():

@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from results.files.json_file import json_text
-from results.gates.gate import groups_of, parse_gate
-from results.html.report import html_text
-from results.records.record import Record
-from results.statistics.comparison import compare
-from results.statistics.intervals import wilson
-from results.statistics.panels import summarise
-from results.statistics.retrieval import arm_scores, retrieval_object
-from results.statistics.tasks import task_scores
-from results.tables.retrieval import retrieval_columns, retrieval_lines
+from needlework.results.files.json_file import json_text
+from needlework.results.gates.gate import groups_of, parse_gate
+from needlework.results.html.report import html_text
+from needlework.results.records.record import Record
+from needlework.results.statistics.comparison import compare
+from needlework.results.statistics.intervals import wilson
+from needlework.results.statistics.panels import summarise
+from needlework.results.statistics.retrieval import arm_scores, retrieval_object
+from needlework.results.statistics.tasks import task_scores
+from needlework.results.tables.retrieval import retrieval_columns, retrieval_lines
 from tests.results.html.pages import EVIL, Page
 
 Make = Callable[..., Record]

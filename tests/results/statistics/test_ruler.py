@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from results.files.json_file import json_text
-from results.statistics.ruler import TASKS, ruler_lines, ruler_object, ruler_tables, weighted
+from needlework.results.files.json_file import json_text
+from needlework.results.statistics.ruler import TASKS, ruler_lines, ruler_object, ruler_tables, weighted
 
 
 def records(scores, *, length=4096, repeats=1, language="en", **fields):

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from haystack_fixtures.errors import InputError
-from results.records.record import Record
-from results.statistics.comparison import compare
-from results.statistics.joining import differing_trial
-from results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
-from results.tables.comparison import comparison_lines, family_sentence, points, points1
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.records.record import Record
+from needlework.results.statistics.comparison import compare
+from needlework.results.statistics.joining import differing_trial
+from needlework.results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
+from needlework.results.tables.comparison import comparison_lines, family_sentence, points, points1
 
 
 def record(score: float | None = 1.0, **fields: Any) -> Record:

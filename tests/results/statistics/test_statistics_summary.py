@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from results.records.record import Record
-from results.statistics.summary_rows import run_statistics, statistics_object
-from results.tables.panels import panel_rows, statistics_lines
+from needlework.results.records.record import Record
+from needlework.results.statistics.summary_rows import run_statistics, statistics_object
+from needlework.results.tables.panels import panel_rows, statistics_lines
 
 Make = Callable[..., Record]
 

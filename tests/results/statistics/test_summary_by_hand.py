@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from results.records.record import Record
-from results.statistics.panels import Panel, summarise
+from needlework.results.records.record import Record
+from needlework.results.statistics.panels import Panel, summarise
 
 
 def test_columns_are_means_over_trials(make_record: Callable[..., Record]) -> None:

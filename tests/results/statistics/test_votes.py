@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.records.record import Record
-from results.statistics.documents import document_statistics
-from results.statistics.votes import Vote, medoid, votes
-from results.tables.documents import document_lines
+from needlework.results.records.record import Record
+from needlework.results.statistics.documents import document_statistics
+from needlework.results.statistics.votes import Vote, medoid, votes
+from needlework.results.tables.documents import document_lines
 from tests.results.document_records import asked
 
 

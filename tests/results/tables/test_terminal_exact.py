@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from results.records.record import Record
-from results.statistics.panels import Panel, summarise
-from results.style.text import display_width, fit, length_labels, percent, percent1
-from results.tables.terminal import can_encode, score_glyph, terminal_heatmaps
+from needlework.results.records.record import Record
+from needlework.results.statistics.panels import Panel, summarise
+from needlework.results.style.text import display_width, fit, length_labels, percent, percent1
+from needlework.results.tables.terminal import can_encode, score_glyph, terminal_heatmaps
 
 TAIL = [
     " high   96",

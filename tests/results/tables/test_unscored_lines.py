@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from results.records.record import Record
-from results.tables.unscored import unscored_lines
+from needlework.results.records.record import Record
+from needlework.results.tables.unscored import unscored_lines
 
 
 def record(outcome: str, why: str = "", *invalid: str) -> Record:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from results.records.journal import line_of
-from results.records.record import Record
+from needlework.results.records.journal import line_of
+from needlework.results.records.record import Record
 
 ROOT = Path(__file__).parents[3]
 

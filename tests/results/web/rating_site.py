@@ -9,8 +9,8 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from results.web.app import build_app
-from results.web.sources import find_sources
+from needlework.results.web.app import build_app
+from needlework.results.web.sources import find_sources
 
 HOST = "127.0.0.1:8765"
 HEADERS = {"x-needlework-token": "t", "origin": f"http://{HOST}"}

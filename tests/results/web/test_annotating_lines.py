@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from results.web.annotating.cleaned import clean
-from results.web.annotating.line import Pair, read_line, with_pairs
-from results.web.annotating.rows import keyed
+from needlework.results.web.annotating.cleaned import clean
+from needlework.results.web.annotating.line import Pair, read_line, with_pairs
+from needlework.results.web.annotating.rows import keyed
 
 ROOT = Path(__file__).parents[3]
 REAL = Path(os.environ.get("NEEDLEWORK_LEVAL_DATA", ROOT.parent / "shared" / "data" / "leval"))

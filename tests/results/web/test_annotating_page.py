@@ -5,8 +5,8 @@ import json
 import pytest
 from starlette.testclient import TestClient
 
-from results.web.app import build_app
-from results.web.sources import find_sources
+from needlework.results.web.app import build_app
+from needlework.results.web.sources import find_sources
 
 HOST = "127.0.0.1:8765"
 HEADERS = {"origin": f"http://{HOST}", "x-needlework-token": "t"}

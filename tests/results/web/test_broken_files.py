@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from haystack_fixtures.errors import InputError
-from results.web.app import build_app
-from results.web.page import RebuiltPrompt
-from results.web.sources import find_sources
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.web.app import build_app
+from needlework.results.web.page import RebuiltPrompt
+from needlework.results.web.sources import find_sources
 from tests.results.web.browsing_runs import record, write_journal
 from tests.results.web.rating_site import HEADERS, HOST, write_rows
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.errors import InputError
-from results.statistics.panels import OUTCOMES
-from results.web.browsing.filters import (
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.statistics.panels import OUTCOMES
+from needlework.results.web.browsing.filters import (
     SORTS,
     Filter,
     choices,
@@ -20,7 +20,7 @@ from results.web.browsing.filters import (
     shown,
     with_any_outcome,
 )
-from results.web.browsing.rows import Row, rows_of
+from needlework.results.web.browsing.rows import Row, rows_of
 from tests.results.web.browsing_runs import record
 
 ROWS = rows_of(

@@ -9,8 +9,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from results.files.json_file import read_json
-from results.records.journal import line_of
+from needlework.results.files.json_file import read_json
+from needlework.results.records.journal import line_of
 from tests.results.web.browsing_runs import real_run, record, write_journal
 from tests.results.web.chrome import Chrome
 from tests.results.web.conftest import Serve

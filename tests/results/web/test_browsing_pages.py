@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from haystack_fixtures.errors import InputError
-from results.records.record import Record
-from results.web.app import build_app
-from results.web.page import RebuiltPrompt
-from results.web.sources import find_sources
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.records.record import Record
+from needlework.results.web.app import build_app
+from needlework.results.web.page import RebuiltPrompt
+from needlework.results.web.sources import find_sources
 from tests.results.web.browsing_runs import record, write_journal
 
 HOST = "127.0.0.1:8765"

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.errors import InputError
-from results.records.record import Record
-from results.web.browsing.prompt import shown_prompt
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.records.record import Record
+from needlework.results.web.browsing.prompt import shown_prompt
 from tests.results.web.browsing_runs import record
 
 TEXT = "<user>\nRead.\nSnow fell. The code is 123. A decoy. It thawed.\nWhat is the code?\n</user>"

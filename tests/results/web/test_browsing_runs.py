@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from results.files.json_file import write_json
-from results.records.journal import line_of
-from results.records.record import Record
-from results.web.browsing.runs import OpenRun
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.json_file import write_json
+from needlework.results.records.journal import line_of
+from needlework.results.records.record import Record
+from needlework.results.web.browsing.runs import OpenRun
 from tests.results.web.browsing_runs import record, write_journal
 
 
@@ -39,7 +39,7 @@ def test_each_line_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     seen: list[int] = []
     parse = json.loads
     monkeypatch.setattr(
-        "results.records.journal.json.loads", lambda line, **kind: seen.append(1) or parse(line, **kind)
+        "needlework.results.records.journal.json.loads", lambda line, **kind: seen.append(1) or parse(line, **kind)
     )
     run = OpenRun(write_journal(tmp_path / "r", map(record, range(5))))
     run.reading()

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from results.files.json_file import write_json
-from results.records.journal import line_of
-from results.web.rating.given import read_sources
-from results.web.rating.items import Items, items_of
-from results.web.sources import find_sources
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.json_file import write_json
+from needlework.results.records.journal import line_of
+from needlework.results.web.rating.given import read_sources
+from needlework.results.web.rating.items import Items, items_of
+from needlework.results.web.sources import find_sources
 from tests.results.web.rating_site import predictions, write_rows
 
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.web.rating.items import Answer, Item
-from results.web.rating.order import answer_order, item_order, label
+from needlework.results.web.rating.items import Answer, Item
+from needlework.results.web.rating.order import answer_order, item_order, label
 
 
 def item(number: int, group: str, models: int = 3) -> Item:

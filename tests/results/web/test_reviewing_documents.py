@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from haystack_fixtures.documents.folder import OwnDocument
-from results.questions.index import DocumentIndex
-from results.web.reviewing.competitors import competitors, holding
-from results.web.reviewing.later import Later
+from needlework.haystack_fixtures.documents.folder import OwnDocument
+from needlework.results.questions.index import DocumentIndex
+from needlework.results.web.reviewing.competitors import competitors, holding
+from needlework.results.web.reviewing.later import Later
 from tests.results.web.reviewing_site import DOCUMENTS
 
 NAMES = sorted(DOCUMENTS)

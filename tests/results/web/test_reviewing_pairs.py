@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.documents.questions import question_of
-from results.web.reviewing.pairs import Pair, changed_fields, fingerprint, pair_from, pair_json, pair_of, with_pair
+from needlework.haystack_fixtures.documents.questions import question_of
+from needlework.results.web.reviewing.pairs import (
+    Pair,
+    changed_fields,
+    fingerprint,
+    pair_from,
+    pair_json,
+    pair_of,
+    with_pair,
+)
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12).map(str.strip).filter(bool)
 ANSWERS = st.lists(TEXTS, min_size=1, max_size=4, unique=True)

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.web.reviewing.places import MOST_PLACES, find_answer, literal_places, nearest_passage, utf16_places
+from needlework.results.web.reviewing.places import (
+    MOST_PLACES,
+    find_answer,
+    literal_places,
+    nearest_passage,
+    utf16_places,
+)
 
 
 @pytest.mark.parametrize(

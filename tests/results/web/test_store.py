@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from results.web.store import Store, name_beside
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.web.store import Store, name_beside
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS said (what TEXT NOT NULL)"
 
@@ -42,7 +42,7 @@ def test_a_file_that_a_later_version_has_added_to_is_ours(tmp_path: Path) -> Non
 
 
 def test_a_file_that_cannot_be_written_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("results.web.store._WAIT_S", 0.1)
+    monkeypatch.setattr("needlework.results.web.store._WAIT_S", 0.1)
     Store(tmp_path / "state", [SCHEMA])
     with closing(sqlite3.connect(tmp_path / "state", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.scorers.match import match_score
-from scoring.scores import Reference
+from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scores import Reference
 
 CODE = Reference(
     ("4829173",),

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from scoring.judges.documents import parse_ruling
-from scoring.judges.replies import JudgeReplyError
-from scoring.judges.scorers import judged
-from scoring.recording import score_exchange
-from scoring.scores import Reference
+from needlework.scoring.judges.documents import parse_ruling
+from needlework.scoring.judges.replies import JudgeReplyError
+from needlework.scoring.judges.scorers import judged
+from needlework.scoring.recording import score_exchange
+from needlework.scoring.scores import Reference
 
 REFERENCE = Reference(("Oruro", "a dish called Oruro"), question="What is the dish called?")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.judges.prompts import judge_messages
-from scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
-from scoring.judges.scorers import judged
-from scoring.scores import Reference
+from needlework.scoring.judges.prompts import judge_messages
+from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
+from needlework.scoring.judges.scorers import judged
+from needlework.scoring.scores import Reference
 
 REFERENCE = Reference(("48213",), statement="The code is 48213.", question="What is the code?")
 

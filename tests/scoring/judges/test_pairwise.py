@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.judges.pairwise import pair_messages, read_choice, read_choice_compat
-from scoring.judges.replies import JudgeReplyError
+from needlework.scoring.judges.pairwise import pair_messages, read_choice, read_choice_compat
+from needlework.scoring.judges.replies import JudgeReplyError
 
 
 def test_the_judge_sees_question_reference_and_both_answers_in_order() -> None:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.leval import rouge as rouge_module
-from scoring.leval import words as words_module
-from scoring.leval.f1 import F1, F1_COMPAT
-from scoring.leval.rouge import ROUGE, ROUGE_COMPAT, geometric_mean, of_itself, rouge
-from scoring.leval.sentences import by_line
-from scoring.leval.words import MissingPackageError
-from scoring.scores import Reference
+from needlework.scoring.leval import rouge as rouge_module
+from needlework.scoring.leval import words as words_module
+from needlework.scoring.leval.f1 import F1, F1_COMPAT
+from needlework.scoring.leval.rouge import ROUGE, ROUGE_COMPAT, geometric_mean, of_itself, rouge
+from needlework.scoring.leval.sentences import by_line
+from needlework.scoring.leval.words import MissingPackageError
+from needlework.scoring.scores import Reference
 
 _TEXT = st.text(st.sampled_from("abc ABC.,\n'é1"), max_size=60)
 

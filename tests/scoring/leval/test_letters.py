@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.leval.letters import LETTER, LETTER_COMPAT, LETTERS, LETTERS_COMPAT, compat_letters, stated_letters
-from scoring.scores import Reference
+from needlework.scoring.leval.letters import (
+    LETTER,
+    LETTER_COMPAT,
+    LETTERS,
+    LETTERS_COMPAT,
+    compat_letters,
+    stated_letters,
+)
+from needlework.scoring.scores import Reference
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from results.leval.predictions import find_files, read_predictions
-from results.leval.task_scores import TaskScores, score_task
-from scoring.leval.sentences import by_line
-from scoring.leval.tasks import TASKS
+from needlework.results.leval.predictions import find_files, read_predictions
+from needlework.results.leval.task_scores import TaskScores, score_task
+from needlework.scoring.leval.sentences import by_line
+from needlework.scoring.leval.tasks import TASKS
 
 _ROOT = Path(__file__).resolve().parents[3]
 _PARITY = Path(os.environ.get("NEEDLEWORK_PARITY_LEVAL", _ROOT.parent / "shared" / "parity" / "leval"))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.leval.letters import compat_letters, stated_letters
-from scoring.registry import SCORERS
-from scoring.scores import Reference
+from needlework.scoring.leval.letters import compat_letters, stated_letters
+from needlework.scoring.registry import SCORERS
+from needlework.scoring.scores import Reference
 
 _NAMES = sorted(name for name in SCORERS if name.startswith("leval_"))
 _PIECES = st.sampled_from(

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from scoring.leval.code import CODE, CODE_COMPAT, compat_output
-from scoring.leval.mathematics import MATH, MATH_COMPAT, compat_number, stated_number
-from scoring.scores import Reference
+from needlework.scoring.leval.code import CODE, CODE_COMPAT, compat_output
+from needlework.scoring.leval.mathematics import MATH, MATH_COMPAT, compat_number, stated_number
+from needlework.scoring.scores import Reference
 
 
 @pytest.mark.parametrize(

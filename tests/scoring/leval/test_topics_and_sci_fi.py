@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.leval.sci_fi import SCI_FI, SCI_FI_COMPAT, compat_parts, stated_parts
-from scoring.leval.topics import TOPIC, TOPIC_COMPAT, asked_for
-from scoring.scores import Reference
+from needlework.scoring.leval.sci_fi import SCI_FI, SCI_FI_COMPAT, compat_parts, stated_parts
+from needlework.scoring.leval.topics import TOPIC, TOPIC_COMPAT, asked_for
+from needlework.scoring.scores import Reference
 
 _ART, _SPACE = "The role of art in society", "The future of space tourism"
 _TOPIC = Reference((_ART,), distractors=(_SPACE, "The psychology of happiness"))

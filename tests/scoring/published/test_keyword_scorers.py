@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.registry import scorer_named
-from scoring.scores import Reference
+from needlework.scoring.registry import scorer_named
+from needlework.scoring.scores import Reference
 
 JACK = Reference(("Jack",), statement="The cook is Jack", keyword="Jack", question="Who is the cook?")
 CHEESE = Reference(("goat cheese",), statement="The secret ingredient is goat cheese.", keyword="goat cheese")

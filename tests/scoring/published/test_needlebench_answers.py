@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.registry import scorer_named
-from scoring.scorers.abstaining import ABSTAIN
-from scoring.scores import Reference
+from needlework.scoring.registry import scorer_named
+from needlework.scoring.scorers.abstaining import ABSTAIN
+from needlework.scoring.scores import Reference
 
 FLORA = Reference(
     ("Flora Lockwood",),

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.published.ruler import any_found, percent_of, postprocessed, share_found, strict_score
-from scoring.registry import scorer_named
-from scoring.scores import Reference
+from needlework.scoring.published.ruler import any_found, percent_of, postprocessed, share_found, strict_score
+from needlework.scoring.registry import scorer_named
+from needlework.scoring.scores import Reference
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PARITY = Path(os.environ.get("NEEDLEWORK_PARITY_RULER", _ROOT.parent / "shared" / "parity" / "ruler"))

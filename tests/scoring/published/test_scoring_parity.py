@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
-from scoring.published.atc import atc_score, boxed_answer
-from scoring.published.cdme import batch_mean, edit_score, edit_scores, levenshtein
-from scoring.published.evalscope import normalize_answer, rule_score
-from scoring.published.opencompass_compat import (
+from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
+from needlework.scoring.published.atc import atc_score, boxed_answer
+from needlework.scoring.published.cdme import batch_mean, edit_score, edit_scores, levenshtein
+from needlework.scoring.published.evalscope import normalize_answer, rule_score
+from needlework.scoring.published.opencompass_compat import (
     cdme_multi_compat,
     needlebench_parallel_compat,
     needlebench_v1_compat,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.recording import as_reference
-from scoring.scorers.confusing import confusion_score
-from scoring.scorers.match import match_score
-from scoring.scores import Reference
+from needlework.scoring.recording import as_reference
+from needlework.scoring.scorers.confusing import confusion_score
+from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scores import Reference
 
 KEY = Reference(
     ("4815162",),

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.outcomes import outcome_of
-from scoring.recording import score_exchange
-from scoring.scorers.copy_fidelity import COPY, copy_score
-from scoring.scores import Reference
+from needlework.scoring.outcomes import outcome_of
+from needlework.scoring.recording import score_exchange
+from needlework.scoring.scorers.copy_fidelity import COPY, copy_score
+from needlework.scoring.scores import Reference
 
 
 def reference(size: int, place: int, word: str = "river", odd: str = "rivers", between: str = " ") -> Reference:

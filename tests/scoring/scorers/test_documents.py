@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.scorers.documents import documents_score
-from scoring.scores import Reference, Score
+from needlework.scoring.scorers.documents import documents_score
+from needlework.scoring.scores import Reference, Score
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=120)
 _WORDS = st.lists(st.from_regex(r"[A-Z][a-z]{3,9}", fullmatch=True), min_size=1, max_size=5).map(" ".join)

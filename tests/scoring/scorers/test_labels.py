@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.scorers.labels import labels_score
-from scoring.scores import Reference
+from needlework.scoring.scorers.labels import labels_score
+from needlework.scoring.scores import Reference
 
 ROOMS = ("kitchen", "garden", "hallway", "attic")
 WHERE = Reference(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.scorers.match import match_score
-from scoring.scores import Reference, Verdict
+from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scores import Reference, Verdict
 
 CODE = Reference(
     ("48213",),

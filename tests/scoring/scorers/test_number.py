@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.scorers.number import NUMBER, number_score
-from scoring.scores import Reference
+from needlework.scoring.scorers.number import NUMBER, number_score
+from needlework.scoring.scores import Reference
 
 COUNT = Reference(
     ("7",),

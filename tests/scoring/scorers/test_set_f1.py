@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.scorers.set_f1 import set_f1_score
-from scoring.scores import Reference
+from needlework.scoring.scorers.set_f1 import set_f1_score
+from needlework.scoring.scores import Reference
 
 CODES = Reference(
     (),

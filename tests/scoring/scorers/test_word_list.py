@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.scorers.word_list import word_list_score
-from scoring.scores import Reference
+from needlework.scoring.scorers.word_list import word_list_score
+from needlework.scoring.scores import Reference
 
 QUESTION = "The document is a list of words. Which four come far more often? Reply with the words only."
 EN = Reference((), parts=("noon", "hive", "ox", "sundial"), distractors=("box", "afternoon", "knob"), question=QUESTION)

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.checksums import file_sha256, remembered_sha256
-from haystack_fixtures.models.load import load_model, resolve_tokenizer
-from haystack_fixtures.models.local import gguf_cache, smollm2
-from haystack_fixtures.models.local.gguf_cache import is_complete, prepare_gguf
-from haystack_fixtures.models.local.weights import read_facts, weight_files
-from haystack_fixtures.models.model import Request
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.prompts.prompt import Message
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.checksums import file_sha256, remembered_sha256
+from needlework.haystack_fixtures.models.load import load_model, resolve_tokenizer
+from needlework.haystack_fixtures.models.local import gguf_cache, smollm2
+from needlework.haystack_fixtures.models.local.gguf_cache import is_complete, prepare_gguf
+from needlework.haystack_fixtures.models.local.weights import read_facts, weight_files
+from needlework.haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.prompts.prompt import Message
 from tests.haystack_fixtures.models.local.tiny_gguf import write_tiny_gguf
 
 _PREPARE = (
@@ -143,7 +143,9 @@ def test_checksums_are_remembered_until_the_file_changes(tmp_path: Path, monkeyp
     first = remembered_sha256(path, cache)
     assert first == file_sha256(path)
     with monkeypatch.context() as patched:
-        patched.setattr("haystack_fixtures.models.checksums.file_sha256", lambda _: pytest.fail("computed again"))
+        patched.setattr(
+            "needlework.haystack_fixtures.models.checksums.file_sha256", lambda _: pytest.fail("computed again")
+        )
         assert remembered_sha256(path, cache) == first
     path.write_bytes(b"three")
     assert remembered_sha256(path, cache) == file_sha256(path) != first

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.load import load_model
-from haystack_fixtures.models.local.args import local_options
-from haystack_fixtures.models.local.greedy_runner import Generated, GreedyRunner, Limits
-from haystack_fixtures.models.local.load import place
-from haystack_fixtures.models.local.model import LocalModel
-from haystack_fixtures.models.local.smollm2 import prepare
-from haystack_fixtures.models.local.token_tree import common_prefix, tree_size
-from haystack_fixtures.models.model import Request
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.load import load_model
+from needlework.haystack_fixtures.models.local.args import local_options
+from needlework.haystack_fixtures.models.local.greedy_runner import Generated, GreedyRunner, Limits
+from needlework.haystack_fixtures.models.local.load import place
+from needlework.haystack_fixtures.models.local.model import LocalModel
+from needlework.haystack_fixtures.models.local.smollm2 import prepare
+from needlework.haystack_fixtures.models.local.token_tree import common_prefix, tree_size
+from needlework.haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 6
 QUESTIONS = (
@@ -210,9 +210,9 @@ def test_memory_is_checked_before_loading(
     cache_dir: Path, smol_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "haystack_fixtures.models.local.memory.available_bytes", lambda *_, **__: (2**28, "this machine")
+        "needlework.haystack_fixtures.models.local.memory.available_bytes", lambda *_, **__: (2**28, "this machine")
     )
-    monkeypatch.setattr("haystack_fixtures.models.local.load._load", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr("needlework.haystack_fixtures.models.local.load._load", lambda *_: pytest.fail("loaded"))
     with pytest.raises(InputError, match=r"needs about \d\.\d\d GiB and this machine has 0\.25 GiB free"):
         load_model(
             "smollm2",

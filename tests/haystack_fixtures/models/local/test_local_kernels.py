@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.models.local import kernels
-from haystack_fixtures.models.local.kernels import use_fast_linears
+from needlework.haystack_fixtures.models.local import kernels
+from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
 from tests.haystack_fixtures.models.local.test_tree_equals_generate import tiny
 
 PLENTY = 2**30

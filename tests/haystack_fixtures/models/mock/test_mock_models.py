@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.mock.model import MockModel
-from haystack_fixtures.models.mock.text import wrong_answer
-from haystack_fixtures.models.model import Request, Response
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.mock.model import MockModel
+from needlework.haystack_fixtures.models.mock.text import wrong_answer
+from needlework.haystack_fixtures.models.model import Request, Response
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 Ask = Callable[..., Request]
 CODE = Needle("code", "The code of the red house is 48151.", "What is the code of the red house?", "48151")

@@ -15,10 +15,16 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from haystack_fixtures.errors import InputError
-from haystack_fixtures.models.served import http_client
-from haystack_fixtures.models.served.http_client import Allowed, Exchanged, HangUpError, HttpClient, UnreachableError
-from haystack_fixtures.models.served.http_place import proxy_for
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.served import http_client
+from needlework.haystack_fixtures.models.served.http_client import (
+    Allowed,
+    Exchanged,
+    HangUpError,
+    HttpClient,
+    UnreachableError,
+)
+from needlework.haystack_fixtures.models.served.http_place import proxy_for
 
 SOON = Allowed(silence_s=5, total_s=5)
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"

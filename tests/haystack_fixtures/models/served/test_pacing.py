@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haystack_fixtures.models.served.errors import LONGEST_DELAY_S, LONGEST_RETRY_AFTER_S, REFUSED_S, Fault, Retries
-from haystack_fixtures.models.served.pacing import NEVER_HEARD_S, PATIENCE_S, ROW, Pace, Sign
+from needlework.haystack_fixtures.models.served.errors import (
+    LONGEST_DELAY_S,
+    LONGEST_RETRY_AFTER_S,
+    REFUSED_S,
+    Fault,
+    Retries,
+)
+from needlework.haystack_fixtures.models.served.pacing import NEVER_HEARD_S, PATIENCE_S, ROW, Pace, Sign
 
 SIGNS = st.sampled_from(("answered", "broken", "busy", "late", "slow", "down", "gone"))
 STEPS = st.lists(

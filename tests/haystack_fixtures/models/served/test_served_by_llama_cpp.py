@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from haystack_fixtures.grid.cells import Cell
-from haystack_fixtures.models.model import Model, Request, TemplateKind
-from haystack_fixtures.models.served.args import served_options
-from haystack_fixtures.models.served.connection import Connection
-from haystack_fixtures.models.served.model import ServedModel
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.prompts.prompt import Message
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from haystack_fixtures.trials.exchange import check_answer
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.model import Model, Request, TemplateKind
+from needlework.haystack_fixtures.models.served.args import served_options
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.models.served.model import ServedModel
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.prompts.prompt import Message
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.trials.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt
 
 NEEDLE = "The code of the red house is 48151. The sea was calm.\nWhat is the code of the red house?"

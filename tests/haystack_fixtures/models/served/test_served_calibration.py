@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from haystack_fixtures.models.model import Calibration, ModelError, Request, Response
-from haystack_fixtures.models.served.calibration import calibrate, layout_of, short_requests
-from haystack_fixtures.models.served.replays import Replays
-from haystack_fixtures.needles.needle import Needle
-from haystack_fixtures.prompts.prompt import Message
-from haystack_fixtures.prompts.shape import raw_text
-from haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.models.model import Calibration, ModelError, Request, Response
+from needlework.haystack_fixtures.models.served.calibration import calibrate, layout_of, short_requests
+from needlework.haystack_fixtures.models.served.replays import Replays
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.prompts.prompt import Message
+from needlework.haystack_fixtures.prompts.shape import raw_text
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import make_prompt
 
 NEEDLE = Needle(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from haystack_fixtures.models.served.fields import (
+from needlework.haystack_fixtures.models.served.fields import (
     cached_count,
     completion_count,
     finish_of,
@@ -17,7 +17,7 @@ from haystack_fixtures.models.served.fields import (
     reasoning_count,
     said_and_thought,
 )
-from haystack_fixtures.models.served.reply import (
+from needlework.haystack_fixtures.models.served.reply import (
     DroppedError,
     MalformedError,
     Reply,

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from haystack_fixtures.models.model import ModelError
-from haystack_fixtures.models.served.pacing import Sign
-from haystack_fixtures.models.served.turnstile import Gate
+from needlework.haystack_fixtures.models.model import ModelError
+from needlework.haystack_fixtures.models.served.pacing import Sign
+from needlework.haystack_fixtures.models.served.turnstile import Gate
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
 
 WHY = ModelError("server", "gone", fatal=True)

@@ -1,0 +1,72 @@
+"""The console command `needlework`, also `python -m needlework`: a thin door into the module of each sub-command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from functools import partial
+from importlib import import_module, metadata
+
+# name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
+COMMANDS = {
+    "compare": ("needlework.results.compare", "compare two runs trial by trial"),
+    "judge": ("needlework.results.leval.judge_command", "have a judge compare L-Eval prediction files, or mark one"),
+    "judge-audit": ("needlework.results.judging.audit", "compare a judge with human labels, and with itself"),
+    "leval-export": (
+        "needlework.results.leval.export_command",
+        "the folder that L-Eval's leaderboard asks for, from runs",
+    ),
+    "plot": ("needlework.results.plot", "draw heatmaps from our results or another system's"),
+    "prompt": ("needlework.haystack_fixtures.asking.reconstruct", "print a recorded trial's prompt, byte for byte"),
+    "questions": ("needlework.results.questions.command", "make questions about your documents, and check them"),
+    "rescore": ("needlework.results.rescore", "judge a run's stored answers by another scorer, without a model"),
+    "score": ("needlework.results.score", "score L-Eval prediction files, without a model"),
+    "serve": (
+        "needlework.results.web.command",
+        "pages for people: rate, annotate, review, browse, on this machine alone",
+    ),
+}
+# What a command is handed that asks a model or builds prompts: `results` does neither. (argument, module, function)
+_JUDGE = ("open_judge", "needlework.haystack_fixtures.models.judging", "judge_for_command")
+HANDED = {
+    "judge": _JUDGE,
+    "questions": _JUDGE,
+    "serve": ("open_rebuild", "needlework.haystack_fixtures.asking.reconstruct", "Rebuilder"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one sub-command and return its exit code; 2 when there is no such command."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help"):
+        print(usage())
+        return 0 if words else 2
+    if words[0] == "--version":
+        print(f"needlework {metadata.version('needlework')}")
+        return 0
+    if words[0] not in COMMANDS:
+        near = get_close_matches(words[0], COMMANDS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "`needlework --help` lists the commands"
+        print(f"needlework: there is no command {words[0]!r}; {hint}", file=sys.stderr)
+        return 2
+    run = import_module(COMMANDS[words[0]][0]).main
+    if words[0] in HANDED:
+        argument, module, function = HANDED[words[0]]
+        run = partial(run, **{argument: getattr(import_module(module), function)})
+    code: int = run(words[1:])
+    return code
+
+
+def usage() -> str:
+    """Return the help text."""
+    rows = "\n".join(f"  {name:<12} {about}" for name, (_, about) in COMMANDS.items())
+    return (
+        "usage: needlework COMMAND ...\n\n"
+        f"commands:\n{rows}\n\n"
+        "`needlework COMMAND --help` explains one. Benchmarks are run by pytest: `pytest benchmarks --model=...`"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
