@@ -32,7 +32,7 @@ def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
 
 
 @pytest.hookspec(firstresult=True)
-def pytest_further_cells(config: pytest.Config) -> Sequence[Cell] | None:
+def pytest_top_up_cells(config: pytest.Config) -> Sequence[Cell] | None:
     """Name cells to run beyond those that were selected: further repeats of theirs. Asked only with `--top-up`.
 
     Called in the process that writes the results, when everything has run, and again when those cells have; `None`

@@ -16,15 +16,15 @@ from needlework.haystack_fixtures.asking.plan import plan_lines
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.load import runs_here
 from needlework.haystack_fixtures.models.model import Model
+from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.prompts.prompt import Prompt
 from needlework.haystack_fixtures.settings.options import OPTIONS
 from needlework.haystack_fixtures.settings.presets import built_in_presets
 from needlework.haystack_fixtures.settings.settings import Settings, resolve_settings
-from needlework.haystack_fixtures.tasks.load import TASKS, deepest_first, grid, longest_first
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, grid, longest_first
 from needlework.haystack_fixtures.trials.exchange import Exchange
-from needlework.haystack_fixtures.workers import distribution, placement
+from needlework.haystack_fixtures.workers import distribution, worker_devices
 from needlework.haystack_fixtures.workers.top_up import Further
 from needlework.haystack_fixtures.workers.top_up_items import FURTHER
 from needlework.haystack_fixtures.workers.top_up_items import cell_of as cell_of
@@ -70,7 +70,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     if config.getoption("plan"):
         distribution.use_one_process(config)  # a plan needs no more, whatever -n says
     elif distribution.workers_asked(config) and asks_cells(config):
-        placement.limit_workers(config, settings_of(config))
+        worker_devices.limit_workers(config, settings_of(config))
     return None
 
 
@@ -83,7 +83,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings_of(config)
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(distribution, "needlework-distribution")
-        config.pluginmanager.register(placement, "needlework-placement")
+        config.pluginmanager.register(worker_devices, "needlework-worker-devices")
         if not all(runs_here(spec) for spec in settings_of(config).model):
             # As many as a look-ahead begins before the first of them is read.
             config.stash[distribution.OVERLAPPING] = 4 * settings_of(config).concurrency

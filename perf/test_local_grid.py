@@ -21,15 +21,15 @@ import numpy as np
 import pytest
 
 from needlework.haystack_fixtures.cache import default_cache_dir
-from needlework.haystack_fixtures.models.load import resolve_tokenizer
 from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
 from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
 from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
 from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
 from needlework.haystack_fixtures.models.local.smollm2 import prepare
 from needlework.haystack_fixtures.models.local.token_tree import ordered, tree_size
+from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
 from needlework.haystack_fixtures.settings.settings import resolve_settings
-from needlework.haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 from perf.arms import child_cpu_seconds
 
@@ -48,7 +48,7 @@ clock = time.process_time if THREADS == 1 else time.perf_counter
 LOAD = """
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.load import load_model, resolve_tokenizer
+from needlework.haystack_fixtures.models.model_named import load_model, resolve_tokenizer
 folder = default_cache_dir()
 tokenizer = resolve_tokenizer("smollm2", {}, None, folder)
 given = {"model_args": {}, "tokenizer": tokenizer, "connection": Connection(), "cache_dir": folder, "threads": 1}

@@ -20,7 +20,7 @@ from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.model import ServedModel
 from needlework.haystack_fixtures.prompts.prompt import Prompt
-from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from perf.arms import child_cpu_seconds
 from tests.storm_server import ROOT, storm_server
 

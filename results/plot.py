@@ -8,7 +8,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.files.load import load_panels, load_records
+from needlework.results.files.read_run import load_panels, load_records
 from needlework.results.pictures.documents_chart import write_document_charts
 from needlework.results.pictures.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
 from needlework.results.pictures.panel import Style

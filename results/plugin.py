@@ -23,10 +23,10 @@ from needlework.results.records.journal import line_of, read_journal
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, answered, run_folder
-from needlework.results.run.controller import GATE, Recorder
 from needlework.results.run.early_answers import Answers, read_answers
 from needlework.results.run.make_record import make_record, shown
 from needlework.results.run.progress import progress_of
+from needlework.results.run.recorder import GATE, Recorder
 from needlework.results.run.scorer_names import check_scorer
 from needlework.results.tables.terminal import score_glyph
 from needlework.scoring.plugin import AGAIN_KEY, SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY

@@ -16,8 +16,8 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.local.gguf_cache import converted_folder, is_complete
 from needlework.haystack_fixtures.models.local.smollm2 import GGUF_SHA256, installed_gguf
 from needlework.haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
-from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 
 KINDS = ("cl100k", "o200k", "llama", "metaspace", "smollm2")
 

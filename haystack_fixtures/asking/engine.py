@@ -16,11 +16,11 @@ from needlework.haystack_fixtures.asking.replay import replayed
 from needlework.haystack_fixtures.asking.stability import ask_again, probed_cells
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.load import parse_spec, runs_here
 from needlework.haystack_fixtures.models.model import BatchModel, Model, ModelError, Request, Response
+from needlework.haystack_fixtures.models.model_named import parse_spec, runs_here
 from needlework.haystack_fixtures.needles.canaries import Canaries
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.tasks.load import Series, grid, task_named
+from needlework.haystack_fixtures.tasks.catalogue import Series, grid, task_named
 from needlework.haystack_fixtures.trials.contexts import reserved
 from needlework.haystack_fixtures.trials.exchange import (
     Exchange,

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from needlework.haystack_fixtures.models.load import (
+from needlework.haystack_fixtures.models.model import Model
+from needlework.haystack_fixtures.models.model_named import (
     check_model_args,
     load_model,
     resolve_tokenizer,
     runs_here,
     weights_fingerprint,
 )
-from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.grid.cells import Cell, depth_label
-from needlework.haystack_fixtures.tasks.load import task_named
+from needlework.haystack_fixtures.tasks.catalogue import task_named
 from needlework.haystack_fixtures.trials.contexts import reserved
 
 

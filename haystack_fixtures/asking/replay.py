@@ -7,7 +7,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import ModelError, Response
-from needlework.haystack_fixtures.tasks.load import Series
+from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.haystack_fixtures.trials.exchange import Again, Exchange
 
 WAITING = "waiting"

@@ -9,8 +9,8 @@ from hashlib import sha256
 import numpy as np
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, first_cut, padded_cut, patched_cuts
-from needlework.haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
 from needlework.haystack_fixtures.haystacks.hashes import filler_sha256, text_sha256
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.haystack_fixtures.haystacks.splice import Spliced, WindowMemo

@@ -16,8 +16,8 @@ import regex
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.build import finish, near_enough
+from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.haystack_fixtures.haystacks.splice import WindowMemo

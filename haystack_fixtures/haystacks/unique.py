@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import regex
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.candidate import Draft
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.draft import Draft
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.haystack_fixtures.prompts.prompt import Prompt
 

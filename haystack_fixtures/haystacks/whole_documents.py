@@ -16,9 +16,9 @@ import regex
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.build import finish, search
+from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.document_cache import EncodedDocument
-from needlework.haystack_fixtures.haystacks.draft import Draft, Frame, draft_of
 from needlework.haystack_fixtures.haystacks.source import Closing, EncodedDocuments, HaystackSource
 from needlework.haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
 from needlework.haystack_fixtures.prompts.prompt import Message, Prompt

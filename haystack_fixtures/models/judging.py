@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.load import load_model, resolve_tokenizer
 from needlework.haystack_fixtures.models.model import Model, Request, Response
+from needlework.haystack_fixtures.models.model_named import load_model, resolve_tokenizer
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.prompts.prompt import Message, bare_prompt
 from needlework.haystack_fixtures.settings.option_values import key_value

@@ -14,7 +14,7 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.fitting import fitting, long_enough
-from needlework.haystack_fixtures.tasks.keys import stratified
+from needlework.haystack_fixtures.tasks.statement_keys import stratified
 from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 # Names of consonants alone are words of no language that is asked here; no two begin with the same two letters.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.placement import even_depths, spaced_depths
-from needlework.haystack_fixtures.needles.load import draw_set
+from needlework.haystack_fixtures.needles.needle_sets import draw_set
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled
 

@@ -7,7 +7,13 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.fitting import fitting, long_enough
-from needlework.haystack_fixtures.tasks.keys import draw_keys, draw_kind, draw_near_keys, draw_values, statement
+from needlework.haystack_fixtures.tasks.statement_keys import (
+    draw_keys,
+    draw_kind,
+    draw_near_keys,
+    draw_values,
+    statement,
+)
 from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled
 
 _NEAR = "near"

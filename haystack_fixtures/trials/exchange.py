@@ -11,7 +11,7 @@ from needlework.haystack_fixtures.haystacks.unique import occurs
 from needlework.haystack_fixtures.models.model import Calibration, Response
 from needlework.haystack_fixtures.needles.canaries import Canaries
 from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.load import task_named
+from needlework.haystack_fixtures.tasks.catalogue import task_named
 from needlework.haystack_fixtures.trials.trials import Trial
 
 # Tokens. Two renderings may join a message's ends to the template in two ways; a server that cuts a prompt takes more

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from needlework.haystack_fixtures.corpora.corpus import Corpus
-from needlework.haystack_fixtures.corpora.load import load_corpus
+from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments, HaystackSource, order_source
 from needlework.haystack_fixtures.haystacks.whole_documents import DocumentSource, OtherDocuments, document_source
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
-from needlework.haystack_fixtures.tasks.load import task_named
+from needlework.haystack_fixtures.tasks.catalogue import task_named
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 # Characters of generated text per token, more than any tokenizer here packs into one on average.

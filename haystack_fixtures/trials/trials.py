@@ -20,11 +20,11 @@ from needlework.haystack_fixtures.prompts.shape import Shape, guided, lay_out, l
 from needlework.haystack_fixtures.retrieval.found import Retrieved
 from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
 from needlework.haystack_fixtures.settings.settings import Settings, Suite, recipe_fields
-from needlework.haystack_fixtures.tasks.load import ask, task_named
+from needlework.haystack_fixtures.tasks.catalogue import ask, task_named
 from needlework.haystack_fixtures.tasks.task import Asked
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.trials.contexts import Contexts, Frame, put
-from needlework.haystack_fixtures.trials.keys import RECIPE_VERSION, recipe_frame, trial_key
+from needlework.haystack_fixtures.trials.resume_key import RECIPE_VERSION, recipe_frame, trial_key
 from needlework.haystack_fixtures.trials.sources import Sources
 
 # Stands in for the context while the template is rendered; private-use characters, so no text holds it by chance.

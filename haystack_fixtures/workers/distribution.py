@@ -77,4 +77,4 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
     further = config.pluginmanager.get_plugin("needlework-further")
     ahead = max(2, config.stash.get(OVERLAPPING, 0) // max(1, len(config.option.tx)))
-    return HaystackScheduling(config, log, further and (lambda: config.hook.pytest_further_cells(config=config)), ahead)
+    return HaystackScheduling(config, log, further and (lambda: config.hook.pytest_top_up_cells(config=config)), ahead)

@@ -9,7 +9,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
-from needlework.haystack_fixtures.tasks.load import longest_first
+from needlework.haystack_fixtures.tasks.catalogue import longest_first
 from needlework.haystack_fixtures.workers.top_up_items import at_first_repeat, place_of, twins_by_cell
 
 Further = Callable[[], "Sequence[Cell] | None"]

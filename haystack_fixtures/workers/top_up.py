@@ -1,4 +1,4 @@
-"""`--top-up`: cells beyond the run's repeats, run after all others, for as long as `pytest_further_cells` names some.
+"""`--top-up`: cells beyond the run's repeats, run after all others, for as long as `pytest_top_up_cells` names some.
 
 In one process they are run here. Under workers `scheduling` sends them out, and what is here lets a worker have items
 that it has not collected.
@@ -42,7 +42,7 @@ class Further:
         config = session.config
         if distribution.is_worker(config) or distribution.has_workers(config) or config.option.collectonly:
             return done
-        while cells := config.hook.pytest_further_cells(config=config):
+        while cells := config.hook.pytest_top_up_cells(config=config):
             _run(session, self._start, self._order(cells))
         return done
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import depth_label
-from needlework.haystack_fixtures.tasks.load import family_of
+from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.atomic import write_atomic
 from needlework.results.records.checks import completed, fault_of
 from needlework.results.records.record import SCHEMA, Record

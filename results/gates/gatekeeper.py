@@ -9,7 +9,7 @@ from pathlib import Path
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.gates.baseline import OPTION, Baseline, load_baseline
 from needlework.results.gates.gate import Gate, groups_of
 from needlework.results.gates.top_up import Want, next_round

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.documents.folder import DocumentSet, read_documents
+from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import (
     STATUSES,
     Rows,
@@ -23,7 +24,6 @@ from needlework.haystack_fixtures.documents.questions import (
     read_rows,
     rows_before,
 )
-from needlework.haystack_fixtures.documents.twins import twins
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.results.judging.asking import OpenJudge, ReplyFile, gather
 from needlework.results.questions.check import Checked, check_rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from needlework.haystack_fixtures.documents.folder import DocumentSet, OwnDocument
-from needlework.haystack_fixtures.documents.twins import twins
+from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.draws import draws, sample
 from needlework.results.judging.asking import Judge, Question, Replied, key_of
 from needlework.results.questions.pairs import read_pairs

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.documents.folder import DocumentSet, read_documents
 from needlework.haystack_fixtures.documents.gaps import NAME, gap_rows
+from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import Rows, question_file, rows_before
-from needlework.haystack_fixtures.documents.twins import twins
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.results.judging.asking import Judge, OpenJudge, Question, Replied, ReplyFile, gather
 from needlework.results.questions.folder_report import folder_lines, listed

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from zlib import crc32
 
-from needlework.haystack_fixtures.tasks.load import family_of
+from needlework.haystack_fixtures.tasks.catalogue import family_of
 
 PANEL = "questions"
 OWN_DOCUMENTS = ("doc_position", "doc_size", "doc_absent")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from needlework.haystack_fixtures.tasks.load import family_of
+from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.files.cells_file import write_cells
 from needlework.results.files.csv_file import write_csv
 from needlework.results.files.json_file import write_json

@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from needlework.haystack_fixtures.cache import default_cache_dir
-from needlework.haystack_fixtures.models.load import resolve_tokenizer
+from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.faults import wire
 from tests.faults.catalogue import CATALOGUE, HONEST

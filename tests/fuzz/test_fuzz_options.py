@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.models.load import check_model_args, parse_spec
 from needlework.haystack_fixtures.models.local.args import local_options
+from needlework.haystack_fixtures.models.model_named import check_model_args, parse_spec
 from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.settings.option_values import key_value
 from needlework.haystack_fixtures.settings.options import OPTIONS
 from needlework.haystack_fixtures.settings.settings import Settings, resolve_settings
-from needlework.haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.gates.gate import parse_gate
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.run_folder import run_folder

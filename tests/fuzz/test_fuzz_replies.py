@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.models.model import Request, Response
 from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from tests.fuzz.junk import ODD_VALUES, ROUNDS, SEED, bounded, damaged, swapped
 from tests.haystack_fixtures.models.conftest import make_prompt
 

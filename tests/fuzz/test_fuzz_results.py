@@ -19,7 +19,7 @@ from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.results.compare import main as compare
 from needlework.results.files.csv_file import csv_text
 from needlework.results.files.json_file import json_text, read_json
-from needlework.results.files.load import load_panels
+from needlework.results.files.read_run import load_panels
 from needlework.results.records.journal import Journal, line_of, read_journal
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.run_folder import answered, whole_run

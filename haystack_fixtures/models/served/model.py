@@ -21,7 +21,7 @@ from needlework.haystack_fixtures.models.served.pacing import Sign
 from needlework.haystack_fixtures.models.served.reply import Reply, read_body, read_events, within
 from needlework.haystack_fixtures.models.served.request import Dialect, Sender
 from needlework.haystack_fixtures.models.served.shared import Shared
-from needlework.haystack_fixtures.models.served.turnstile import Gate, Passage
+from needlework.haystack_fixtures.models.served.turnstile import Passage, Turnstile
 from needlework.haystack_fixtures.models.served.window import Window, discover_window
 from needlework.haystack_fixtures.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -46,7 +46,7 @@ class ServedModel:
         options: ServedOptions,
         tokenizer: Tokenizer,
         connection: Connection,
-        gate: Gate | None = None,
+        gate: Turnstile | None = None,
         shared: Shared | None = None,
     ) -> None:
         """`shared`: where the workers of one run keep what they learn of the server."""
@@ -55,7 +55,7 @@ class ServedModel:
         self._tokenizer = tokenizer
         self._timeout_s = connection.timeout_s
         self._retries = connection.retries
-        self._gate = gate or Gate(connection.concurrency)
+        self._gate = gate or Turnstile(connection.concurrency)
         self._jitter = random.Random()
         where = address(connection, azure=options.azure_api_version is not None)
         addresses = (*url_secrets(where.base_url), *url_secrets(options.proxy))

@@ -20,7 +20,7 @@ class Passage:
     since: float
 
 
-class Gate:
+class Turnstile:
     """Keeps requests to the `Pace` of their server, and stops them all once it is closed.
 
     Only an attempt holds a place: a request that waits before it tries again has left the gate.

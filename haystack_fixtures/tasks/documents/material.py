@@ -10,8 +10,8 @@ from functools import cached_property, lru_cache
 from needlework.haystack_fixtures.documents import gaps
 from needlework.haystack_fixtures.documents.folder import DocumentSet, read_documents
 from needlework.haystack_fixtures.documents.gaps import gap_questions
+from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet, read_question_set
-from needlework.haystack_fixtures.documents.twins import twins
 from needlework.haystack_fixtures.draws import draws, shuffled
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug

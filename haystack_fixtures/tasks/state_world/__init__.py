@@ -10,9 +10,9 @@ from needlework.haystack_fixtures.draws import draws
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.keys import stratified
 from needlework.haystack_fixtures.tasks.state_world.stories import KINDS
 from needlework.haystack_fixtures.tasks.state_world.words import QUESTIONS, told
+from needlework.haystack_fixtures.tasks.statement_keys import stratified
 from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 

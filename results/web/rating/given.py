@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.files.load import run_records
+from needlework.results.files.read_run import run_records
 from needlework.results.records.record import SCORED, Record
 from needlework.results.records.samples import panel_and_sample
 from needlework.results.web.sources import PREDICTIONS, Sources

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from needlework.haystack_fixtures.documents.folder import OwnDocument, read_documents
-from needlework.haystack_fixtures.documents.twins import twins
+from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.results.questions.index import DocumentIndex
 from needlework.results.web.reviewing.later import Later
 

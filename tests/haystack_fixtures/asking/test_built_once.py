@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.needles import load as needle_files
+from needlework.haystack_fixtures.needles import needle_sets as needle_files
 from needlework.haystack_fixtures.settings.settings import resolve_settings
-from needlework.haystack_fixtures.tasks import load as tasks
-from needlework.haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.tasks import catalogue as tasks
+from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.tasks.task import Asked
-from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
 from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials import sources
-from needlework.haystack_fixtures.trials.keys import recipe_frame, trial_key
+from needlework.haystack_fixtures.trials.resume_key import recipe_frame, trial_key
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 
 # Windows around seams, at most: three seams of the first draft and a few more for each further try.

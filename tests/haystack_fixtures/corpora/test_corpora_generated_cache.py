@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.corpora import load
+from needlework.haystack_fixtures.corpora import corpus_named
 from needlework.haystack_fixtures.corpora.cache import cached_documents
 from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.corpora.generated import recipe_sha256
@@ -16,11 +16,11 @@ from needlework.haystack_fixtures.errors import InputError
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty thousand characters are enough to see how sizes and the cache work."""
-    monkeypatch.setattr(load, "GENERATED_CHARS", {"en": 20_000, "zh": 20_000})
+    monkeypatch.setattr(corpus_named, "GENERATED_CHARS", {"en": 20_000, "zh": 20_000})
 
 
 def generated(cache: Path, language: str = "en", seed: int = 1, min_chars: int = 0) -> Corpus:
-    return load.load_corpus("generated", language=language, seed=seed, min_chars=min_chars, cache_dir=cache)
+    return corpus_named.load_corpus("generated", language=language, seed=seed, min_chars=min_chars, cache_dir=cache)
 
 
 @pytest.mark.parametrize(("wanted", "size"), [(0, 20_000), (20_000, 20_000), (20_001, 40_000), (70_000, 80_000)])
@@ -40,7 +40,7 @@ def test_the_hash_is_the_recipe_whatever_the_size(tmp_path: Path) -> None:
 
 def test_the_second_load_reads_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = generated(tmp_path)
-    monkeypatch.setattr(load, "generate_documents", lambda *_: pytest.fail("generated again"))
+    monkeypatch.setattr(corpus_named, "generate_documents", lambda *_: pytest.fail("generated again"))
     assert generated(tmp_path) == first
 
 

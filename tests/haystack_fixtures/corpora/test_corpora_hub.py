@@ -20,7 +20,7 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from types import SimpleNamespace
-from needlework.haystack_fixtures.corpora.load import load_corpus
+from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.haystack_fixtures.errors import InputError
 answers = []
 for spec, field in json.loads(sys.argv[1]):

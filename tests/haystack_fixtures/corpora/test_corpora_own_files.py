@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.haystack_fixtures.corpora.files import CDME_FILES
-from needlework.haystack_fixtures.corpora.load import load_corpus
 from needlework.haystack_fixtures.corpora.text import clean_text
 from needlework.haystack_fixtures.errors import InputError
 

@@ -10,7 +10,7 @@ import pytest
 
 from needlework.haystack_fixtures.corpora import builtin
 from needlework.haystack_fixtures.corpora.corpus import Corpus
-from needlework.haystack_fixtures.corpora.load import load_corpus
+from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.haystack_fixtures.errors import InputError
 
 

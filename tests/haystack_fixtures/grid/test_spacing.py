@@ -14,7 +14,7 @@ from needlework.haystack_fixtures.grid.spacing import (
     parse_tokens,
 )
 from needlework.haystack_fixtures.settings.settings import resolve_settings
-from needlework.haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.tasks.catalogue import grid
 
 NEEDLEBENCH_PARTS = {"niah": "single", "parallel": "multi_retrieval", "needlebench_reasoning": "multi_reasoning"}
 

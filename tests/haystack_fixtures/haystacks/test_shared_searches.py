@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks import hashes, unique
+from needlework.haystack_fixtures.haystacks.candidate import Draft
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.draft import Draft
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.haystack_fixtures.haystacks.splice import Range, Spliced, text_of
 from needlework.haystack_fixtures.haystacks.unique import check_unique, occurs, stands_elsewhere

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from needlework.haystack_fixtures.cache import default_cache_dir
-from needlework.haystack_fixtures.models.load import load_model, resolve_tokenizer
 from needlework.haystack_fixtures.models.model import Model, Request
+from needlework.haystack_fixtures.models.model_named import load_model, resolve_tokenizer
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer

@@ -12,8 +12,7 @@ import pytest
 
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models import load
-from needlework.haystack_fixtures.models.load import ModelSpec, load_model, parse_spec, resolve_tokenizer
+from needlework.haystack_fixtures.models import model_named
 from needlework.haystack_fixtures.models.local.args import (
     local_options,
     rope_parameters,
@@ -30,6 +29,7 @@ from needlework.haystack_fixtures.models.local.memory import (
     require,
     token_bytes,
 )
+from needlework.haystack_fixtures.models.model_named import ModelSpec, load_model, parse_spec, resolve_tokenizer
 from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection, is_loopback
 
@@ -68,8 +68,8 @@ def test_a_plug_in_brings_a_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
             return f"the tokenizer of {name}"
 
     monkeypatch.setattr(EntryPoint, "load", lambda self: Plugin())
-    found = (EntryPoint("cloud", "some.module:plugin", load.GROUP),)
-    monkeypatch.setattr(load, "entry_points", lambda group: found if group == load.GROUP else ())
+    found = (EntryPoint("cloud", "some.module:plugin", model_named.GROUP),)
+    monkeypatch.setattr(model_named, "entry_points", lambda group: found if group == model_named.GROUP else ())
     assert parse_spec("cloud:big") == ModelSpec("cloud", "big")
     tokenizer = resolve_tokenizer("cloud:big", {}, None, tmp_path)
     assert tokenizer == "the tokenizer of big"  # type: ignore[comparison-overlap]

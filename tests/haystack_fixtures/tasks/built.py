@@ -12,9 +12,9 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.mock.model import MockModel
 from needlework.haystack_fixtures.models.model import Request
 from needlework.haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
-from needlework.haystack_fixtures.tasks.load import grid
-from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.contexts import reserved
 from needlework.haystack_fixtures.trials.trials import Trial, TrialBuilder
 from needlework.scoring.recording import Scored, score_exchange
@@ -73,7 +73,7 @@ class _Answered:
 
 def judged(trial: Trial, answer: str, finish_reason: str = "stop") -> Scored:
     """The score of an answer to a trial, by the task's scorer; of an absent twin by `abstain`."""
-    from needlework.haystack_fixtures.tasks.load import task_named
+    from needlework.haystack_fixtures.tasks.catalogue import task_named
 
     return score_exchange(_Answered(trial, answer, finish_reason, task_named(trial.suite.task).scorer))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.trials import Trial
 from tests.haystack_fixtures.tasks.built import build, builder, settings_of
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 
-from needlework.haystack_fixtures.corpora.load import load_corpus
+from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.unique import occurs
 from needlework.haystack_fixtures.tasks import association, people

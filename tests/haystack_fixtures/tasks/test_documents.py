@@ -11,9 +11,9 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.settings import recipe_fields, resolve_settings
+from needlework.haystack_fixtures.tasks.catalogue import deepest_first, grid
 from needlework.haystack_fixtures.tasks.documents.near import Likeness
-from needlework.haystack_fixtures.tasks.load import deepest_first, grid
-from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.contexts import reserved
 from needlework.haystack_fixtures.trials.exchange import prompt_facts
 from needlework.haystack_fixtures.trials.trials import TrialBuilder

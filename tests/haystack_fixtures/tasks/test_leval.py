@@ -12,10 +12,10 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.tasks.leval.files import SUBSETS, read_file
 from needlework.haystack_fixtures.tasks.leval.sources import SOURCES
-from needlework.haystack_fixtures.tasks.load import TASKS, grid
-from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 from needlework.scoring.registry import scorer_named
 from tests.haystack_fixtures.tasks.built import context, mock_value

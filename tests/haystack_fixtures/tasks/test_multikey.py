@@ -7,7 +7,7 @@ import re
 from hypothesis import given, settings
 
 from needlework.haystack_fixtures.settings.settings import resolve_settings
-from needlework.haystack_fixtures.tasks.load import TASKS
+from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.scoring.recording import as_reference
 from needlework.scoring.registry import scorer_named
 from tests.haystack_fixtures.tasks.built import context

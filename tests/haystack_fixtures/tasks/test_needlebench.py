@@ -16,9 +16,9 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.unique import occurs
 from needlework.haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
+from needlework.haystack_fixtures.tasks.catalogue import ask, grid, task_named
 from needlework.haystack_fixtures.tasks.kinship import draw_chain
-from needlework.haystack_fixtures.tasks.load import ask, grid, task_named
-from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.trials import Trial, TrialBuilder
 from needlework.scoring.recording import as_reference
 from needlework.scoring.registry import scorer_named

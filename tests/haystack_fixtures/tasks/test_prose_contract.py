@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, settings
 
-from needlework.haystack_fixtures.tasks.load import TASKS
+from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.scoring.recording import as_reference
 from tests.haystack_fixtures.tasks.built import context, judged, mock_value
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of

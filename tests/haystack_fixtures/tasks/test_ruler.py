@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.settings.presets import built_in_presets
 from needlework.haystack_fixtures.settings.settings import resolve_settings
-from needlework.haystack_fixtures.tasks.load import TASKS, grid
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.tasks.ruler.documents import stories
 from needlework.haystack_fixtures.tasks.ruler.family import TASKS as RULER
 from needlework.haystack_fixtures.tasks.ruler.frequency import counts

@@ -10,7 +10,7 @@ import pytest
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.prompts.prompt import Message
 from needlework.haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
-from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from tests.toy_tokenizers import smollm2_folder, write_llama_like
 
 TALKS = [

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.prompts.prompt import Message
-from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from tests.strategies import texts
 
 shared = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

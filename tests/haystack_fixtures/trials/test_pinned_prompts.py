@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from needlework.haystack_fixtures.settings.settings import resolve_settings
-from needlework.haystack_fixtures.tasks.load import grid
-from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.tasks.catalogue import grid
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 
 MODEL = {"spec": "mock:perfect", "args": [], "base_url": None}

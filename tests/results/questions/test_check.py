@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from needlework.haystack_fixtures.documents.folder import DocumentSet, OwnDocument
-from needlework.haystack_fixtures.documents.twins import twins
+from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.results.questions.check import Checked, check_rows
 from needlework.results.questions.index import DocumentIndex
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.settings.settings import resolve_settings
-from needlework.haystack_fixtures.tasks.load import grid
+from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.records.record import Record
 from needlework.results.statistics.intervals import wilson
 from needlework.results.statistics.needlebench import Design, NeedleBench, Row, design_of, needlebench

@@ -12,11 +12,11 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.checksums import file_sha256, remembered_sha256
-from needlework.haystack_fixtures.models.load import load_model, resolve_tokenizer
 from needlework.haystack_fixtures.models.local import gguf_cache, smollm2
 from needlework.haystack_fixtures.models.local.gguf_cache import is_complete, prepare_gguf
 from needlework.haystack_fixtures.models.local.weights import read_facts, weight_files
 from needlework.haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.models.model_named import load_model, resolve_tokenizer
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.prompts.prompt import Message
 from tests.haystack_fixtures.models.local.tiny_gguf import write_tiny_gguf

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.load import load_model
 from needlework.haystack_fixtures.models.local.args import local_options
 from needlework.haystack_fixtures.models.local.greedy_runner import Generated, GreedyRunner, Limits
-from needlework.haystack_fixtures.models.local.load import place
 from needlework.haystack_fixtures.models.local.model import LocalModel
+from needlework.haystack_fixtures.models.local.open_weights import place
 from needlework.haystack_fixtures.models.local.smollm2 import prepare
 from needlework.haystack_fixtures.models.local.token_tree import common_prefix, tree_size
 from needlework.haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.models.model_named import load_model
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
@@ -212,7 +212,9 @@ def test_memory_is_checked_before_loading(
     monkeypatch.setattr(
         "needlework.haystack_fixtures.models.local.memory.available_bytes", lambda *_, **__: (2**28, "this machine")
     )
-    monkeypatch.setattr("needlework.haystack_fixtures.models.local.load._load", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr(
+        "needlework.haystack_fixtures.models.local.open_weights._load", lambda *_: pytest.fail("loaded")
+    )
     with pytest.raises(InputError, match=r"needs about \d\.\d\d GiB and this machine has 0\.25 GiB free"):
         load_model(
             "smollm2",

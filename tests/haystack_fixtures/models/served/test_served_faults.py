@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.errors import Fault, delay_s, retry_after
 from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.models.served.turnstile import Gate
+from needlework.haystack_fixtures.models.served.turnstile import Turnstile
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, events, good
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
@@ -41,7 +41,7 @@ def slept(time: SleptTime) -> list[float]:
 def model(planted: PlantedServer, mock_tokenizer: Tokenizer, time: SleptTime) -> Callable[..., ServedModel]:
     def make(timeout_s: float = 5.0, retries: int = 3, **args: str) -> ServedModel:
         connection = Connection(planted.url, "NO_SUCH_KEY", timeout_s, retries)
-        gate = Gate(8, now=time.now, sleep=time.sleep)
+        gate = Turnstile(8, now=time.now, sleep=time.sleep)
         return ServedModel("m", served_options(args, connection), mock_tokenizer, connection, gate)
 
     return make
@@ -309,7 +309,7 @@ def test_azure_addresses(planted: PlantedServer, mock_tokenizer: Tokenizer, ques
 def test_a_connection_refused_is_the_servers_fault(mock_tokenizer: Tokenizer, question: Request) -> None:
     connection = Connection("http://127.0.0.1:9/v1", retries=1)
     time = SleptTime()
-    gate = Gate(8, now=time.now, sleep=time.sleep)
+    gate = Turnstile(8, now=time.now, sleep=time.sleep)
     model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
     response = model.respond(question)
     assert response.error is not None

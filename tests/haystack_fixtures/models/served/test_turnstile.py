@@ -11,7 +11,7 @@ import pytest
 
 from needlework.haystack_fixtures.models.model import ModelError
 from needlework.haystack_fixtures.models.served.pacing import Sign
-from needlework.haystack_fixtures.models.served.turnstile import Gate
+from needlework.haystack_fixtures.models.served.turnstile import Turnstile
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
 
 WHY = ModelError("server", "gone", fatal=True)
@@ -19,7 +19,7 @@ WHY = ModelError("server", "gone", fatal=True)
 
 @pytest.mark.parametrize("signs", [("answered",), ("busy", "answered"), ("busy", "slow", "gone", "broken")])
 def test_never_more_than_the_width_and_nobody_left_behind(signs: tuple[Sign, ...]) -> None:
-    gate, chance = Gate(8), random.Random(0)
+    gate, chance = Turnstile(8), random.Random(0)
     lock, inside, most = threading.Lock(), 0, 0
 
     def pass_through(i: int) -> int:
@@ -42,7 +42,7 @@ def test_never_more_than_the_width_and_nobody_left_behind(signs: tuple[Sign, ...
 
 def test_a_pause_holds_all_back() -> None:
     clock = SleptTime()
-    gate = Gate(4, now=clock.now, sleep=clock.sleep)
+    gate = Turnstile(4, now=clock.now, sleep=clock.sleep)
     first = gate.enter()
     assert first is not None
     gate.leave(first, "busy", retry_after_s=30)
@@ -51,7 +51,7 @@ def test_a_pause_holds_all_back() -> None:
 
 
 def test_a_waiting_request_holds_no_place() -> None:
-    gate = Gate(1)
+    gate = Turnstile(1)
     first = gate.enter()
     assert first is not None
     gate.leave(first, "broken")
@@ -64,7 +64,7 @@ def test_a_waiting_request_holds_no_place() -> None:
 
 
 def test_closing_lets_nobody_through_and_keeps_the_first_reason() -> None:
-    gate = Gate(1)
+    gate = Turnstile(1)
     assert gate.enter() is not None
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(gate.enter) for _ in range(4)]

@@ -17,7 +17,7 @@ from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.errors import REFUSED_S
 from needlework.haystack_fixtures.models.served.model import ServedModel
 from needlework.haystack_fixtures.models.served.pacing import NEVER_HEARD_S, PATIENCE_S
-from needlework.haystack_fixtures.models.served.turnstile import Gate
+from needlework.haystack_fixtures.models.served.turnstile import Turnstile
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
@@ -37,7 +37,7 @@ def clock() -> SleptTime:
 def make(mock_tokenizer: Tokenizer, clock: SleptTime) -> Callable[..., ServedModel]:
     def made(url: str, *, retries: int = 2, timeout_s: float = 5.0, width: int = 8) -> ServedModel:
         connection = Connection(url, "NO_SUCH_KEY", timeout_s, retries)
-        gate = Gate(width, now=clock.now, sleep=clock.sleep)
+        gate = Turnstile(width, now=clock.now, sleep=clock.sleep)
         model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
         model._jitter = random.Random(0)
         return model

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.documents.folder import OwnDocument
+from needlework.haystack_fixtures.documents.near_copies import NEARLY, twins
 from needlework.haystack_fixtures.documents.shingles import SHINGLE
-from needlework.haystack_fixtures.documents.twins import NEARLY, twins
 from needlework.haystack_fixtures.draws import below, draws
 
 WORDS = [f"word{number}" for number in range(3000)]

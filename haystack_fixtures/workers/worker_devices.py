@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.models.load import runs_here
+from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.workers import distribution
 from needlework.haystack_fixtures.workers.devices import VISIBLE, gpus, places

@@ -85,7 +85,7 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
 
     `tokenizer`: a folder, `tiktoken:NAME`, `smollm2`, `gguf:PATH`, `hf:ID_OR_PATH`.
     """
-    from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+    from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 
     parsed = parse_spec(spec)
     if tokenizer is not None:
@@ -172,7 +172,7 @@ def load_model(
             return ServedModel(parsed.name, served, tokenizer, connection, shared=shared)
         case "smollm2" | "gguf" | "hf":
             from needlework.haystack_fixtures.models.local.args import local_options
-            from needlework.haystack_fixtures.models.local.load import load_folder
+            from needlework.haystack_fixtures.models.local.open_weights import load_folder
 
             options = local_options(model_args)
             folder = _checkpoint(parsed, model_args, cache_dir, weights=True)
@@ -189,7 +189,7 @@ def load_model(
 
 
 def _named_tokenizer(text: str, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
-    from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+    from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 
     kind, _, name = text.partition(":")
     if text == "smollm2" or (kind in ("hf", "gguf") and name):

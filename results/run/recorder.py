@@ -19,7 +19,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, depth_label, parse_id
 from needlework.haystack_fixtures.plugin import asks_cells, cell_of
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.tasks.load import Series, grid
+from needlework.haystack_fixtures.tasks.catalogue import Series, grid
 from needlework.haystack_fixtures.workers.distribution import has_workers
 from needlework.results.gates.gate import Gate
 from needlework.results.gates.gatekeeper import Gatekeeper
@@ -189,7 +189,7 @@ class Recorder:
         if self._fault:
             raise pytest.exit.Exception(self._fault, returncode=4)
 
-    def pytest_further_cells(self) -> list[Cell] | None:
+    def pytest_top_up_cells(self) -> list[Cell] | None:
         """`--top-up`: what undecided gates ask for; nothing in a run that is void."""
         if self._gatekeeper is None or self._session is None or self._fault:
             return None

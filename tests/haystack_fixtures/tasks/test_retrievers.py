@@ -9,8 +9,8 @@ import pytest
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.settings.settings import recipe_fields, resolve_settings
-from needlework.haystack_fixtures.tasks.load import grid
-from needlework.haystack_fixtures.tokenizers.load import load_tokenizer
+from needlework.haystack_fixtures.tasks.catalogue import grid
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 from tests.haystack_fixtures.retrieval.embeddings import embeddings
 from tests.haystack_fixtures.tasks.built import context, mock_value

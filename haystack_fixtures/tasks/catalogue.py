@@ -27,10 +27,10 @@ from needlework.haystack_fixtures.tasks import (
     state_world,
     superseded,
 )
-from needlework.haystack_fixtures.tasks.arms import arms_of, asks_whole, check_arms, with_retriever
 from needlework.haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
 from needlework.haystack_fixtures.tasks.documents.family import TASKS as DOCUMENTS
 from needlework.haystack_fixtures.tasks.leval.family import TASKS as LEVAL
+from needlework.haystack_fixtures.tasks.retrievers import arms_of, asks_whole, check_arms, with_retriever
 from needlework.haystack_fixtures.tasks.ruler.family import TASKS as RULER
 from needlework.haystack_fixtures.tasks.task import Asked, Task, without_language
 
