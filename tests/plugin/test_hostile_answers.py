@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shutil
 import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 import needlework
+from tests.chromium import chromium_driver
 from tests.loopback import Asked, Loopback, Said, loopback
 
 MEGABYTE = 1_000_000
@@ -186,11 +186,8 @@ def test_a_judge_that_says_it_is_an_error(project: Any, server: Loopback) -> Non
     check_terminal(result.stdout.str() + result.stderr.str())
 
 
+@pytest.mark.slow
 def test_nothing_of_it_runs_in_a_browser(project: Any, server: Loopback) -> None:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (pip install -e '.[dev]')")
-    chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
-    if not (chromium and driver_path):
-        pytest.skip("needs Debian's chromium and chromium-driver (apt-get install them)")
     ask(project, server)
     asked: list[str] = []
 
@@ -198,28 +195,23 @@ def test_nothing_of_it_runs_in_a_browser(project: Any, server: Loopback) -> None
         def log_message(self, *args: Any) -> None:
             asked.append(self.path)
 
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"):
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={project.pytester.path / 'profile'}")
     pages = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(project.runs / "r")))
     threading.Thread(target=pages.serve_forever, daemon=True).start()
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_path))
     try:
-        driver.get(f"http://127.0.0.1:{pages.server_port}/report.html")
-        title = driver.title
-        cells = driver.find_elements("css selector", "table.heat tbody td")
-        assert len(cells) == 3
-        for cell in cells:
-            driver.execute_script("arguments[0].click()", cell)
-            assert "code" in driver.execute_script("return document.body.innerText")
-        assert driver.execute_script("return window.pwned") is None
-        assert driver.title == title
-        assert driver.execute_script("return document.querySelectorAll('img, iframe, object, embed, base').length") == 0
-        assert asked == ["/report.html"] or set(asked) <= {"/report.html", "/favicon.ico"}
+        with chromium_driver(project.pytester.path / "profile") as driver:
+            driver.get(f"http://127.0.0.1:{pages.server_port}/report.html")
+            title = driver.title
+            cells = driver.find_elements("css selector", "table.heat tbody td")
+            assert len(cells) == 3
+            for cell in cells:
+                driver.execute_script("arguments[0].click()", cell)
+                assert "code" in driver.execute_script("return document.body.innerText")
+            assert driver.execute_script("return window.pwned") is None
+            assert driver.title == title
+            loaded = "return document.querySelectorAll('img, iframe, object, embed, base').length"
+            assert driver.execute_script(loaded) == 0
+            assert asked == ["/report.html"] or set(asked) <= {"/report.html", "/favicon.ico"}
     finally:
-        driver.quit()
         pages.shutdown()
         pages.server_close()
 
