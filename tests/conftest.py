@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
-
-ROOT = Path(__file__).parent.parent
 
 # How long an example takes says how busy the machine is: no deadlines. The same few examples each time by default;
 # `--hypothesis-profile=thorough` (`make test-slow`) looks for new ones. A test that names its own number keeps it.
@@ -47,17 +44,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     slow = [item for item in items if item.get_closest_marker("slow") and here in item.path.parents]
     items[:] = [item for item in items if item not in slow]
     config.hook.pytest_deselected(items=slow)
-
-
-@pytest.fixture(scope="session")
-def parity() -> Any:
-    """Read a file of results that the original systems computed; skips where the shared folder is absent."""
-    folder = Path(os.environ.get("NEEDLEWORK_PARITY", ROOT.parent / "shared" / "parity" / "niah"))
-
-    def read(name: str) -> list[dict[str, Any]]:
-        if not folder.is_dir():
-            pytest.skip(f"no parity data at {folder}; set NEEDLEWORK_PARITY to its folder")
-        cases: list[dict[str, Any]] = json.loads((folder / name).read_text(encoding="utf-8"))["cases"]
-        return cases
-
-    return read

@@ -15,18 +15,19 @@ from needlework.haystack_fixtures.grid.spacing import (
 )
 from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
+from tests.parity.cases import cases
 
 NEEDLEBENCH_PARTS = {"niah": "single", "parallel": "multi_retrieval", "needlebench_reasoning": "multi_reasoning"}
 
 
-def test_evalscope_lengths_and_depths(parity):
-    for case in parity("es_grids.json"):
+def test_evalscope_lengths_and_depths():
+    for case in cases("niah/es_grids"):
         assert linear(*case["context_lengths"]) == case["result_lengths"]
         assert linear(*case["depths"]) == case["result_depths"]
 
 
-def test_llmtest_lengths_and_depths(parity):
-    for case in parity("gk_grids.json"):
+def test_llmtest_lengths_and_depths():
+    for case in cases("niah/gk_grids"):
         if case["kind"] == "context_lengths":
             assert linear(case["min"], case["max"], case["num_intervals"]) == case["result"]
         elif case["kind"] == "depth_percents":
@@ -36,22 +37,22 @@ def test_llmtest_lengths_and_depths(parity):
             assert llmtest_sigmoid(case["x"], case["x"], 1) == [case["result"]]
 
 
-def test_opencompass_depths(parity):
-    for case in parity("oc_depth_percents.json"):
+def test_opencompass_depths():
+    for case in cases("niah/oc_depth_percents"):
         if "result" in case:
             space = opencompass_linear if case["type"] == "linear" else opencompass_sigmoid
             assert space(0, 100, case["intervals"]) == case["int_truncated"]
 
 
-def test_needlebench_presets_have_the_published_grids(parity, tmp_path):
-    cases = {case["name"]: case for case in parity("oc_needlebench_grids.json")}
-    for name, case in cases.items():
+def test_needlebench_presets_have_the_published_grids(tmp_path):
+    by_name = {case["name"]: case for case in cases("niah/oc_needlebench_grids")}
+    for name, case in by_name.items():
         if not name.startswith("needlebench"):
             continue
         version, size = ("v2" if "_v2_" in name else "v1"), name.split("_")[-1]
         settings = resolve_settings({"preset": f"needlebench-{version}-{size}"}, {}, tmp_path)
         sparse = version == "v1" and size not in ("4k", "8k")
-        depths = cases[
+        depths = by_name[
             "v2 depths_list_10 (11)" if version == "v2" else "v1 depths sparse (11)" if sparse else "v1 depths (20)"
         ]["value"]
 

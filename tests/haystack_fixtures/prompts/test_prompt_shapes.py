@@ -4,6 +4,7 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.prompts.shape import CONTEXT, guided, lay_out, load_shape, raw_text
+from tests.parity.cases import cases
 
 SHAPES = [("plain", "en"), ("plain", "zh"), ("llmtest", "en"), ("evalscope", "en"), ("evalscope", "zh"),
           ("cdme", "en"), ("cdme", "zh"), ("needlebench-v2", "en"), ("needlebench-v2", "zh")]  # fmt: skip
@@ -42,8 +43,8 @@ def test_the_system_prompt_can_be_replaced_and_left_out():
     assert lay_out(shape, "Q?", system="", position="end")[0].role == "user"
 
 
-def test_guide_goes_where_opencompass_puts_it(parity):
-    for case in parity("oc_guide_question.json"):
+def test_guide_goes_where_opencompass_puts_it():
+    for case in cases("niah/oc_guide_question"):
         if case["function"] != "_modify_retrieval_question":
             continue  # the base variant cuts a fixed number of characters off; raw_end does that job here
         language = {"English": "en", "Chinese": "zh"}.get(case["language"], case["language"])

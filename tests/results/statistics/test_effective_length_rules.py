@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from needlework.results.statistics.length_scores import (
     length_scores,
 )
 from needlework.results.statistics.panels import Trial
+from tests.parity.cases import cases, meta
 
 TrialsOf = Callable[..., list[Trial]]
 
@@ -32,14 +32,14 @@ BREAK_THEIR_RULE = {
 }
 
 
-def test_rulers_table_is_reproduced_but_for_rows_that_break_its_rule(ruler_table: dict[str, Any]) -> None:
+def test_rulers_table_is_reproduced_but_for_rows_that_break_its_rule() -> None:
     """Ours takes >=: Qwen3-32B (85.6 at 128K, published as > 128K) passes, with a strict > it would be a sixth row."""
     disagreeing = {}
-    for row in ruler_table["rows"]:
+    for row in cases("ruler/leaderboard_table"):
         scores = exact_scores(
             (int(label[:-1]) * 1000, None if score is None else score / 100) for label, score in row["scores"].items()
         )
-        found = absolute_length(scores, ruler_table["threshold"] / 100)
+        found = absolute_length(scores, meta("ruler/leaderboard_table")["threshold"] / 100)
         assert found.point == found.conservative == found.longest_passing
         assert found.status != "undetermined"
         ours = "none" if found.point is None else f"{found.point // 1000}k"
@@ -48,7 +48,7 @@ def test_rulers_table_is_reproduced_but_for_rows_that_break_its_rule(ruler_table
         if ours != published:
             disagreeing[row["model"]] = (published, ours)
 
-    assert ruler_table["threshold"] / 100 == RULER_THRESHOLD
+    assert meta("ruler/leaderboard_table")["threshold"] / 100 == RULER_THRESHOLD
     assert disagreeing == {model: pair[:2] for model, pair in BREAK_THEIR_RULE.items()}
 
 

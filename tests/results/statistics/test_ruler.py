@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from needlework.results.files.json_file import json_text
 from needlework.results.statistics.ruler import TASKS, ruler_lines, ruler_object, ruler_tables, weighted
+from tests.parity.cases import cases
 
 
 def records(scores, *, length=4096, repeats=1, language="en", **fields):
@@ -96,10 +95,10 @@ def test_the_table_is_in_results_json():
     assert shown["effective_length"] == ">= 4.1k (longest tested)"
 
 
-def test_weighted_means_of_the_published_table(ruler_table: dict[str, Any]) -> None:
+def test_weighted_means_of_the_published_table() -> None:
     """wAvg(inc) and wAvg(dec) of every published row that has them."""
     checked = 0
-    for row in ruler_table["rows"]:
+    for row in cases("ruler/leaderboard_table"):
         scores = list(row["scores"].values())
         if None in scores or len(scores) < 6:
             continue

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +9,7 @@ from hypothesis import strategies as st
 from needlework.scoring.published.ruler import any_found, percent_of, postprocessed, share_found, strict_score
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Reference
-
-_ROOT = Path(__file__).resolve().parents[2]
-_PARITY = Path(os.environ.get("NEEDLEWORK_PARITY_RULER", _ROOT.parent / "shared" / "parity" / "ruler"))
+from tests.parity.cases import cases
 
 NUMBERS = Reference((), parts=("1111111", "2222222", "3333333", "4444444"))
 WORDS = Reference((), parts=("apple", "bread", "coat", "door"))
@@ -28,10 +22,7 @@ TOWN = Reference(("Denver Broncos", "Denver"))
 
 def test_every_published_pair():
     """RULER's scale is percent to 2 decimals; lm-eval's port has 0..1, and a share where RULER takes any reference."""
-    path = _PARITY / "scorer_pairs.json"
-    if not path.is_file():
-        pytest.skip(f"no parity results at {path}")
-    pairs = json.loads(path.read_text(encoding="utf-8"))["pairs"]
+    pairs = cases("ruler/scorer_pairs")
     assert len(pairs) == 20
     for pair in pairs:
         said, references = postprocessed(pair["pred"]), pair["refs"]

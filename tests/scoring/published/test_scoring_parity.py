@@ -1,10 +1,7 @@
-"""Every published rule gives the numbers that its own system's code gave (shared/parity/niah; skipped without it)."""
+"""Every published rule gives the numbers that its own system's code gave (tests/parity/niah)."""
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,36 +17,25 @@ from needlework.scoring.published.opencompass_compat import (
     needlebench_v1_multi_compat,
     needlebench_v2_compat,
 )
-
-_ROOT = Path(__file__).resolve().parents[2]
-_PARITY = Path(os.environ.get("NEEDLEWORK_PARITY", _ROOT.parent / "shared" / "parity" / "niah"))
+from tests.parity.cases import cases
 
 
 def _exactly(number: float) -> Any:
     return pytest.approx(number, rel=0, abs=1e-9)
 
 
-def _cases(name: str) -> list[dict[str, Any]]:
-    path = _PARITY / f"{name}.json"
-    if not path.is_file():
-        pytest.skip(f"no parity results at {path}")
-    cases: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cases"]
-    assert cases
-    return cases
-
-
 def test_evalscope_normalize_answer() -> None:
-    for case in _cases("es_normalize_answer"):
+    for case in cases("niah/es_normalize_answer"):
         assert normalize_answer(case["text"]) == case["result"], case
 
 
 def test_evalscope_rule_scores() -> None:
-    for case in _cases("es_rule_scores"):
+    for case in cases("niah/es_rule_scores"):
         assert rule_score(case["prediction"], case["reference"]) == case["score"], case
 
 
 def test_evalscope_judge_replies() -> None:
-    for case in _cases("es_judge_parse"):
+    for case in cases("niah/es_judge_parse"):
         if case["ok"]:
             verdict = parse_evalscope_reply(case["reply"])
             assert verdict == _exactly(case["verdict"]), case
@@ -60,7 +46,7 @@ def test_evalscope_judge_replies() -> None:
 
 
 def test_llmtest_judge_replies() -> None:
-    for case in _cases("gk_judge_parse"):
+    for case in cases("niah/gk_judge_parse"):
         if "raises" in case:
             with pytest.raises(ValueError, match="double brackets"):
                 parse_llmtest_reply(case["text"])
@@ -69,12 +55,12 @@ def test_llmtest_judge_replies() -> None:
 
 
 def test_atc_boxed_answers() -> None:
-    for case in _cases("oc_atc_postprocess"):
+    for case in cases("niah/oc_atc_postprocess"):
         assert boxed_answer(case["text"]) == case["result"], case
 
 
 def test_atc_scores() -> None:
-    for case in _cases("oc_atc_scores"):
+    for case in cases("niah/oc_atc_scores"):
         if "error" in case["result"]:
             with pytest.raises(ValueError, match=case["result"]["error"]):
                 atc_score(case["predictions"], case["gold"])
@@ -83,14 +69,14 @@ def test_atc_scores() -> None:
 
 
 def test_levenshtein() -> None:
-    for case in _cases("oc_levenshtein"):
+    for case in cases("niah/oc_levenshtein"):
         assert levenshtein(case["s1"], case["s2"]) == case["distance"], case
 
 
 @pytest.mark.parametrize(("name", "trim"), [("oc_cdme_single_scores", False), ("oc_cdme_single_scores_trim", True)])
 def test_cdme_single(name: str, trim: bool) -> None:
-    cases = _cases(name)
-    for case in cases:
+    rows = cases(f"niah/{name}")
+    for case in rows:
         result, detail = edit_score(case["prediction"], case["reference"], trim=trim), case["detail"]
         assert result.score == _exactly(case["score"]), case
         assert (result.distance, result.prediction, result.reference) == (
@@ -98,12 +84,12 @@ def test_cdme_single(name: str, trim: bool) -> None:
             detail["pred"],
             detail["answer"],
         )
-    batch = edit_scores([case["prediction"] for case in cases], [case["reference"] for case in cases], trim=trim)
-    assert batch == [_exactly(case["score"]) for case in cases]
+    batch = edit_scores([case["prediction"] for case in rows], [case["reference"] for case in rows], trim=trim)
+    assert batch == [_exactly(case["score"]) for case in rows]
 
 
 def test_cdme_batch() -> None:
-    for case in _cases("oc_cdme_batch"):
+    for case in cases("niah/oc_cdme_batch"):
         scores = edit_scores(case["predictions"], case["references"])
         assert batch_mean(scores) == _exactly(case["result"]["score"]), case
 
@@ -112,7 +98,7 @@ def test_cdme_batch() -> None:
     ("name", "rule"), [("oc_cdme_multi_scores", cdme_multi_compat), ("oc_nb1_origin_scores", needlebench_v1_compat)]
 )
 def test_keyword_or_edit_distance(name: str, rule: Any) -> None:
-    for case in _cases(name):
+    for case in cases(f"niah/{name}"):
         result, detail = rule(case["prediction"], case["reference_string"]), case["detail"]
         assert result.score == _exactly(case["score"]), case
         assert (result.edit_distance, result.prediction, result.answer) == (
@@ -123,14 +109,14 @@ def test_keyword_or_edit_distance(name: str, rule: Any) -> None:
 
 
 def test_needlebench_v2_origin() -> None:
-    for case in _cases("oc_nb2_origin_scores"):
+    for case in cases("niah/oc_nb2_origin_scores"):
         result = needlebench_v2_compat(case["prediction"], case["reference_string"])
         assert result.score == _exactly(case["score"]), case
         assert (result.prediction, result.answer) == (case["detail"]["pred"], case["detail"]["answer"])
 
 
 def test_needlebench_v1_multi() -> None:
-    for case in _cases("oc_nb1_multi_scores"):
+    for case in cases("niah/oc_nb1_multi_scores"):
         if "raises" in case:
             with pytest.raises(ValueError, match="answer\\*keyword"):
                 needlebench_v1_multi_compat(case["prediction"], case["reference"])
@@ -141,7 +127,7 @@ def test_needlebench_v1_multi() -> None:
 
 
 def test_parallel() -> None:
-    for case in _cases("oc_parallel_scores"):
+    for case in cases("niah/oc_parallel_scores"):
         if "raises" in case:
             with pytest.raises(ValueError, match=r"gold|invalid literal"):
                 needlebench_parallel_compat(case["predictions"], case["gold"])
