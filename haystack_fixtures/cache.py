@@ -1,14 +1,93 @@
-"""Where files live that are made once per machine: converted models, checksums, tokenised corpora."""
+"""What is made once per machine (converted models, checksums, encoded texts, embeddings) and kept in one folder.
+
+A file here is whole or absent, named by everything that decides its content, and checked when it is read. A cache
+costs time at worst: what is missing, cut short or changed is made again, and what cannot be written is not kept.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import platformdirs
+
+from needlework.haystack_fixtures.whole_files import write_whole
+
+_RUN_S = 24 * 3600.0
+_CHECK = 4  # bytes of CRC-32 before the content
 
 
 def default_cache_dir() -> Path:
     """The folder that NEEDLEWORK_CACHE names, else the user's cache folder; it may not exist yet."""
     named = os.environ.get("NEEDLEWORK_CACHE", "").strip()
     return Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("needlework"))
+
+
+def cache_key(*parts: str) -> str:
+    """One name for everything that decides a file's content: 64 hex digits."""
+    return sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def kept(path: Path | str) -> memoryview | None:
+    """The content that `keep` put there; `None` where there is none, or where it is damaged."""
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - hundreds are read, and a Path is slow
+            data = memoryview(file.read())
+    except OSError:
+        return None
+    content = data[_CHECK:]
+    return content if len(data) >= _CHECK and data[:_CHECK] == _check(content) else None
+
+
+def keep(path: Path | str, content: bytes) -> None:
+    """Put content into the cache, if it can be written. Processes may race: the last one's file stays."""
+    with suppress(OSError):
+        write_whole(path, _check(content) + content, durable=False)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`, waiting as long as it takes. The system frees it when its holder dies."""
+    from filelock import FileLock  # 70 ms to import, and most runs lock nothing
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path):
+        yield
+
+
+def learnt_once(path: Path, learn: Callable[[], tuple[dict[str, Any], bool]]) -> dict[str, Any]:
+    """Facts that the first process learns, the others wait for, and all then read.
+
+    `learn` returns facts and whether they are worth keeping: what failed in passing is left to the next process.
+    """
+    with ExitStack() as held:
+        with suppress(OSError):  # where nothing can be locked, each process learns for itself
+            held.enter_context(locked(path.with_suffix(".lock")))
+        found = kept(path)
+        if found is not None:
+            return dict(json.loads(bytes(found)))
+        facts, lasting = learn()
+        if lasting:
+            keep(path, json.dumps(facts).encode())
+        return facts
+
+
+def folder_of_run(parent: Path, run: str) -> Path:
+    """Where the processes of one run keep what the next run must learn anew. Drops what runs of earlier days left."""
+    for left in parent.glob("*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _RUN_S:
+                shutil.rmtree(left)
+    return parent / cache_key(run)
+
+
+def _check(content: bytes | memoryview) -> bytes:
+    return zlib.crc32(content).to_bytes(_CHECK, "little")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
+from needlework.haystack_fixtures.cache import keep, kept
 from needlework.haystack_fixtures.corpora.builtin import load_essays, load_pydoc, load_sanguo
-from needlework.haystack_fixtures.corpora.cache import cached_documents
 from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.corpora.files import load_cdme, load_path, path_exists
 from needlework.haystack_fixtures.corpora.generated import LANGUAGES, VERSION, generate_documents, recipe_sha256
@@ -72,8 +73,11 @@ def generated_corpus(language: str, seed: int, min_chars: int, cache_dir: Path) 
     while size < min_chars:
         size *= 2
     recipe = recipe_sha256(language, seed)
-    file = cache_dir / f"generated-{language}-{size}-{recipe}.json"
-    documents = cached_documents(file, lambda: generate_documents(language, seed, size))
+    file = cache_dir / f"generated-{language}-{size}-{recipe}"
+    found = kept(file)
+    documents = generate_documents(language, seed, size) if found is None else tuple(json.loads(bytes(found)))
+    if found is None:
+        keep(file, json.dumps(documents, ensure_ascii=False).encode())
     source = f"needlework generator {VERSION}, seed {seed}, at least {size} characters"
     return Corpus("generated", language, "MIT (part of needlework)", source, documents, recipe)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+
+from needlework.haystack_fixtures.cache import cache_key, keep, kept
 
 
 def file_sha256(path: Path) -> str:
@@ -20,16 +19,12 @@ def remembered_sha256(path: Path, cache_dir: Path) -> str:
     """`file_sha256`, remembered in the cache for as long as the file keeps its place, size and time of change."""
     path = path.resolve()
     stat = path.stat()
-    facts = {"path": str(path), "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
-    memory = cache_dir / "checksums" / f"{hashlib.sha256(str(path).encode()).hexdigest()[:32]}.json"
-    try:
-        stored = json.loads(memory.read_text(encoding="utf-8"))
-        if isinstance(stored, dict) and stored.items() >= facts.items():
-            return str(stored["sha256"])
-    except (OSError, ValueError, KeyError):
-        pass  # never computed, or a torn file: compute it
+    memory = cache_dir / "checksums" / cache_key(str(path), str(stat.st_size), str(stat.st_mtime_ns))
+    found = kept(memory)
+    if found is not None:
+        return str(found, "ascii")
     digest = file_sha256(path)
-    _write(memory, json.dumps({**facts, "sha256": digest}))
+    keep(memory, digest.encode())
     return digest
 
 
@@ -39,11 +34,3 @@ def joint_sha256(paths: Sequence[Path], cache_dir: Path) -> str:
         return remembered_sha256(paths[0], cache_dir)
     lines = [f"{path.name} {remembered_sha256(path, cache_dir)}\n" for path in sorted(paths)]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        stream.write(text)
-    Path(name).replace(path)  # another process may write the same file now

@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Protocol, cast
 
+from needlework.haystack_fixtures.cache import folder_of_run
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.args import check_known
 from needlework.haystack_fixtures.models.checksums import joint_sha256, remembered_sha256
@@ -164,10 +165,9 @@ def load_model(
         case "openai":
             from needlework.haystack_fixtures.models.served.args import served_options
             from needlework.haystack_fixtures.models.served.model import ServedModel
-            from needlework.haystack_fixtures.models.served.shared import shared_by_run
 
-            # pytest-xdist names its run to every worker.
-            shared = shared_by_run(cache_dir / "servers", os.environ.get("PYTEST_XDIST_TESTRUNUID"))
+            run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
+            shared = folder_of_run(cache_dir / "servers", run) if run else None
             served = served_options(model_args, connection)
             return ServedModel(parsed.name, served, tokenizer, connection, shared=shared)
         case "smollm2" | "gguf" | "hf":

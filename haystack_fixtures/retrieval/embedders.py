@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.models.hub import checkpoint_folder
 from needlework.haystack_fixtures.models.served.connection import Connection, is_loopback, is_usable, shown_url
 from needlework.haystack_fixtures.redact import without_credentials
 from needlework.haystack_fixtures.retrieval.bm25 import missing_packages
-from needlework.haystack_fixtures.retrieval.vector_cache import Embedded
+from needlework.haystack_fixtures.retrieval.embedded import Embedded
 
 OPTION, BASE_URL, KEY_ENV = "--embedder", "--embedder-base-url", "--embedder-api-key-env"
 _OPENAI = "https://api.openai.com/v1"

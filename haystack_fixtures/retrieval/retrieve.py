@@ -15,9 +15,9 @@ from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.retrieval.bm25 import Scores, bm25_index
 from needlework.haystack_fixtures.retrieval.chunks import Chunking, chunk_spans, chunking
 from needlework.haystack_fixtures.retrieval.dense import Floats, dense_index
+from needlework.haystack_fixtures.retrieval.embedded import Embedded, store, stored
 from needlework.haystack_fixtures.retrieval.embedders import Embedder, load_embedder
 from needlework.haystack_fixtures.retrieval.found import Hit, Retrieved, Search
-from needlework.haystack_fixtures.retrieval.vector_cache import Embedded, store, stored
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.retrieval.bm25 import missing_packages
-from needlework.haystack_fixtures.retrieval.vector_cache import Embedded
+from needlework.haystack_fixtures.retrieval.embedded import Embedded
 
 _BATCH = 32
 

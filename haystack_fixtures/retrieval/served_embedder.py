@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.models.served.connection import Connection, is
 from needlework.haystack_fixtures.models.served.errors import Fault, HttpError, Retries, fault_of, fault_of_status
 from needlework.haystack_fixtures.models.served.http_client import Allowed, HttpClient
 from needlework.haystack_fixtures.redact import redactor, url_secrets
-from needlework.haystack_fixtures.retrieval.vector_cache import Embedded
+from needlework.haystack_fixtures.retrieval.embedded import Embedded
 
 _BATCH = 64  # texts in one request
 _LARGEST_NUMBER = 1e15  # NaN is not below it

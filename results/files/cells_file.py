@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.files.csv_file import safe_cell
-from needlework.results.records.atomic import write_atomic
 from needlework.results.statistics.panels import OUTCOMES, Panel
 
 COLUMNS = ("model", "task", "needle", "length", "depth", "score", "low", "high", "interval", "n", "trials", *OUTCOMES)
@@ -17,7 +17,7 @@ COLUMNS = ("model", "task", "needle", "length", "depth", "score", "low", "high",
 
 def write_cells(path: Path, panels: Iterable[Panel]) -> None:
     """Write `path` atomically, UTF-8."""
-    write_atomic(path, cells_text(panels).encode("utf-8"))
+    write_whole(path, cells_text(panels).encode("utf-8"))
 
 
 def cells_text(panels: Iterable[Panel]) -> str:

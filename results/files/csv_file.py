@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.records.atomic import write_atomic
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.records.controls import retriever_of
 from needlework.results.records.record import Record
 from needlework.results.records.samples import panel_and_sample
@@ -26,7 +26,7 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 
 def write_csv(path: Path, records: Iterable[Record]) -> None:
     """Write `path` atomically, UTF-8, rows in the order of results.json."""
-    write_atomic(path, csv_text(records).encode("utf-8"))
+    write_whole(path, csv_text(records).encode("utf-8"))
 
 
 def csv_text(records: Iterable[Record]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, cast
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.results.records.atomic import write_atomic
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.records.checks import completed, fault_of
 from needlework.results.records.record import SCHEMA, Record
 from needlework.results.statistics.absent import absent_twins
@@ -40,7 +40,7 @@ def write_json(
     documents: Sequence[Documents] | None = None,
 ) -> None:
     """Write `path` atomically: schema, summary, and the records, one a line, sorted by what they are about."""
-    write_atomic(path, json_text(records, statistics, panels, suites, documents).encode())
+    write_whole(path, json_text(records, statistics, panels, suites, documents).encode())
 
 
 def json_text(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.html.budget import fit
 from needlework.results.html.comparison_view import change_views, comparison_data, family_view, looks_of, pair_entries
 from needlework.results.html.page import page
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
 from needlework.results.html.texts import on_one_line
-from needlework.results.records.atomic import write_atomic
 from needlework.results.records.record import UNSCORED, Record
 from needlework.results.statistics.comparison import Comparison
 from needlework.results.tables.comparison import cautions, left_out, outcomes_of_run
@@ -29,7 +29,7 @@ def write_comparison_html(
 ) -> None:
     """Write `path` atomically. See `comparison_html`."""
     text = comparison_html(comparison, first, second, title=title, names=names, parts=parts, limit_bytes=limit_bytes)
-    write_atomic(path, text.encode())
+    write_whole(path, text.encode())
 
 
 def comparison_html(

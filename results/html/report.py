@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.html.budget import fit
 from needlework.results.html.page import page
 from needlework.results.html.panels import entries, looks_of, panel_views
 from needlework.results.html.panels_data import panels_data
 from needlework.results.html.texts import on_one_line
-from needlework.results.records.atomic import write_atomic
 from needlework.results.records.controls import without_controls
 from needlework.results.records.record import UNSCORED, Record
 from needlework.results.statistics.absent import AbsentTwins
@@ -66,7 +66,7 @@ def write_html(
         panels=panels,
         limit_bytes=limit_bytes,
     )
-    write_atomic(path, text.encode())
+    write_whole(path, text.encode())
 
 
 def html_text(

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.leval.averages import averages
 from needlework.results.leval.predictions import Predictions, find_files, read_predictions
 from needlework.results.leval.report import lines, report_object
 from needlework.results.leval.task_scores import TaskScores, score_task
-from needlework.results.records.atomic import write_atomic
 from needlework.scoring.leval.tasks import TASKS
 from needlework.scoring.leval.words import MissingPackageError
 
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
     if options.out is not None:
         content = json.dumps(report_object(parts), indent=1, ensure_ascii=True, allow_nan=False)
         try:
-            write_atomic(options.out, f"{content}\n".encode())
+            write_whole(options.out, f"{content}\n".encode())
         except OSError as error:
             raise InputError("--out", options.out, f"cannot be written ({error.strerror or error})") from None
         print(f"written to {options.out}")

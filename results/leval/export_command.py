@@ -18,13 +18,13 @@ from typing import Any
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.files.json_file import read_json
 from needlework.results.leval.averages import averages
 from needlework.results.leval.predictions import read_predictions
 from needlework.results.leval.report import lines, report_object
 from needlework.results.leval.submission import FOR_JUDGES, Entry, Table, entries, judged_table, metadata, tables
 from needlework.results.leval.task_scores import TaskScores, score_task
-from needlework.results.records.atomic import write_atomic
 from needlework.results.style.text import one_line
 from needlework.scoring.leval.tasks import TASKS
 from needlework.scoring.leval.words import MissingPackageError
@@ -166,6 +166,6 @@ def _csv(table: Table) -> str:
 def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, text.encode("utf-8", "surrogatepass"))
+        write_whole(path, text.encode("utf-8", "surrogatepass"))
     except OSError as error:
         raise InputError("--out", path, f"cannot be written ({error.strerror or error})") from None

@@ -14,13 +14,13 @@ from typing import Any
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.judging.asking import Judge, OpenJudge, ReplyFile, gather
 from needlework.results.leval.judge_report import mark_lines, mark_object, pair_lines, pair_object
 from needlework.results.leval.judged_pairs import judged_pairs, orders, pair_questions, rates, verdict_fields
 from needlework.results.leval.marks import mark_fields, mark_question, marked, mean_mark
 from needlework.results.leval.pairs import match
 from needlework.results.leval.predictions import SUFFIX, read_answers
-from needlework.results.records.atomic import write_atomic
 from needlework.results.style.text import one_line
 from needlework.scoring.judges.pairwise import read_choice
 from needlework.scoring.judges.replies import parse_llmtest_reply
@@ -136,7 +136,7 @@ def _written(options: argparse.Namespace, asked: int, found: dict[str, Any]) -> 
         return
     content = json.dumps({"judge": options.judge, **found}, indent=1, ensure_ascii=True, allow_nan=False)
     try:
-        write_atomic(options.out, f"{content}\n".encode())
+        write_whole(options.out, f"{content}\n".encode())
     except (OSError, ValueError) as error:
         raise InputError(
             "--out", options.out, f"cannot be written ({getattr(error, 'strerror', None) or error})"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
 from needlework.results.pictures.parts import FRAME, INK, SOFT
-from needlework.results.records.atomic import write_atomic
 from needlework.results.statistics.documents import FOCUSED, WHOLE, Documents, Point
 from needlework.results.style.fonts import fonts_for
 from needlework.results.style.text import length_labels, one_line
@@ -56,7 +56,7 @@ def write_document_charts(found: Sequence[Documents], folder: Path, formats: Seq
             stem = untaken(file_stem(f"documents-{chart.name}", each.model), taken)
             for format_, image in zip(formats, _drawn(one_line(each.model), chart, formats), strict=True):
                 path = folder / f"{stem}.{format_}"
-                write_atomic(path, image)
+                write_whole(path, image)
                 paths.append(path)
     return paths
 

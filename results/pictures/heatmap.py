@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from needlework.haystack_fixtures.grid.cells import slug
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.pictures.layout import MARGIN, TITLE_SIZE, Layout, layout_of
 from needlework.results.pictures.panel import DEFAULT, Style, draw
 from needlework.results.pictures.parts import Canvas, write
-from needlework.results.records.atomic import write_atomic
 from needlework.results.statistics.panels import Panel
 from needlework.results.style.fonts import Fonts, fonts_for
 from needlework.results.style.text import one_line
@@ -105,7 +105,7 @@ def write_painted(
     with _painted(layouts, paint, heading) as figure:
         for format_ in formats:
             path = stem.with_name(f"{stem.name}.{format_}")
-            write_atomic(path, image_of(figure, format_, dpi))
+            write_whole(path, image_of(figure, format_, dpi))
             paths.append(path)
     return paths
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.pictures.heatmap import FORMATS, file_stem, image_of, look_of
 from needlework.results.pictures.parts import FRAME, INK, SOFT
-from needlework.results.records.atomic import write_atomic
 from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.style.fonts import fonts_for
 from needlework.results.style.text import one_line, percent
@@ -32,7 +32,7 @@ def write_task_charts(rows: Sequence[TaskScore], found: Sequence[Macro], folder:
         images = _drawn(one_line(model), own, macro)
         for format_, image in zip(FORMATS, images, strict=True):
             path = stem.with_name(f"{stem.name}.{format_}")
-            write_atomic(path, image)
+            write_whole(path, image)
             paths.append(path)
     return paths
 

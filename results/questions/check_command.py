@@ -25,6 +25,7 @@ from needlework.haystack_fixtures.documents.questions import (
     rows_before,
 )
 from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.judging.asking import OpenJudge, ReplyFile, gather
 from needlework.results.questions.check import Checked, check_rows
 from needlework.results.questions.folder_report import folder_lines
@@ -39,7 +40,6 @@ from needlework.results.questions.probe import (
     with_checker,
     with_closed_book,
 )
-from needlework.results.records.atomic import write_atomic
 from needlework.results.tables.columns import aligned
 
 ABOUT = "say which questions can be used, and why the others cannot"
@@ -153,7 +153,7 @@ def _row(row: Mapping[str, Any], each: Checked, decision: Any) -> dict[str, Any]
 
 def _write(out: Path, rows: Rows) -> None:
     try:
-        write_atomic(out, question_file(rows))
+        write_whole(out, question_file(rows))
     except (OSError, ValueError) as error:
         raise InputError("--out", out, f"cannot be written ({getattr(error, 'strerror', None) or error})") from None
 

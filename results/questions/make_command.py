@@ -17,13 +17,13 @@ from needlework.haystack_fixtures.documents.gaps import NAME, gap_rows
 from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import Rows, question_file, rows_before
 from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.judging.asking import Judge, OpenJudge, Question, Replied, ReplyFile, gather
 from needlework.results.questions.folder_report import folder_lines, listed
 from needlework.results.questions.make import Chosen, Made, Wanted, choose, correction, made, wanted
 from needlework.results.questions.model_options import add_model_arguments, open_model, replies_beside
 from needlework.results.questions.pairs import read_pairs
 from needlework.results.questions.templates import load_template, names
-from needlework.results.records.atomic import write_atomic
 
 ABOUT = "have a model write questions about your documents"
 _REPLY_TOKENS, _PAIR_TOKENS = 512, 256  # of a reply, and more for each further pair
@@ -118,7 +118,7 @@ def _write(out: Path, rows: Rows, before: Rows) -> None:
     if made_before:
         raise InputError("--out", out, "has questions that this run did not make (edited, checked?): give another name")
     try:
-        write_atomic(out, question_file(rows))
+        write_whole(out, question_file(rows))
     except (OSError, ValueError) as error:
         raise InputError("--out", out, f"cannot be written ({getattr(error, 'strerror', None) or error})") from None
 

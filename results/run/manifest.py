@@ -17,7 +17,7 @@ from needlework.haystack_fixtures.asking.reconstruct import settings_of
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.results.records.atomic import write_atomic
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.records.recipe import recipe_of
 
 _PACKAGES = (
@@ -58,7 +58,7 @@ def manifest(
 
 def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
     """Write it, whole or not at all."""
-    write_atomic(
+    write_whole(
         path, (json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n").encode("utf-8", "replace")
     )
 

@@ -20,13 +20,13 @@ from needlework.haystack_fixtures.grid.cells import Cell, depth_label, parse_id
 from needlework.haystack_fixtures.plugin import asks_cells, cell_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series, grid
+from needlework.haystack_fixtures.whole_files import drop_halves
 from needlework.haystack_fixtures.workers.distribution import has_workers
 from needlework.results.gates.gate import Gate
 from needlework.results.gates.gatekeeper import Gatekeeper
 from needlework.results.gates.report import GATE as GATE
 from needlework.results.gates.report import gate_case, gate_lines
 from needlework.results.gates.verdicts import Verdict
-from needlework.results.records.atomic import drop_halves
 from needlework.results.records.journal import Journal, line_of, read_journal
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record

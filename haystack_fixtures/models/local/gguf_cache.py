@@ -13,10 +13,10 @@ import uuid
 from importlib.util import find_spec
 from pathlib import Path
 
+from needlework.haystack_fixtures.cache import locked
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
 from needlework.haystack_fixtures.models.checksums import remembered_sha256
-from needlework.haystack_fixtures.models.file_lock import locked
 
 STAMP = "needlework.json"
 _FORMAT = 2

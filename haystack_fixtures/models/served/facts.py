@@ -7,12 +7,13 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
+from needlework.haystack_fixtures.cache import cache_key, learnt_once
 from needlework.haystack_fixtures.models.model import Calibration, Request, Response
 from needlework.haystack_fixtures.models.served.calibration import calibrate, layout_of, short_requests
 from needlework.haystack_fixtures.models.served.replays import Replays
-from needlework.haystack_fixtures.models.served.shared import Shared
 from needlework.haystack_fixtures.models.served.window import Window
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
@@ -32,9 +33,9 @@ class ServerFacts:
         ask: Callable[[Request], Response],
         discover: Callable[[], Window],
         tokenizer: Tokenizer,
-        shared: Shared,
+        shared: Path | None,
     ) -> None:
-        """`name`: model, server and decoding, which the workers of a run share facts by."""
+        """`name`: model, server and decoding, which the workers of a run share facts by, in the folder `shared`."""
         self._name = name
         self._ask = ask
         self._discover = discover
@@ -72,7 +73,7 @@ class ServerFacts:
             missed = self._window is not None and self._window.tokens is None and not self._window.exact
             if self._window is None or (missed and self._answered and self._looked < _TRIES):
                 self._looked += 1
-                self._window = Window(**self._shared.once(f"{self._name} window", self._learn_window))
+                self._window = Window(**self._once("window", self._learn_window))
             return self._window
 
     def calibration(self, request: Request) -> Calibration:
@@ -85,8 +86,7 @@ class ServerFacts:
             known = self._calibrations.get(layout)
             failed = known is not None and known.status == "failed"
             if known is None or (failed and self._answered and self._failures[layout] < _TRIES):
-                key = f"{self._name} calibration {layout}"
-                known = Calibration(**self._shared.once(key, lambda: self._learn_calibration(request)))
+                known = Calibration(**self._once(f"calibration {layout}", lambda: self._learn_calibration(request)))
                 self._calibrations[layout] = known
                 self._replays.ids_differ |= known.ids_differ
                 self._failures[layout] = self._failures.get(layout, 0) + (known.status == "failed")
@@ -101,6 +101,11 @@ class ServerFacts:
             said = f"{known.status}, {known.template_tokens:+d} tokens" if known.status == "exact" else known.status
             found[f"calibration {' '.join(layout)}".strip()] = f"{said}: {known.why}" if known.why else said
         return found
+
+    def _once(self, fact: str, learn: Callable[[], tuple[dict[str, Any], bool]]) -> dict[str, Any]:
+        if self._shared is None:
+            return learn()[0]
+        return learnt_once(self._shared / cache_key(self._name, fact), learn)
 
     def _learn_window(self) -> tuple[dict[str, Any], bool]:
         found = self._discover()

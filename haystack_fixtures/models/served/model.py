@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from needlework.haystack_fixtures.errors import printable
 from needlework.haystack_fixtures.models.model import ModelError, Request, Response, starts_answer
@@ -20,7 +21,6 @@ from needlework.haystack_fixtures.models.served.lookup import json_fetch
 from needlework.haystack_fixtures.models.served.pacing import Sign
 from needlework.haystack_fixtures.models.served.reply import Reply, read_body, read_events, within
 from needlework.haystack_fixtures.models.served.request import Dialect, Sender
-from needlework.haystack_fixtures.models.served.shared import Shared
 from needlework.haystack_fixtures.models.served.turnstile import Passage, Turnstile
 from needlework.haystack_fixtures.models.served.window import Window, discover_window
 from needlework.haystack_fixtures.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
@@ -47,7 +47,7 @@ class ServedModel:
         tokenizer: Tokenizer,
         connection: Connection,
         gate: Turnstile | None = None,
-        shared: Shared | None = None,
+        shared: Path | None = None,
     ) -> None:
         """`shared`: where the workers of one run keep what they learn of the server."""
         self._name = name
@@ -77,7 +77,7 @@ class ServedModel:
             ask=self._respond,
             discover=self._discover,
             tokenizer=tokenizer,
-            shared=shared or Shared(None),
+            shared=shared,
         )
 
     @property

@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from needlework.haystack_fixtures.errors import InputError, printable
-from needlework.results.records.atomic import write_atomic
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.web.annotating import kept
 from needlework.results.web.annotating.cleaned import Cleaned, clean, cleaned_path
 from needlework.results.web.annotating.kept import Change, State, Work
@@ -224,7 +224,7 @@ def _export(desk: _Desk, request: Request, body: Mapping[str, Any]) -> Response:
             old = sha256(path.read_bytes()).hexdigest() if path.exists() else ""
             if old not in ("", new, kept.exported(connection, file.name)) and body.get("over") is not True:
                 return told({"exists": path.name})
-            write_atomic(path, made.content)
+            write_whole(path, made.content)
         except OSError as error:
             remedy = f"cannot be written ({error.strerror}); download the cleaned file instead"
             raise InputError("export", path, remedy) from None

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
-from needlework.results.records.atomic import write_atomic
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.web.rating.items import Items
 from needlework.results.web.rating.marks import WHOLE_ITEM, Annotator
 from needlework.results.web.rating.order import answer_order, item_order, label
@@ -38,7 +38,7 @@ def write(path: Path, content: bytes, *, over: bool) -> bool:
     try:
         if not over and path.exists() and path.read_bytes() != content:
             return False
-        write_atomic(path, content)
+        write_whole(path, content)
     except OSError as error:
         raise InputError("file", path, f"cannot be written ({error.strerror})") from None
     return True

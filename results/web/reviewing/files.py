@@ -10,7 +10,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.documents.questions import Rows, question_file, read_rows
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.records.atomic import write_atomic
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.web.reviewing.opinions import utc_now
 from needlework.results.web.store import as_text, name_beside
 
@@ -68,7 +68,7 @@ def write_reviewed(connection: sqlite3.Connection, file: QuestionsFile, rows: Ro
     content = question_file(rows)
     digest = sha256(content).hexdigest()
     try:
-        write_atomic(file.target, content)
+        write_whole(file.target, content)
     except OSError as error:
         raise InputError(_OPTION, file.target, f"cannot be written ({error.strerror})") from None
     connection.execute(

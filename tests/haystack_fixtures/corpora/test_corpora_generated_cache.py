@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from needlework.haystack_fixtures.corpora import corpus_named
-from needlework.haystack_fixtures.corpora.cache import cached_documents
 from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.corpora.generated import recipe_sha256
 from needlework.haystack_fixtures.errors import InputError
@@ -58,12 +57,6 @@ def test_a_damaged_cache_file_is_made_again(damage: bytes, tmp_path: Path) -> No
 def test_a_cache_that_cannot_be_written_does_not_cost_the_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert generated(tmp_path / "file" / "cache").chars >= 20_000
-
-
-def test_a_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
-    (tmp_path / "target").mkdir()  # a folder cannot be replaced by a file
-    assert cached_documents(tmp_path / "target", lambda: ("a",)) == ("a",)
-    assert [path.name for path in tmp_path.iterdir()] == ["target"]
 
 
 def test_a_language_without_a_generator_is_refused(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from needlework.haystack_fixtures.cache import folder_of_run
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import Request, Response
 from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.models.served.shared import Shared, shared_by_run
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.prompts.prompt import Message
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -30,7 +30,7 @@ Make = Callable[..., ServedModel]
 
 @pytest.fixture
 def model(planted: PlantedServer, smol_tokenizer: Tokenizer) -> Make:
-    def make(shared: Shared | None = None, **args: str) -> ServedModel:
+    def make(shared: Path | None = None, **args: str) -> ServedModel:
         connection = Connection(planted.url, "NO_SUCH_KEY", 5.0, 0)
         return ServedModel("m", served_options(args, connection), smol_tokenizer, connection, shared=shared)
 
@@ -209,18 +209,18 @@ def test_workers_of_a_run_learn_once_and_agree(
 ) -> None:
     planted.plant(Answer(body=honest(smol_tokenizer, more=4)))
     planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
-    workers = [model(shared_by_run(tmp_path, "one-run")) for _ in range(3)]
+    workers = [model(folder_of_run(tmp_path, "one-run")) for _ in range(3)]
     for worker in workers:
         assert worker.window == 4096
         assert checked(worker, trial(smol_tokenizer))[1:] == ((), ("template_difference",))
     assert len(planted.requests) == 3 + 2
     assert planted.looked_up == ["/v1/models"]
-    assert model(shared_by_run(tmp_path, "another-run")).window == 4096
+    assert model(folder_of_run(tmp_path, "another-run")).window == 4096
     assert len(planted.looked_up) == 2
 
 
 def test_what_failed_is_not_shared(planted: PlantedServer, model: Make, tmp_path: Path) -> None:
-    shared = shared_by_run(tmp_path, "one-run")
+    shared = folder_of_run(tmp_path, "one-run")
     assert model(shared).window is None
     planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
     assert model(shared).window == 4096

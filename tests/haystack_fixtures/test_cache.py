@@ -1,0 +1,103 @@
+"""The cache gives back what was put there or nothing, and processes that need the same thing make it once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.haystack_fixtures import cache
+from needlework.haystack_fixtures.cache import cache_key, folder_of_run, keep, kept, learnt_once, locked
+from needlework.haystack_fixtures.whole_files import drop_halves, write_whole
+
+
+@given(content=st.binary(), more=st.binary(), cut=st.integers(0), flip=st.integers(0))
+def test_content_comes_back_whole_or_not_at_all(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, more: bytes, cut: int, flip: int
+) -> None:
+    file = tmp_path_factory.mktemp("cache") / "new folder" / "file"
+    assert kept(file) is None
+    keep(file, more)
+    keep(file, content)
+    assert kept(file) == content
+    whole = file.read_bytes()
+    file.write_bytes(whole[: cut % len(whole)])
+    assert kept(file) is None
+    place = flip % len(whole)
+    file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    assert kept(file) is None
+
+
+def test_every_part_is_in_the_key() -> None:
+    assert len({cache_key(*parts) for parts in (("a", "b"), ("a", "c"), ("b", "a"), ("a",), ("\ud800",))}) == 5
+
+
+def test_what_cannot_be_kept_costs_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()  # a folder cannot be replaced by a file
+    keep(tmp_path / "target", b"content")
+    (tmp_path / "file").write_text("in the way")
+    keep(tmp_path / "file" / "below", b"content")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "target"]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_whole(tmp_path / "report", b"old")
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("no space left")))
+    with pytest.raises(OSError, match="no space left"):
+        write_whole(tmp_path / "report", b"new")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("report", b"old")]
+
+
+def test_halves_of_killed_runs_are_dropped(tmp_path: Path) -> None:
+    (tmp_path / ".0123456789abcdef.tmp").write_bytes(b"half")
+    write_whole(tmp_path / "report", b"whole")
+    drop_halves(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+def test_a_file_is_named_in_the_folder_that_is_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_whole("plain", b"1")
+    assert Path("plain").read_bytes() == b"1"
+
+
+def test_facts_are_learnt_once_and_again_when_they_were_not_worth_keeping(tmp_path: Path) -> None:
+    file = tmp_path / "run" / "window"
+    asked = [({"tokens": None}, False), ({"tokens": 4096}, True)]
+    assert learnt_once(file, lambda: asked.pop(0)) == {"tokens": None}
+    assert learnt_once(file, lambda: asked.pop(0)) == {"tokens": 4096}
+    assert learnt_once(file, lambda: asked.pop(0)) == {"tokens": 4096}
+
+
+def test_facts_are_learnt_where_nothing_can_be_locked(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert learnt_once(tmp_path / "file" / "window", lambda: ({"tokens": 1}, True)) == {"tokens": 1}
+
+
+def test_a_lock_goes_when_its_holder_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from needlework.haystack_fixtures.cache import locked\n"
+        "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path / "a.lock"], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        holder.kill()
+    with locked(tmp_path / "a.lock"):
+        pass
+
+
+def test_what_runs_of_earlier_days_left_is_dropped(tmp_path: Path) -> None:
+    old, young = folder_of_run(tmp_path, "old"), folder_of_run(tmp_path, "young")
+    for folder in (old, young):
+        keep(folder / "window", b"{}")
+    day = time.time() - cache._RUN_S - 1
+    os.utime(old, (day, day))
+    assert folder_of_run(tmp_path, "young") == young
+    assert list(tmp_path.iterdir()) == [young]
