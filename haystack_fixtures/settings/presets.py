@@ -40,14 +40,15 @@ def load_preset(name: str) -> Preset:
 
 @cache
 def built_in_presets() -> dict[str, Preset]:
-    """All presets that come with the project, by name."""
+    """All presets that come with the project, by name: those of a family lie in its folder."""
     found: dict[str, Preset] = {}
-    for file in sorted(
-        resources.files("needlework.haystack_fixtures.presets").iterdir(),
-        key=lambda entry: (entry.name != "own.toml", entry.name),
-    ):
-        if file.name.endswith(".toml"):
-            found |= _parse(file.name, file.read_text(encoding="utf-8"))
+    files = resources.files("needlework.haystack_fixtures")
+    folders = [files / "presets", *(family / "presets" for family in (files / "tasks").iterdir())]
+    written = [
+        file for folder in folders if folder.is_dir() for file in folder.iterdir() if file.name.endswith(".toml")
+    ]
+    for file in sorted(written, key=lambda file: (file.name != "own.toml", file.name)):
+        found |= _parse(file.name, file.read_text(encoding="utf-8"))
     return found
 
 

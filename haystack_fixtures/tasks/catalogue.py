@@ -8,58 +8,43 @@ from dataclasses import dataclass, replace
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, slug
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
-from needlework.haystack_fixtures.tasks import (
-    aggregate,
-    association,
-    chain,
-    code_chain,
-    copying,
-    icl,
-    key_value,
-    multi_needle,
-    multikey,
-    multivalue,
-    needlebench_atc,
-    needlebench_reasoning,
-    niah,
-    parallel,
-    semantic,
-    state_world,
-    superseded,
-)
-from needlework.haystack_fixtures.tasks.controls import absent, control_label, focused, may_abstain, split_label
-from needlework.haystack_fixtures.tasks.documents.family import TASKS as DOCUMENTS
-from needlework.haystack_fixtures.tasks.leval.family import TASKS as LEVAL
-from needlework.haystack_fixtures.tasks.retrievers import arms_of, asks_whole, check_arms, with_retriever
-from needlework.haystack_fixtures.tasks.ruler.family import TASKS as RULER
+from needlework.haystack_fixtures.tasks.aggregate import family as aggregate
+from needlework.haystack_fixtures.tasks.arms.controls import absent, control_label, focused, may_abstain, split_label
+from needlework.haystack_fixtures.tasks.arms.retrievers import arms_of, asks_whole, check_arms, with_retriever
+from needlework.haystack_fixtures.tasks.association import family as association
+from needlework.haystack_fixtures.tasks.chain import family as chain
+from needlework.haystack_fixtures.tasks.code_chain import family as code_chain
+from needlework.haystack_fixtures.tasks.copying import family as copying
+from needlework.haystack_fixtures.tasks.documents import family as documents
+from needlework.haystack_fixtures.tasks.icl import family as icl
+from needlework.haystack_fixtures.tasks.key_value import family as key_value
+from needlework.haystack_fixtures.tasks.leval import family as leval
+from needlework.haystack_fixtures.tasks.needle import family as needle
+from needlework.haystack_fixtures.tasks.needlebench import family as needlebench
+from needlework.haystack_fixtures.tasks.ruler import family as ruler
+from needlework.haystack_fixtures.tasks.semantic import family as semantic
+from needlework.haystack_fixtures.tasks.state_world import family as state_world
+from needlework.haystack_fixtures.tasks.statements import family as statements
 from needlework.haystack_fixtures.tasks.task import Asked, Task, without_language
 
-_ALL = (
-    niah.TASK,
-    multi_needle.TASK,
-    parallel.TASK,
-    needlebench_reasoning.TASK,
-    needlebench_atc.TASK,
-    key_value.TASK,
-    *aggregate.TASKS,
-    copying.TASK,
-    code_chain.TASK,
-    icl.TASK,
-    *RULER,
-    *LEVAL,
-    *DOCUMENTS,
-    multikey.TASK,
-    multivalue.MULTIVALUE,
-    multivalue.MULTIQUERY,
-    chain.ALL_NAMES,
-    chain.LAST_VALUE,
-    superseded.TASK,
-    association.TASK,
-    semantic.TASK,
-    state_world.WHERE,
-    state_world.CLOSED,
+_FAMILIES = (
+    needle,
+    needlebench,
+    key_value,
+    aggregate,
+    copying,
+    code_chain,
+    icl,
+    ruler,
+    leval,
+    documents,
+    statements,
+    chain,
+    association,
+    semantic,
+    state_world,
 )
-TASKS: dict[str, Task] = {task.name: task for task in _ALL}
+TASKS: dict[str, Task] = {task.name: task for family in _FAMILIES for task in family.TASKS}
 
 MOST_CELLS = 1_000_000
 # Of a question whose answer may be anything.

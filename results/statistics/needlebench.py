@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.settings.settings import Settings, Suite, resolve_settings
+from needlework.haystack_fixtures.tasks.arms.controls import split_label
 from needlework.haystack_fixtures.tasks.catalogue import grid, task_named
-from needlework.haystack_fixtures.tasks.controls import split_label
 from needlework.results.records.record import OutcomeName, Record
 from needlework.results.statistics.panels import Tally, tally, trial_of
 from needlework.results.statistics.tasks import Share, weighted_mean

@@ -14,7 +14,7 @@ from needlework.haystack_fixtures.draws import draws, sample, shuffled
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.tables import words
+from needlework.haystack_fixtures.tasks.parts.statement_keys import nouns
 from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _COMMON = 10
@@ -31,7 +31,7 @@ _QUESTION = {
 def _slots(seed: int, repeat: int, language: str, count: int) -> tuple[list[str], list[str]]:
     """The common words of one trial, and the first words of its list."""
     rng = draws("common_words", 1, seed, repeat)
-    chosen = sample(rng, words("keys", language, "nouns"), _COMMON + _OTHERS)
+    chosen = sample(rng, nouns(language), _COMMON + _OTHERS)
     common, others = chosen[:_COMMON], chosen[_COMMON:]
     dealt: list[str] = []
     slots: list[str] = []
@@ -64,7 +64,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
             "question": _QUESTION[language],
             "language": language,
             # Any ten words of the data file: each is a common one that often.
-            "floor": _COMMON / len(words("keys", language, "nouns")),
+            "floor": _COMMON / len(nouns(language)),
         },
         listing=Listing(units, resolve=resolve, fewest=_FEWEST),
     )

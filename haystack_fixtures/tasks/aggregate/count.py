@@ -6,7 +6,7 @@ from needlework.haystack_fixtures.draws import below, draws, sample
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.tables import words
+from needlework.haystack_fixtures.tasks.parts.words import words
 from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _MOST = 20
@@ -24,7 +24,7 @@ _QUESTION = {
 def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     language, rng = suite.language, draws("count", 1, seed, cell.repeat)
     count = below(rng, _MOST + 1)
-    places = sample(rng, words("aggregate", language, "places"), count + _DECOYS)
+    places = sample(rng, words(__package__, language, "places"), count + _DECOYS)
     needles = [Needle(f"marker{i}", _MARKER[language].format(place=place), "", "") for i, place in enumerate(places)]
     for i in range(count, len(places)):
         needles[i] = Needle(f"decoy{i - count}", _DECOY[language].format(place=places[i]), "", "")

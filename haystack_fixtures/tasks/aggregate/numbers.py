@@ -10,7 +10,7 @@ from needlework.haystack_fixtures.draws import below, draws, pick
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.tables import words
+from needlework.haystack_fixtures.tasks.parts.words import words
 from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _LABELS = ("largest", "smallest", "median")
@@ -47,7 +47,7 @@ def _stated(seed: int, repeat: int, language: str, count: int) -> tuple[list[str
     values: dict[int, None] = {}
     while len(values) < count:
         value = lowest + below(rng, reach)
-        fields = {kind: pick(rng, words("aggregate", language, f"{kind}s")) for kind in ("thing", "name", "place")}
+        fields = {kind: pick(rng, words(__package__, language, f"{kind}s")) for kind in ("thing", "name", "place")}
         if value not in values:
             values[value] = None
             sentences.append(_SENTENCE[language].format(**fields, value=value))

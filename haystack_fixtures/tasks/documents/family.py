@@ -21,7 +21,7 @@ from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocument
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.retrieval.found import Search
 from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.controls import NOT_FOUND
+from needlework.haystack_fixtures.tasks.arms.controls import NOT_FOUND
 from needlework.haystack_fixtures.tasks.documents.material import DOCUMENTS, Material, Question, look_again, material_of
 from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths, without_language
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from needlework.haystack_fixtures.draws import below, pick, sample, shuffled
-from needlework.haystack_fixtures.tasks.people import draw_people
+from needlework.haystack_fixtures.tasks.parts.people import draw_people
 from needlework.haystack_fixtures.tasks.state_world.words import POLAR, ROOMS, THINGS
 from needlework.haystack_fixtures.tasks.state_world.world import Fact, World
 

@@ -1,0 +1,335 @@
+"""L-Eval's tasks on small data of ours in its layout; on its own data where that is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
+from needlework.haystack_fixtures.tasks.leval.files import SUBSETS, read_file
+from needlework.haystack_fixtures.tasks.leval.sources import SOURCES
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.scoring.registry import scorer_named
+from tests.haystack_fixtures.tasks.built import context, mock_value
+
+ROOT = Path(__file__).parents[4]
+REAL = Path(os.environ.get("NEEDLEWORK_LEVAL_DATA", ROOT.parent / "shared" / "data" / "leval"))
+TREE = "The pear tree stood behind the mill. " * 60
+FERRY = "The ferry ran on Thursdays only. " * 60
+
+
+def row(document, pairs, evaluation):
+    return {
+        "input": document,
+        "instructions": [question for question, _ in pairs],
+        "outputs": [answer for _, answer in pairs],
+        "evaluation": evaluation,
+        "source": "ours",
+    }
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A folder of L-Eval's data: `data(coursera=[rows])`, flat or below a folder."""
+
+    def write(below="", **files):
+        folder = tmp_path / below
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, rows in files.items():
+            lines = "".join(json.dumps(each) + "\n" for each in rows)
+            (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+        return str(tmp_path)
+
+    return write
+
+
+def run(folder, *names, **options):
+    given = {"preset": "leval-closed", "leval_data": folder, "model": ["mock:perfect"], "verify_prompts": "true"}
+    given |= {"task": ",".join(f"leval_{name}" for name in names), "lengths": "1200"} | options
+    settings = resolve_settings(given, {}, Path(folder))
+    builder = TrialBuilder(settings, load_tokenizer("o200k_base"), Path(folder))
+    return builder, [(series.suite, cell) for series in grid(settings) for cell in series.cells]
+
+
+def trials(folder, *names, **options):
+    builder, cells = run(folder, *names, **options)
+    return {cell.needle: builder.build(suite, cell) for suite, cell in cells}
+
+
+CHOICE = [("Where did the tree stand?\nA. mill\nB. church", "A"), ("What was it?\nA. oak\nB. pear", "B")]
+
+
+def test_each_question_is_a_case_and_the_document_stands_before_it(data):
+    folder = data(coursera=[row(TREE, CHOICE, "exam"), row(FERRY, CHOICE[:1], "exam")])
+    found = trials(folder, "coursera")
+    assert list(found) == ["doc0_q0", "doc0_q1", "doc1_q0"]
+    trial = found["doc0_q1"]
+    assert trial.cell.id == "leval_coursera-len1200-depthall-doc0_q1-r0"
+    assert context(trial) == TREE
+    assert trial.prompt.text.index(TREE) < trial.prompt.text.index("What was it?")
+    assert trial.asked.reference["answers"] == ("B",)
+    assert trial.asked.reference["floor"] == 2 / 3
+    assert context(found["doc1_q0"]) == FERRY
+    assert trial.prompt.flags == ()
+
+
+def test_equal_documents_are_one_whatever_row_they_stand_in(data):
+    rows = [row(TREE, [("Which tree?", "a pear")], "f1"), row(FERRY, [("When?", "Thursdays")], "f1")]
+    rows += [row(TREE, [("Which tree?", "a pear")], "LLM"), row(TREE, [("Where?", "by the mill")], "human")]
+    folder = data(financial_qa=rows)
+    by_subset = {
+        subset: list(trials(folder, "financial_qa", preset="leval-open", leval_subset=subset)) for subset in SUBSETS
+    }
+    assert by_subset == {
+        "scored": ["doc0_q0", "doc1_q0"],
+        "llm": ["doc0_q1"],
+        "human": ["doc0_q2"],
+        "both": ["doc0_q1", "doc0_q2"],
+    }
+
+
+@pytest.mark.parametrize(
+    "below",
+    ["", "Closed-ended-tasks", "LEval-data/Closed-ended-tasks", "LEval/Exam"],
+    ids=["flat", "data", "clone", "hub"],
+)
+def test_every_layout_is_found(data, below):
+    assert list(trials(data(below, tpo=[row(TREE, CHOICE, "exam")]), "tpo")) == ["doc0_q0", "doc0_q1"]
+
+
+def test_a_folder_named_like_a_task_changes_nothing(data):
+    folder = data("codeU/Closed-ended-tasks", coursera=[row(TREE * 20, CHOICE, "exam")])
+    trial = trials(f"{folder}/codeU", "coursera")["doc0_q0"]
+    assert (TREE * 20).startswith(context(trial))
+
+
+def test_what_is_absent_is_named_in_one_line(data):
+    folder = data(coursera=[row(TREE, CHOICE, "exam")])
+    with pytest.raises(InputError) as caught:
+        run(folder, "coursera", "tpo", "codeu")
+    said = str(caught.value)
+    assert "tpo.jsonl (leval_tpo), codeU.jsonl (leval_codeu)" in said or "codeU.jsonl (leval_codeu), tpo" in said
+    assert said.endswith("--task leval_coursera")
+    assert "\n" not in said
+
+
+def test_without_data_the_option_is_named(tmp_path):
+    for preset in ("leval-closed", "leval-open"):
+        settings = resolve_settings({"preset": preset, "model": ["mock:perfect"]}, {}, tmp_path)
+        with pytest.raises(InputError, match="name your copy of its data with --leval-data DIR"):
+            grid(settings)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"controls": "focused"}, "--controls"),
+        ({"leval_subset": "llm"}, "--leval-subset"),
+        ({"canary": "true"}, "--canary"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(data, options, said):
+    with pytest.raises(InputError, match=said):
+        trials(data(tpo=[row(TREE, CHOICE, "exam")]), "tpo", **options)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "JSONDecodeError"),
+        ("[]", "TypeError"),
+        (json.dumps(row(TREE, CHOICE, "Exam")), "evaluation 'Exam'"),
+        (json.dumps(row(" ", CHOICE, "exam")), "its document is empty"),
+        (json.dumps(row(TREE, CHOICE, "exam") | {"outputs": ["A"]}), "ValueError"),
+        (json.dumps(row(TREE, [("Which?", 3)], "exam")), "3 is no text"),
+        (json.dumps({"input": TREE}), "KeyError"),
+    ],
+)
+def test_broken_rows_are_told_with_their_line(data, line, said):
+    folder = data(tpo=[row(TREE, CHOICE, "exam")])
+    with Path(folder, "tpo.jsonl").open("a", encoding="utf-8") as file:
+        file.write(f"\n{line}\n")
+    with pytest.raises(InputError, match="line 3") as caught:
+        trials(folder, "tpo")
+    assert said in str(caught.value)
+
+
+def test_open_tasks_tell_the_length_of_the_reference_unless_asked_not_to(data):
+    folder = data(patent_summ=[row(TREE, [("Sum it up.", "A tree by a mill."), ("In a word?", "Tree")], "rouge")])
+    found = trials(folder, "patent_summ", preset="leval-open")
+    assert [trial.asked.reference["length_hint"] for trial in found.values()] == [5, 1]
+    assert "Write about 5 words." in found["doc0_q0"].prompt.text
+    assert "Write about 1 word." in found["doc0_q1"].prompt.text
+    plain = trials(folder, "patent_summ", preset="leval-open", leval_length_hint="false")["doc0_q0"]
+    assert "Write about" not in plain.prompt.text
+    assert "length_hint" not in plain.asked.reference
+
+
+def test_a_topic_is_wrong_beside_the_others(data):
+    pairs = [(f"What is the {nth} topic?", topic) for nth, topic in (("first", "Bees"), ("second", "Ice"))]
+    trial = trials(data(topic_retrieval_longchat=[row(TREE, pairs, "exam")]), "topic_retrieval_longchat")["doc0_q0"]
+    assert trial.asked.reference["distractors"] == ("Ice",)
+
+
+STORY = "The moon is made of glass, True or False? Answer this question based on the world described in the document."
+
+
+def test_sci_fi_asks_again_without_the_story(data):
+    pairs = [(STORY, "True [fact: False]"), ("Nobody can fly.", "False [fact: True]")]
+    builder, cells = run(data(sci_fi=[row(TREE, pairs, "exam")]), "sci_fi")
+    first, other = (builder.build(suite, cell) for suite, cell in cells)
+    assert first.asked.answer == "True"
+    assert first.asked.reference["answers"] == ("True [fact: False]",)
+    second = builder.follow_up(first)
+    assert "The moon is made of glass" in second.prompt.text
+    assert "pear tree" not in second.prompt.text
+    assert "document" not in second.prompt.text
+    assert second.asked.answer == "False"
+    assert "real world" in builder.follow_up(other).prompt.text
+
+
+def test_a_document_that_is_too_long_is_cut_or_skipped(data):
+    folder = data(tpo=[row(TREE * 20, CHOICE, "exam")])
+    cut = trials(folder, "tpo")["doc0_q0"]
+    assert cut.prompt.flags == ("truncated",)
+    assert cut.prompt.slack <= 2
+    assert (TREE * 20).startswith(context(cut))
+    skipped = trials(folder, "tpo", no_truncate="true")["doc0_q0"]
+    assert "--no-truncate" in skipped.skipped
+    needed = skipped.skipped.rpartition(" ")[2]
+    assert not trials(folder, "tpo", no_truncate="true", lengths=needed)["doc0_q0"].skipped
+    compat = trials(folder, "tpo", leval_truncation="compat")["doc0_q0"]
+    assert (TREE * 20).startswith(f"{context(compat)} ")
+
+
+def test_code_keeps_its_end(data):
+    code = "".join(f"def f{number}(x): return x + {number}\n" for number in range(400))
+    trial = trials(data(codeU=[row(code, [("What gives f3(1)?", "4")], "exam")]), "codeu")["doc0_q0"]
+    assert code.endswith(context(trial))
+    assert trial.prompt.flags == ("truncated",)
+
+
+def test_keys_tell_texts_and_cuts_apart_but_not_where_the_data_lies(data, tmp_path):
+    def key(folder, **options):
+        builder, cells = run(folder, "tpo", **options)
+        return builder.key(*cells[0], {})
+
+    rows = [row(TREE * 20, CHOICE, "exam")]
+    flat = key(data(tpo=rows))
+    assert key(data("sub/Closed-ended-tasks", tpo=rows) + "/sub") == flat
+    others = [key(data(tpo=rows), leval_truncation="compat"), key(data(tpo=rows), no_truncate="true")]
+    others.append(key(data("other", tpo=[row(FERRY, CHOICE, "exam")]) + "/other"))
+    assert len({flat, *others}) == 4
+
+
+def test_the_corpus_of_a_run_is_the_data(data):
+    builder, cells = run(data(tpo=[row(TREE, CHOICE, "exam")]), "tpo")
+    corpus = builder.corpus(cells[0][0])
+    assert corpus.documents == (TREE,)
+    assert corpus.name == "L-Eval tpo"
+
+
+def test_a_document_is_encoded_once(data, monkeypatch):
+    builder, cells = run(
+        data(tpo=[row(TREE * 20, CHOICE, "exam")]), "tpo", lengths="900,1200,1500", verify_prompts="false"
+    )
+    whole = []
+    encode = type(builder.tokenizer).encode
+    monkeypatch.setattr(
+        type(builder.tokenizer), "encode", lambda self, text: (whole.append(len(text)), encode(self, text))[1]
+    )
+    builder = TrialBuilder(builder._settings, builder.tokenizer, Path())
+    for suite, cell in cells:
+        builder.build(suite, cell)
+    assert sum(size >= len(TREE * 20) for size in whole) == 1
+
+
+def test_the_table_has_every_task_once_with_a_scorer():
+    assert len({source.task for source in SOURCES}) == len({source.file for source in SOURCES}) == 20
+    for source in SOURCES:
+        assert TASKS[source.task].family == "leval"
+        assert scorer_named(source.scorer).name == source.scorer
+
+
+def expected(name):
+    from needlework.scoring.leval.tasks import TASKS as SCORED
+
+    return SCORED[name]
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="L-Eval's data is not there")
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_real_data_has_the_published_questions_and_scorers(source):
+    if source.name in ("codeU", "narrative_qa") and not any(REAL.rglob(source.file)):
+        pytest.skip("one of the two files that were not to be had")
+    file, known = read_file(str(REAL), source), expected(source.name)
+    assert len(file.of("scored")) == known.expected
+    assert source.scorer == known.rule
+    assert {item.evaluation for item in file.of("scored")} == {known.evaluation}
+    assert len(file.of("both")) == len(file.of("llm")) + len(file.of("human"))
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="L-Eval's data is not there")
+def test_real_data_has_the_published_subsets():
+    there = [source for source in SOURCES if source.name not in ("codeU", "narrative_qa")]
+    files = [read_file(str(REAL), source) for source in there]
+    assert sum(len(file.documents) for file in files) == 299
+    # narrative_qa has 22 and 10 more.
+    assert [sum(len(file.of(subset)) for file in files) for subset in ("llm", "human", "both")] == [74, 75, 149]
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="L-Eval's data is not there")
+@pytest.mark.parametrize("name", ["quality", "sci_fi", "topic_retrieval_longchat", "scientific_qa"])
+def test_a_model_that_knows_real_data_has_full_score(name):
+    group = next(source.group for source in SOURCES if source.name == name)
+    builder, cells = run(str(REAL), name, preset=f"leval-{group}", lengths="4k")
+    for suite, cell in cells[:6]:
+        trial = builder.build(suite, cell)
+        if trial.asked.follow_up is None:
+            value = mock_value(trial, "perfect")
+            assert value == 1 if group == "closed" else value > 0.6
+        assert mock_value(trial, "empty") == 0
+
+
+def of_the_hub(cache, spec="hf:L4NLP/LEval"):
+    """What a process without a network finds of TOEFL in a hub cache."""
+    code = (
+        "from needlework.haystack_fixtures.errors import InputError\n"
+        "from needlework.haystack_fixtures.tasks.leval.files import read_file\n"
+        "from needlework.haystack_fixtures.tasks.leval.sources import SOURCES\n"
+        "try:\n"
+        f"    print(len(read_file({spec!r}, next(s for s in SOURCES if s.name == 'tpo')).items))\n"
+        "except InputError as error:\n"
+        "    print(error)\n"
+    )
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_the_hubs_data_set_is_read_from_its_cache(data, tmp_path):
+    revision = "0" * 40
+    snapshot = f"hub/datasets--L4NLP--LEval/snapshots/{revision}"
+    data(f"{snapshot}/LEval/Exam", tpo=[row(TREE, [("Where?", "A"), ("Who?", "B")], "exam")])
+    (tmp_path / "hub/datasets--L4NLP--LEval/refs").mkdir()
+    (tmp_path / "hub/datasets--L4NLP--LEval/refs/main").write_text(revision)
+    assert of_the_hub(tmp_path / "hub") == "2"
+
+
+def test_a_hub_that_gives_nothing_is_one_line(tmp_path):
+    said = of_the_hub(tmp_path / "hub")
+    assert said.startswith("--leval-data: 'hf:L4NLP/LEval': the hub gave nothing")
+    assert len(said.splitlines()) == 1
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(InputError, match="is no folder: give your copy"):
+        run(str(tmp_path / "nowhere"), "tpo")
