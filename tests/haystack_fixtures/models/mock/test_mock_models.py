@@ -120,8 +120,8 @@ def test_die_kills_the_process_at_its_depth_only(say: Callable[..., Response]) -
     assert say("die", at=cell(0)).text
     assert say("die=20", at=cell(50)).text
     code = (
-        "from haystack_fixtures.grid.cells import Cell\n"
-        "from haystack_fixtures.models.mock.model import MockModel\n"
+        "from needlework.haystack_fixtures.grid.cells import Cell\n"
+        "from needlework.haystack_fixtures.models.mock.model import MockModel\n"
         "from types import SimpleNamespace\n"
         "MockModel('die', {}, None).respond(SimpleNamespace(cell=Cell('t', 10, 50.0, 'n')))\n"
     )
