@@ -13,6 +13,7 @@ from needlework.results.html.comparison import comparison_html
 from needlework.results.pictures.panel import Style
 from needlework.results.run.write_all import write_files
 from needlework.results.statistics.comparison import compare
+from needlework.results.statistics.run_report import run_report
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time, min_rounds=1, max_time=1)
 STYLE = Style(numbers=True)
@@ -50,10 +51,10 @@ def records(lengths, depths, repeats, seed=0):
 @pytest.mark.parametrize("shape", [(100, 100, 1), (35, 35, 8), (10, 11, 91)], ids="{}".format)
 def test_files_of_a_run(benchmark, tmp_path, shape, perf_row):
     made = records(*shape)
-    written = benchmark.pedantic(write_files, (tmp_path, made, STYLE), rounds=1)
+    paths = benchmark.pedantic(lambda: write_files(tmp_path, run_report(made), STYLE), rounds=1)
 
     assert (tmp_path / "report.html").stat().st_size < 3_000_000
-    assert all(path.is_file() for path in written.paths)
+    assert all(path.is_file() for path in paths)
     what = f"all files of {len(made):,} trials, {shape[0]} x {shape[1]} cells"
     perf_row(what=what, ours=benchmark.stats.stats.min, unit="CPU s", target=15)
 

@@ -19,6 +19,7 @@ from needlework.results.run.write_all import write_files
 from needlework.results.statistics.absent import is_absent
 from needlework.results.statistics.needlebench import design_of
 from needlework.results.statistics.panels import summarise
+from needlework.results.statistics.run_report import run_report
 from needlework.results.tables.headline import headline
 from needlework.results.tables.needlebench import needlebench_lines
 from needlework.scoring.outcomes import outcome_of
@@ -56,15 +57,16 @@ def main(argv: Sequence[str]) -> int:
         out.mkdir(parents=True, exist_ok=True)
         settings = _settings(path.parent / "manifest.json")
         design, vote = (design_of(settings), settings.vote) if settings else (None, 0)
-        written = write_files(out, after, design=design, vote=vote)
+        report = run_report(after, design=design, vote=vote)
+        write_files(out, report)
     except InputError as error:
         return refuse("rescore", error)
     except (OSError, ValueError) as error:  # a full disk; a name that no file can have
         problem = getattr(error, "strerror", None) or error
         return refuse("rescore", InputError("RUN", options.run, f"cannot be read or written ({problem})"))
-    for old, new in zip(summarise(before), summarise(after), strict=True):
+    for old, new in zip(summarise(before), report.panels, strict=True):
         print(f"{new.name}\n  before: {headline(old)}\n  {options.scorer}: {headline(new)}")
-    for line in needlebench_lines(written.suites):
+    for line in needlebench_lines(report.suites):
         print(line)
     print(f"written to {out}")
     return 0

@@ -15,7 +15,8 @@ from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.records.controls import retriever_of
 from needlework.results.records.record import Record
 from needlework.results.records.samples import panel_and_sample
-from needlework.results.statistics.panels import Trial, depth_order, outcome_named
+from needlework.results.statistics.panels import Trial, outcome_named
+from needlework.results.statistics.run_report import reading_order
 from needlework.results.style.text import clean
 
 LONGEST = 2_000  # characters of a text cell; spreadsheets refuse more than 32,767, and the JSON has all of it
@@ -31,7 +32,7 @@ def write_csv(path: Path, records: Iterable[Record]) -> None:
 
 def csv_text(records: Iterable[Record]) -> str:
     """Return the text of `results.csv`, with columns for what was retrieved where anything was."""
-    ordered = sorted(records, key=_order)
+    ordered = sorted(records, key=reading_order)
     columns = COLUMNS | (RETRIEVAL if any(map(retriever_of, ordered)) else {})
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
@@ -149,8 +150,3 @@ def safe_cell(value: object) -> str:
 
 def _bare(text: str) -> str:
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
-
-
-def _order(record: Record) -> tuple[Any, ...]:
-    at = (record["model"], record["task"], record["needle"], record["length"], depth_order(record["depth"]))
-    return (*at, record["repeat"], record["key"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
@@ -12,18 +12,17 @@ from typing import Any, cast
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import depth_label
-from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.records.checks import completed, fault_of
 from needlework.results.records.record import SCHEMA, Record
-from needlework.results.statistics.absent import absent_twins
-from needlework.results.statistics.documents import Documents, document_statistics, documents_object
-from needlework.results.statistics.needlebench import NeedleBench, needlebench_object
-from needlework.results.statistics.panels import Panel, Tally, depth_order, summarise
-from needlework.results.statistics.retrieval import arm_scores, retrieval_object
-from needlework.results.statistics.ruler import ruler_object, ruler_tables
-from needlework.results.statistics.stability import stability_of
-from needlework.results.statistics.tasks import macros, macros_object, task_scores, tasks_object
+from needlework.results.statistics.documents import documents_object
+from needlework.results.statistics.needlebench import needlebench_object
+from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.statistics.retrieval import retrieval_object
+from needlework.results.statistics.ruler import ruler_object
+from needlework.results.statistics.run_report import RunReport
+from needlework.results.statistics.summary_rows import statistics_object
+from needlework.results.statistics.tasks import macros_object, tasks_object
 
 _FIELDS = tuple(Record.__annotations__)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -31,50 +30,29 @@ _quoted = json.encoder.encode_basestring
 _sorted = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True).encode
 
 
-def write_json(
-    path: Path,
-    records: Iterable[Record],
-    statistics: Sequence[object] = (),
-    panels: Sequence[Panel] | None = None,
-    suites: Sequence[NeedleBench] = (),
-    documents: Sequence[Documents] | None = None,
-) -> None:
+def write_json(path: Path, report: RunReport) -> None:
     """Write `path` atomically: schema, summary, and the records, one a line, sorted by what they are about."""
-    write_whole(path, json_text(records, statistics, panels, suites, documents).encode())
+    write_whole(path, json_text(report).encode())
 
 
-def json_text(
-    records: Iterable[Record],
-    statistics: Sequence[object] = (),
-    panels: Sequence[Panel] | None = None,
-    suites: Sequence[NeedleBench] = (),
-    documents: Sequence[Documents] | None = None,
-) -> str:
-    """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order.
-
-    `panels`, `documents`: those of `records`, where the caller has them already; `suites`: summaries of a published
-    suite.
-    """
-    ordered = sorted(records, key=_order)
-    lines = ",\n".join(map(_record_line, ordered))
-    stability = stability_of(ordered)
-    summary = summarise(ordered) if panels is None else panels
-    rows = task_scores(ordered, family_of)
-    own = document_statistics(ordered) if documents is None else documents
-    return (
-        f'{{\n"schema": {SCHEMA},\n'
-        f'"summary": {_dump([panel_object(panel) for panel in summary], indent=1)},\n'
-        f'"statistics": {_dump(_plain(list(statistics)), indent=1)},\n'
-        f'"absent_twins": {_dump(_plain([asdict(twins) for twins in absent_twins(ordered)]), indent=1)},\n'
-        f'"tasks": {_dump(_plain(tasks_object(rows)), indent=1)},\n'
-        f'"macro": {_dump(_plain(macros_object(macros(rows))), indent=1)},\n'
-        f'"retrieval": {_dump(_plain(retrieval_object(arm_scores(ordered))), indent=1)},\n'
-        f'"ruler": {_dump(_plain(ruler_object(ruler_tables(ordered))), indent=1)},\n'
-        f'"needlebench": {_dump(_plain(needlebench_object(suites)), indent=1)},\n'
-        f'"documents": {_dump(_plain(documents_object(own)), indent=1)},\n'
-        f'"stability": {_dump(_plain(stability.as_object() if stability else None), indent=1)},\n'
-        f'"records": [\n{lines}\n]\n}}\n'
-    )
+def json_text(report: RunReport) -> str:
+    """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order."""
+    parts: dict[str, object] = {
+        "notes": list(report.notes),
+        "summary": [panel_object(panel) for panel in report.panels],
+        "statistics": _plain(statistics_object(report.statistics)),
+        "absent_twins": _plain([asdict(twins) for twins in report.twins]),
+        "tasks": _plain(tasks_object(report.tasks)),
+        "macro": _plain(macros_object(report.macros)),
+        "retrieval": _plain(retrieval_object(report.retrieval)),
+        "ruler": _plain(ruler_object(report.ruler)),
+        "needlebench": _plain(needlebench_object(report.suites)),
+        "documents": _plain(documents_object(report.documents)),
+        "stability": _plain(report.stability.as_object() if report.stability else None),
+    }
+    told = "".join(f'"{name}": {_dump(part, indent=1)},\n' for name, part in parts.items())
+    lines = ",\n".join(map(_record_line, report.records))
+    return f'{{\n"schema": {SCHEMA},\n{told}"records": [\n{lines}\n]\n}}\n'
 
 
 def read_json(path: Path) -> list[Record]:
@@ -145,11 +123,6 @@ def _tally_object(tally: Tally) -> dict[str, Any]:
         "interval": None if interval is None else interval.method,
         "outcomes": {name: count for name, count in tally.counts.items() if count},
     }
-
-
-def _order(record: Record) -> tuple[Any, ...]:
-    at = (record["model"], record["task"], record["needle"], record["length"], depth_order(record["depth"]))
-    return (*at, record["repeat"], record.get("key", ""))
 
 
 def _record_line(record: Record) -> str:

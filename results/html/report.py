@@ -12,13 +12,9 @@ from needlework.results.html.panels import entries, looks_of, panel_views
 from needlework.results.html.panels_data import panels_data
 from needlework.results.html.texts import on_one_line
 from needlework.results.records.controls import without_controls
-from needlework.results.records.record import UNSCORED, Record
-from needlework.results.statistics.absent import AbsentTwins
-from needlework.results.statistics.documents import Documents
-from needlework.results.statistics.needlebench import NeedleBench
-from needlework.results.statistics.panels import Panel, summarise
+from needlework.results.records.record import UNSCORED
 from needlework.results.statistics.retrieval import ArmScore
-from needlework.results.statistics.summary_rows import PanelStatistics
+from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.style.palette import ColorsName
 from needlework.results.tables.documents import document_rows, document_tables, documents_name
@@ -33,83 +29,39 @@ LIMIT_BYTES = 3_000_000
 NOTICE_BYTES = 1_000  # kept free for what is said about things left out
 
 
-def write_html(
-    path: Path,
-    records: Sequence[Record],
-    *,
-    title: str,
-    statistics: Sequence[PanelStatistics] = (),
-    twins: Sequence[AbsentTwins] = (),
-    tasks: Sequence[TaskScore] = (),
-    macros: Sequence[Macro] = (),
-    suites: Sequence[NeedleBench] = (),
-    documents: Sequence[Documents] = (),
-    retrieval: Sequence[ArmScore] = (),
-    notes: Sequence[str] = (),
-    colors: ColorsName = "safe",
-    panels: Sequence[Panel] | None = None,
-    limit_bytes: int = LIMIT_BYTES,
-) -> None:
+def write_html(path: Path, report: RunReport, *, title: str | None = None, colors: ColorsName = "safe") -> None:
     """Write `path` atomically. See `html_text`."""
-    text = html_text(
-        records,
-        title=title,
-        statistics=statistics,
-        twins=twins,
-        tasks=tasks,
-        macros=macros,
-        suites=suites,
-        documents=documents,
-        retrieval=retrieval,
-        notes=notes,
-        colors=colors,
-        panels=panels,
-        limit_bytes=limit_bytes,
-    )
-    write_whole(path, text.encode())
+    write_whole(path, html_text(report, title=title, colors=colors).encode())
 
 
 def html_text(
-    records: Sequence[Record],
-    *,
-    title: str,
-    statistics: Sequence[PanelStatistics] = (),
-    twins: Sequence[AbsentTwins] = (),
-    tasks: Sequence[TaskScore] = (),
-    macros: Sequence[Macro] = (),
-    suites: Sequence[NeedleBench] = (),
-    documents: Sequence[Documents] = (),
-    retrieval: Sequence[ArmScore] = (),
-    notes: Sequence[str] = (),
-    colors: ColorsName = "safe",
-    panels: Sequence[Panel] | None = None,
-    limit_bytes: int = LIMIT_BYTES,
+    report: RunReport, *, title: str | None = None, colors: ColorsName = "safe", limit_bytes: int = LIMIT_BYTES
 ) -> str:
     """Return the page: the same for the same records in any order, and nothing in it is loaded from elsewhere.
 
-    Controls have no panel: `tasks` and `macros` tell of them, in a table; `retrieval` is one of retrievers. `notes`:
-    sentences about the run as a whole; `panels`: those of `records`, where the caller has them already. Scores are all
-    in it, whatever their number: what `limit_bytes` limits is the details of the trials, and the page says what it left
+    `title`: `Needlework: MODELS`, where none is given. Controls have no panel; tables tell of them. Scores are all in
+    it, whatever their number: what `limit_bytes` limits is the details of the trials, and the page says what it left
     out.
     """
-    panels = summarise(records) if panels is None else panels
-    records = without_controls(records)
+    panels = report.panels
+    records = without_controls(report.records)
     scores = panels_data(panels)
     fields = {
-        "panels": panel_views(panels, statistics),
-        "twins": [(on_one_line(twins_name(each)), twins_rows(each)) for each in twins],
-        "tables": [*_task_table(tasks, macros), *_retrieval_table(retrieval)],
-        "suites": [(on_one_line(needlebench_name(each)), needlebench_rows(each)) for each in suites],
+        "panels": panel_views(panels, report.statistics),
+        "twins": [(on_one_line(twins_name(each)), twins_rows(each)) for each in report.twins],
+        "tables": [*_task_table(report.tasks, report.macros), *_retrieval_table(report.retrieval)],
+        "suites": [(on_one_line(needlebench_name(each)), needlebench_rows(each)) for each in report.suites],
         "documents": [
-            (on_one_line(documents_name(each)), document_tables(each), document_rows(each)) for each in documents
+            (on_one_line(documents_name(each)), document_tables(each), document_rows(each)) for each in report.documents
         ],
-        "notes": [on_one_line(note, 2_000) for note in notes],
+        "notes": [on_one_line(note, 2_000) for note in report.notes],
         "unscored": UNSCORED,
         "trials": len(records),
     }
+    heading = f"Needlework: {', '.join(report.models)}" if title is None else title
 
     def with_details(details: str, notice: Sequence[str]) -> str:
-        return page("report", title, scores, details=details, colors=colors, notice=notice, fields=fields)
+        return page("report", heading, scores, details=details, colors=colors, notice=notice, fields=fields)
 
     room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
     kept = fit(entries(records, panels), [looks_of(panel) for panel in panels], room)

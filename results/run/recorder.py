@@ -40,7 +40,7 @@ from needlework.results.tables.shared_tokens import shared_lines
 from needlework.results.tables.unscored import unscored_lines
 
 if TYPE_CHECKING:
-    from needlework.results.run.write_all import Written
+    from needlework.results.statistics.run_report import RunReport
 
 GATE_FAILED, INCONCLUSIVE, VOID = 1, 10, 11
 
@@ -58,7 +58,8 @@ class Recorder:
         self._facts: dict[str, Any] = {}
         self._journal: Journal | None = None
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
-        self._written: Written | None = None
+        self._report: RunReport | None = None
+        self._files: tuple[Path, ...] = ()
         self._gatekeeper: Gatekeeper | None = None
         self._verdicts: list[Verdict] = []
         self._session: pytest.Session | None = None
@@ -215,6 +216,7 @@ class Recorder:
         from needlework.results.pictures.panel import Style
         from needlework.results.run.write_all import write_files
         from needlework.results.statistics.needlebench import design_of
+        from needlework.results.statistics.run_report import run_report
 
         records = whole_run(self.earlier, self._records, self._recipe)
         publish_latencies(self._config, self._records)
@@ -222,7 +224,9 @@ class Recorder:
             try:
                 style = Style(colors=self._settings.heatmap_colors, numbers=self._settings.heatmap_numbers)
                 design = design_of(self._settings)
-                self._written = write_files(self.folder, records, style, design, self._settings.vote)
+                report = run_report(records, design=design, vote=self._settings.vote)
+                self._files = write_files(self.folder, report, style)
+                self._report = report
                 self._write_manifest(datetime.now(UTC).isoformat(timespec="seconds"))
             except (OSError, InputError) as error:
                 problem = getattr(error, "strerror", None) or error
@@ -236,8 +240,8 @@ class Recorder:
         if self._gatekeeper is not None:
             self._verdicts = self._gatekeeper.verdicts(records)
         for verdict in self._verdicts:
-            for report in gate_case(verdict):
-                session.config.hook.pytest_runtest_logreport(report=report)
+            for case in gate_case(verdict):
+                session.config.hook.pytest_runtest_logreport(report=case)
         session.exitstatus = self._exit_status(int(session.exitstatus), records)
         yield
 
@@ -259,8 +263,8 @@ class Recorder:
         if not self._records:
             return
         terminalreporter.ensure_newline()
-        if self._written is not None:
-            self._tell(terminalreporter, self._written)
+        if self._report is not None:
+            self._tell(terminalreporter, self._report)
         colors = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
         further = self._gatekeeper.spent if self._gatekeeper else 0
         for line, state in gate_lines(self._verdicts, further) if self._verdicts else ():
@@ -276,25 +280,29 @@ class Recorder:
             terminalreporter.write_line(line, yellow=True)
         if self._fault:
             terminalreporter.write_line(self._fault, red=True)
-        write_step_summary(self._written, self._verdicts)
+        write_step_summary(self._report, self._verdicts)
 
-    def _tell(self, terminalreporter: TerminalReporter, written: Written) -> None:
+    def _tell(self, terminalreporter: TerminalReporter, report: RunReport) -> None:
+        from needlework.results.tables.panels import statistics_lines
+        from needlework.results.tables.run import next_line, run_lines
+
         color = terminalreporter.hasmarkup
         encoding = getattr(sys.__stdout__, "encoding", None) or "utf-8"
         width = self._config.get_terminal_writer().fullwidth
-        for line in written.terminal_lines(color=color, encoding=encoding, width=width):
+        colors = self._settings.heatmap_colors
+        for line in run_lines(report, color=color, encoding=encoding, width=width, colors=colors):
             terminalreporter.write_line(line)
         if self._config.option.verbose > 1:
-            for line in written.statistics:
+            for line in statistics_lines(report.statistics, report.twins):
                 terminalreporter.write_line(line)
         for line in unscored_lines(self._records):
             terminalreporter.write_line(line, red=line.startswith("invalid"), yellow=line.startswith("skipped"))
         for line in shared_lines(self._records):
             terminalreporter.write_line(line)
         terminalreporter.write_sep("-", f"results: {_relative(self.folder)}")
-        for path in written.paths:
+        for path in self._files:
             terminalreporter.write_line(_relative(path))
-        terminalreporter.write_line(written.next_line(_relative(self.folder)))
+        terminalreporter.write_line(next_line(report, _relative(self.folder)))
 
 
 def ambiguous_words(keyword: str, records: Sequence[Record]) -> list[str]:

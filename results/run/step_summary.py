@@ -12,15 +12,17 @@ from needlework.results.gates.report import markdown_rows
 from needlework.results.gates.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from needlework.results.run.write_all import Written
+    from needlework.results.statistics.run_report import RunReport
 
 
-def write_step_summary(written: Written | None, verdicts: Sequence[Verdict]) -> None:
+def write_step_summary(report: RunReport | None, verdicts: Sequence[Verdict]) -> None:
     """Gates and overall scores for the page of a GitHub run."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
-    if not path or written is None:
+    if not path or report is None:
         return
-    lines = ["## Needlework", "", *written.markdown_lines()]
+    from needlework.results.tables.run import markdown_lines
+
+    lines = ["## Needlework", "", *markdown_lines(report)]
     if verdicts:
         lines += ["", *markdown_rows(verdicts)]
     with suppress(OSError), Path(path).open("a", encoding="utf-8") as file:

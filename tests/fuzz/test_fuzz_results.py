@@ -27,6 +27,7 @@ from needlework.results.rescore import rescored
 from needlework.results.run.write_all import write_files
 from needlework.results.statistics.comparison import compare as paired
 from needlework.results.statistics.panels import summarise
+from needlework.results.statistics.run_report import run_report
 from needlework.results.tables.comparison import comparison_lines
 from tests.fuzz.junk import ODD_WORDS, ROUNDS, SEED, bounded, check_line, complaint, damaged, swapped
 
@@ -64,7 +65,7 @@ def chance(request: pytest.FixtureRequest) -> random.Random:
 def every_report(path: Path, whole: list[Any]) -> None:
     """All that is ever made of a results.json, without the drawing."""
     records = read_json(path)
-    write_files(path.parent, records)
+    write_files(path.parent, run_report(records))
     csv_text([rescored(record, "match") for record in records])
     if records:
         comparison_lines(paired(whole, records))
@@ -79,7 +80,7 @@ def resume_from(path: Path) -> None:
         answered(records)
         everything = whole_run(records, records, records[0]["details"].get("recipe", "") if records else "")
         csv_text(everything)
-        json_text(everything)
+        json_text(run_report(everything))
         if records:
             journal.append(line_of(records[0]))
     finally:

@@ -14,6 +14,7 @@ import needlework
 from needlework.results.compare import main
 from needlework.results.files.json_file import write_json
 from needlework.results.records.record import Record
+from needlework.results.statistics.run_report import run_report
 
 Make = Callable[..., Record]
 
@@ -38,7 +39,7 @@ def write_run(make_record: Make, tmp_path: Path) -> Callable[..., Path]:
             for depth in (0.0, 50.0, 100.0)
             for repeat in range(12)
         ]
-        write_json(tmp_path / name / "results.json", records)
+        write_json(tmp_path / name / "results.json", run_report(records))
         if manifest is not None:
             (tmp_path / name / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         return tmp_path / name
@@ -216,6 +217,6 @@ def test_controls_and_retrievers_are_left_out_of_the_page_too(make_record: Make,
             make_record(needle="code_absent", depth=None, repeat=0, reference={"control": "absent", "twin": "code"}),
             make_record(needle="code_bm25", repeat=0, reference={"retriever": "bm25", "twin": "code"}),
         ]
-        write_json(tmp_path / name / "results.json", records)
+        write_json(tmp_path / name / "results.json", run_report(records))
     assert main([str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out" / "report.html").is_file()

@@ -15,6 +15,7 @@ from needlework.results.files.csv_file import write_csv
 from needlework.results.files.json_file import write_json
 from needlework.results.plot import main
 from needlework.results.records.record import Record
+from needlework.results.statistics.run_report import run_report
 
 Make = Callable[..., Record]
 
@@ -23,7 +24,7 @@ Make = Callable[..., Record]
 def run(make_record: Make, tmp_path: Path) -> Path:
     """A run folder with nothing but a results.json."""
     folder = tmp_path / "run-1"
-    write_json(folder / "results.json", [make_record(length=length) for length in (500, 1000)])
+    write_json(folder / "results.json", run_report([make_record(length=length) for length in (500, 1000)]))
     return folder
 
 
@@ -40,7 +41,7 @@ def test_redraws_a_run_and_prints_what_it_wrote(run: Path, tmp_path: Path, capsy
 def test_pictures_go_beside_what_is_drawn(
     make_record: Make, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_json(tmp_path / "run-2" / "results.json", [make_record(outcome="wrong")])
+    write_json(tmp_path / "run-2" / "results.json", run_report([make_record(outcome="wrong")]))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
@@ -78,7 +79,7 @@ def test_a_journal_is_read_by_its_last_recipe(make_record: Make, tmp_path: Path)
 
 
 def test_several_runs_get_a_combined_figure(make_record: Make, run: Path, tmp_path: Path) -> None:
-    write_json(tmp_path / "run-2" / "results.json", [make_record(outcome="wrong")])
+    write_json(tmp_path / "run-2" / "results.json", run_report([make_record(outcome="wrong")]))
     argv = [str(run), str(tmp_path / "run-2"), "--out", str(tmp_path), "--format", "svg", "--dataset-length", "8k"]
 
     assert main(argv) == 0

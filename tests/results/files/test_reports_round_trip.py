@@ -18,6 +18,7 @@ from needlework.results.files.json_file import json_text, read_json, write_json
 from needlework.results.records.record import Record
 from needlework.results.statistics.intervals import wilson
 from needlework.results.statistics.panels import OUTCOMES, panels_of, summarise
+from needlework.results.statistics.run_report import run_report
 from needlework.results.style.text import clean
 
 Make = Callable[..., Record]
@@ -25,7 +26,7 @@ Make = Callable[..., Record]
 
 def test_json_round_trip_keeps_every_field(make_record: Make, tmp_path: Path) -> None:
     records = [make_record(depth=None, repeat=1), make_record(length=500), make_record(answer="四七一一", depth=12.5)]
-    write_json(tmp_path / "new" / "results.json", records)
+    write_json(tmp_path / "new" / "results.json", run_report(records))
     again = read_json(tmp_path / "new" / "results.json")
 
     assert [record["length"] for record in again] == [500, 1000, 1000]
@@ -38,7 +39,7 @@ def test_json_round_trip_keeps_every_field(make_record: Make, tmp_path: Path) ->
 def test_equal_runs_differ_only_in_timing(make_record: Make) -> None:
     first = [make_record(repeat=i, timing={"latency_s": i}) for i in range(3)]
     second = [make_record(repeat=i, timing={"latency_s": 9}, details={"recipe": "r"}) for i in (2, 0, 1)]
-    texts = [json.loads(json_text(records)) for records in (first, second)]
+    texts = [json.loads(json_text(run_report(records))) for records in (first, second)]
 
     assert texts[0] != texts[1]
     for text in texts:
@@ -49,7 +50,7 @@ def test_equal_runs_differ_only_in_timing(make_record: Make) -> None:
 
 def test_json_never_has_nan(make_record: Make, tmp_path: Path) -> None:
     odd = {"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": float("-inf")}}
-    write_json(tmp_path / "r.json", [make_record(details=odd, outcome="error", score=float("nan"))])
+    write_json(tmp_path / "r.json", run_report([make_record(details=odd, outcome="error", score=float("nan"))]))
 
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
@@ -62,12 +63,13 @@ def test_json_keys_have_a_fixed_order(make_record: Make) -> None:
     one = make_record(details={"b": 1, "a": 2})
     other: Record = dict(reversed(make_record(details={"a": 2, "b": 1}).items()))  # type: ignore[assignment]
 
-    assert json_text([one]) == json_text([other])
+    assert json_text(run_report([one])) == json_text(run_report([other]))
 
 
 def test_json_summary_has_the_denominators(make_record: Make) -> None:
     names = ("found", "censored", "invalid", "error", "error")
-    (panel,) = json.loads(json_text([make_record(repeat=i, outcome=n) for i, n in enumerate(names)]))["summary"]
+    report = run_report([make_record(repeat=i, outcome=name) for i, name in enumerate(names)])
+    (panel,) = json.loads(json_text(report))["summary"]
 
     overall = panel["overall"]
     assert (overall["n"], overall["mean"], overall["interval"]) == (1, 1.0, "wilson")
@@ -96,7 +98,7 @@ def test_cells_csv_has_the_denominators_of_every_cell(make_record: Make, tmp_pat
 
 
 def test_half_a_surrogate_pair_survives(make_record: Make, tmp_path: Path) -> None:
-    write_json(tmp_path / "r.json", [make_record(answer="a\ud800b")])
+    write_json(tmp_path / "r.json", run_report([make_record(answer="a\ud800b")]))
     write_csv(tmp_path / "r.csv", [make_record(answer="a\ud800b")])
 
     assert read_json(tmp_path / "r.json")[0]["answer"] == "a\ud800b"
@@ -197,7 +199,7 @@ def test_a_wrong_csv_is_refused(tmp_path: Path, content: str, message: str) -> N
 @given(text=st.text(max_size=60), model=st.text(min_size=1, max_size=10))
 def test_any_text_survives_both_reports(make_record: Make, tmp_path: Path, text: str, model: str) -> None:
     record = make_record(answer=text, model=model, question=text, expected=[text], details={text: [text]})
-    write_json(tmp_path / "r.json", [record])
+    write_json(tmp_path / "r.json", run_report([record]))
     write_csv(tmp_path / "r.csv", [record])
     row = read_rows(tmp_path / "r.csv")[0]
 

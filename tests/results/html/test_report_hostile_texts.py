@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from needlework.results.html.report import html_text
+from needlework.results.statistics.run_report import run_report
 from tests.results.html.pages import EVIL, MakeRecord, Page, texts_in
 
 
@@ -23,8 +24,8 @@ def test_nothing_that_a_model_says_becomes_markup(make_record: MakeRecord) -> No
         details={EVIL: [EVIL]},
         prompt={"needles": [{"name": EVIL, "before": EVIL, "text": EVIL, "after": EVIL}]},
     )
-    text = html_text([hostile], title=EVIL, notes=[EVIL])
-    page, plain = Page(text), Page(html_text([make_record()], title="x", notes=["y"]))
+    text = html_text(run_report([hostile], notes=[EVIL]), title=EVIL)
+    page, plain = Page(text), Page(html_text(run_report([make_record()], notes=["y"]), title="x"))
 
     assert page.tags().count("script") == plain.tags().count("script") == 3
     assert "img" not in page.tags()
@@ -38,7 +39,7 @@ def test_nothing_that_a_model_says_becomes_markup(make_record: MakeRecord) -> No
 
 @pytest.fixture(scope="module")
 def structure(make_record: MakeRecord) -> Sequence[str]:
-    return Page(html_text([make_record()], title="x", notes=["y"])).tags()
+    return Page(html_text(run_report([make_record()], notes=["y"]), title="x")).tags()
 
 
 ANY = st.text(st.characters(codec=None), max_size=40)
@@ -59,7 +60,7 @@ def test_any_text_in_any_field_changes_texts_only(
         timing={"worker": texts[7]},
         details={texts[8]: texts[9]},
     )
-    text = html_text([record], title=texts[11], notes=texts[:1])
+    text = html_text(run_report([record], notes=texts[:1]), title=texts[11])
     page = Page(text)
 
     assert text.encode()

@@ -10,7 +10,7 @@ import pytest
 from needlework.results.html.report import html_text
 from needlework.results.records.record import Record
 from needlework.results.statistics.panels import OUTCOMES
-from needlework.results.statistics.summary_rows import run_statistics
+from needlework.results.statistics.run_report import run_report
 from tests.results.html.browser import Browser
 from tests.results.html.pages import EVIL, MakeRecord, grid
 
@@ -22,7 +22,7 @@ CELLS = "table.heat tbody td"
 
 
 def page(records: list[Record], **options: Any) -> str:
-    return html_text(records, title="A run", statistics=run_statistics(records), notes=["one note"], **options)
+    return html_text(run_report(records, notes=["one note"]), title="A run", **options)
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +224,7 @@ def test_hostile_texts_of_every_size_in_every_field_run_nothing(
     }
     responses = [{"text": text, "reasoning": text, "finish_reason": evil} for text in (evil, evil + "<" * 10_000_000)]
     records = [make_record(**fields, repeat=i, response=response) for i, response in enumerate(responses)]
-    text = html_text(records, title=evil, statistics=run_statistics(records), notes=[evil])
+    text = html_text(run_report(records, notes=[evil]), title=evil)
     browser.show(text, dark=dark)
     title = browser.driver.title
     browser.click(CELLS)

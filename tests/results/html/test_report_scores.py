@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from needlework.results.html.report import html_text
 from needlework.results.records.record import UNSCORED, Record
-from needlework.results.statistics.absent import absent_twins
-from needlework.results.statistics.documents import document_statistics
+from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_rows import run_statistics
 from tests.results.document_records import asked
 from tests.results.html.pages import MakeRecord, Page, one_of_each
@@ -13,7 +12,7 @@ from tests.results.html.pages import MakeRecord, Page, one_of_each
 
 def test_scores_stand_in_the_page_without_a_script(make_record: MakeRecord) -> None:
     records = [*one_of_each(make_record), make_record(length=1000, outcome="wrong", repeat=1)]
-    page = Page(html_text(records, title="x"))
+    page = Page(html_text(run_report(records), title="x"))
     cells = page.inside("td")
     looks = [str(a.get("class")) for tag, a in page.elements if tag == "td" and "class" in a]
 
@@ -28,7 +27,8 @@ def test_scores_stand_in_the_page_without_a_script(make_record: MakeRecord) -> N
 
 def test_cells_that_leave_trials_out_say_of_how_many(make_record: MakeRecord) -> None:
     outcomes = ("found", "found", "wrong", "error")
-    page = Page(html_text([make_record(repeat=i, outcome=name) for i, name in enumerate(outcomes)], title="x"))
+    records = [make_record(repeat=i, outcome=name) for i, name in enumerate(outcomes)]
+    page = Page(html_text(run_report(records), title="x"))
 
     assert page.inside("small") == ["n=3/4", "n=3/4"]  # the mean and the cell
     assert "some trials without a score" in " ".join(page.inside("span"))
@@ -42,7 +42,7 @@ def test_the_headline_has_the_effective_length_with_its_interval(make_record: Ma
         for length in (1000, 2000, 8000)
         for i in range(40)
     ]
-    page = Page(html_text(records, title="x", statistics=run_statistics(records)))
+    page = Page(html_text(run_report(records), title="x"))
 
     assert page.inside("b")[:1] + page.inside("b")[2:5] == ["66.7", "120", "2k", "2k"]
     assert "effective length" in page.inside("p")
@@ -52,7 +52,7 @@ def test_the_headline_has_the_effective_length_with_its_interval(make_record: Ma
 def test_statistics_stand_under_their_panel_with_their_meaning(make_record: MakeRecord) -> None:
     records = shapes(make_record)
     statistics = run_statistics(records)
-    page = Page(html_text(records, title="x", statistics=statistics))
+    page = Page(html_text(run_report(records), title="x"))
     terms = page.inside("dt")
 
     assert terms.count("depth effect") == len(statistics) == 2
@@ -77,7 +77,7 @@ def shapes(make_record: MakeRecord) -> list[Record]:
 def test_rates_of_answers_that_are_not_there_have_a_section(make_record: MakeRecord) -> None:
     twin = make_record(needle="gone", outcome="refused", reference={"absent": True, "twin": "code"})
     records = [make_record(), twin]
-    page = Page(html_text(records, title="x", twins=absent_twins(records)))
+    page = Page(html_text(run_report(records), title="x"))
 
     assert "mock · niah · answers that are not there" in page.inside("bdi")
     assert "balanced accuracy" in page.inside("dt")
@@ -85,8 +85,8 @@ def test_rates_of_answers_that_are_not_there_have_a_section(make_record: MakeRec
 
 
 def test_panels_are_compared_only_where_there_are_several(make_record: MakeRecord) -> None:
-    one = Page(html_text([make_record()], title="x"))
-    two = Page(html_text([make_record(), make_record(model="通义千问", depth=None)], title="x"))
+    one = Page(html_text(run_report([make_record()]), title="x"))
+    two = Page(html_text(run_report([make_record(), make_record(model="通义千问", depth=None)]), title="x"))
 
     assert [attributes["class"] for tag, attributes in one.elements if tag == "table"].count("rates overview") == 0
     assert [attributes["class"] for tag, attributes in two.elements if tag == "table"].count("rates overview") == 1
@@ -97,9 +97,9 @@ def test_panels_are_compared_only_where_there_are_several(make_record: MakeRecor
 def test_runs_on_documents_have_a_section_and_others_have_none(make_record: MakeRecord) -> None:
     records = [asked(q, depth=depth) for q in range(3) for depth in (0.0, 100.0)]
     records += [asked(q, task="doc_absent", arm="near") for q in range(3)]
-    page = Page(html_text(records, title="x", documents=document_statistics(records)))
+    page = Page(html_text(run_report(records), title="x"))
 
     assert "mock · your documents · 3 questions" in page.inside("bdi")
     assert "by depth of the answer document (doc_position)" in page.inside("caption")
     assert "the most similar one instead" in page.inside("bdi")
-    assert "your documents" not in html_text([make_record()], title="x")
+    assert "your documents" not in html_text(run_report([make_record()]), title="x")

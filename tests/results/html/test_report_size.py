@@ -5,12 +5,13 @@ from __future__ import annotations
 from hashlib import sha256
 
 from needlework.results.html.report import html_text
+from needlework.results.statistics.run_report import run_report
 from tests.results.html.pages import MakeRecord, Page, grid
 
 
 def test_ten_megabytes_of_text_are_cut_with_a_mark(make_record: MakeRecord) -> None:
     response = {"text": "begin " + "<" * 10_000_000 + " end"}
-    text = html_text([make_record(outcome="wrong", response=response)], title="x")
+    text = html_text(run_report([make_record(outcome="wrong", response=response)]), title="x")
     head, left_out, tail = Page(text).trials()[0]["text"]
 
     assert len(text) < 100_000
@@ -22,7 +23,7 @@ def test_ten_megabytes_of_text_are_cut_with_a_mark(make_record: MakeRecord) -> N
 
 def test_ten_thousand_cells_fit_into_three_megabytes_with_every_answer(make_record: MakeRecord) -> None:
     records = grid(make_record, 100, 100)
-    text = html_text(records, title="x")
+    text = html_text(run_report(records), title="x")
     page = Page(text)
     trials = page.trials()
 
@@ -42,7 +43,7 @@ def test_the_middle_of_equal_cells_goes_first_and_the_page_says_so(make_record: 
     for number, record in enumerate(records):
         record["response"] = {"text": noise(str(number), 30)}
     limit = 150_000
-    text = html_text(records, title="x", limit_bytes=limit)
+    text = html_text(run_report(records), title="x", limit_bytes=limit)
     page = Page(text)
     rows = page.details()["rows"]
     kept = {(row[1], row[2]) for row in rows}
@@ -63,7 +64,7 @@ def test_the_text_around_needles_that_were_found_goes_before_any_trial(make_reco
     for record in records:
         for needle in record["prompt"]["needles"]:
             needle["before"], needle["after"] = noise(record["key"] + "b", 3), noise(record["key"] + "a", 3)
-    page = Page(html_text(records, title="x", limit_bytes=80_000))
+    page = Page(html_text(run_report(records), title="x", limit_bytes=80_000))
     trials = page.trials()
 
     assert len(trials) == 144
@@ -73,7 +74,7 @@ def test_the_text_around_needles_that_were_found_goes_before_any_trial(make_reco
 
 
 def test_scores_are_complete_even_without_room_for_any_trial(make_record: MakeRecord) -> None:
-    page = Page(html_text(grid(make_record, 5, 5), title="x", limit_bytes=1))
+    page = Page(html_text(run_report(grid(make_record, 5, 5)), title="x", limit_bytes=1))
 
     assert page.trials() == []
     assert len(page.inside("td")) > 30

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from needlework.results.html.report import html_text
+from needlework.results.statistics.run_report import run_report
 from tests.results.html.pages import MakeRecord, Page
 
 
@@ -26,7 +27,7 @@ def test_every_fact_of_a_trial_is_in_the_details(make_record: MakeRecord) -> Non
         },
     )
     error = make_record(outcome="error", repeat=1, response={}, error={"kind": "timeout", "message": "120 s"})
-    page = Page(html_text([record, error], title="x"))
+    page = Page(html_text(run_report([record, error]), title="x"))
     wrong, failed = page.trials()
 
     assert wrong["outcome"] == "wrong"
@@ -54,7 +55,7 @@ def test_the_text_around_needles_is_in_the_details(make_record: MakeRecord) -> N
         "after": "\ufdd0<|im_end|>",
     }
     distractor = {"name": "d", "depth": 10.0}
-    [trial] = Page(html_text([make_record(prompt={"needles": [needle, distractor]})], title="x")).trials()
+    [trial] = Page(html_text(run_report([make_record(prompt={"needles": [needle, distractor]})]), title="x")).trials()
 
     assert trial["placed"] == ["The code is 4711."]
     assert trial["around"] == [["x" * 159 + "⟨U+001B⟩", "<|im_end|>"]]

@@ -11,6 +11,7 @@ import pytest
 import needlework
 from needlework.results.files.json_file import write_json
 from needlework.results.records.record import Record
+from needlework.results.statistics.run_report import run_report
 from tests.results.document_records import asked
 
 
@@ -21,7 +22,7 @@ def run(tmp_path: Path) -> Path:
     records += [asked(q, "found", rule="wrong") for q in range(10, 15)]
     records += [asked(q, "wrong", rule="wrong") for q in range(15, 20)]
     records.append(asked(20, "error", scorer="judge_documents", error={"kind": "judge", "message": "unreadable"}))
-    write_json(tmp_path / "results.json", records)
+    write_json(tmp_path / "results.json", run_report(records))
     return tmp_path
 
 
@@ -57,7 +58,7 @@ def test_equal_answers_show_whether_the_judge_agrees_with_itself(
 ) -> None:
     records = [asked(q, "found", rule="found", depth=d) for q in range(4) for d in (0.0, 100.0)]
     records[0] |= {"outcome": "wrong", "score": 0.0}
-    write_json(tmp_path / "results.json", records)
+    write_json(tmp_path / "results.json", run_report(records))
 
     needlework.main(["judge-audit", str(tmp_path)])
     assert "the judge agrees with itself: 75.00 % of 4 equal answers" in capsys.readouterr().out
@@ -88,7 +89,7 @@ def test_labels_that_do_not_fit(
 
 
 def test_what_cannot_be_audited_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_json(tmp_path / "results.json", [asked(0)])
+    write_json(tmp_path / "results.json", run_report([asked(0)]))
     row = rows(tmp_path / "a.jsonl", [{"response": "x", "human": "right"}])
     for argv, told in (
         ([str(tmp_path)], "--scorer judge_documents"),

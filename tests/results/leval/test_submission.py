@@ -11,6 +11,7 @@ import pytest
 from needlework.results.files.json_file import write_json
 from needlework.results.leval.export_command import main
 from needlework.results.leval.submission import entries
+from needlework.results.statistics.run_report import run_report
 from needlework.scoring.leval.tasks import TASKS
 
 GOLD = {"tpo": "B", "quality": "(A) The ship", "coursera": "BD", "gsm100": "42", "sci_fi": "True [fact: False]"}
@@ -43,7 +44,7 @@ def run(tmp_path):
     def write(records, window=32_000):
         folder = tmp_path / "run"
         folder.mkdir()
-        write_json(folder / "results.json", records)
+        write_json(folder / "results.json", run_report(records))
         manifest = {"models": {"mock": {"window": window}}, "suites": [{"answer_budget": 512}]}
         (folder / "manifest.json").write_text(json.dumps(manifest))
         return folder

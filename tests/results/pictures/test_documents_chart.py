@@ -12,6 +12,7 @@ from needlework.results.files.json_file import write_json
 from needlework.results.pictures.documents_chart import write_document_charts
 from needlework.results.records.record import Record
 from needlework.results.statistics.documents import document_statistics
+from needlework.results.statistics.run_report import run_report
 from tests.results.document_records import asked
 
 
@@ -79,7 +80,7 @@ def test_hostile_model_names_and_no_scores(tmp_path: Path) -> None:
 
 
 def test_plot_draws_them_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_json(tmp_path / "results.json", run())
+    write_json(tmp_path / "results.json", run_report(run()))
 
     assert needlework.main(["plot", str(tmp_path), "--format", "svg"]) == 0
     assert str(tmp_path / "documents-size-mock.svg") in capsys.readouterr().out.splitlines()

@@ -13,6 +13,7 @@ from needlework.results.files.json_file import json_text
 from needlework.results.records.record import OutcomeName, Record
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
 from needlework.results.statistics.intervals import wilson
+from needlework.results.statistics.run_report import run_report
 from needlework.results.tables.panels import statistics_lines, twins_rows
 
 Make = Callable[..., Record]
@@ -106,9 +107,9 @@ def test_they_are_printed_and_written(twins: Callable[..., list[Record]]) -> Non
 
     assert lines[0] == "mock · niah · answers that are not there"
     assert lines[1] == "  hallucination rate: 50.0 % (95 % interval 9.5–90.5), n = 2"
-    written = json.loads(json_text(records[::-1]))["absent_twins"]
+    written = json.loads(json_text(run_report(records[::-1])))["absent_twins"]
     assert written[0]["hallucination"]["value"] == 0.5
-    assert written == json.loads(json_text(records))["absent_twins"]
+    assert written == json.loads(json_text(run_report(records)))["absent_twins"]
 
 
 @pytest.mark.parametrize(("samples", "together"), [(40, 0.0), (40, 0.5), (25, -0.5)])

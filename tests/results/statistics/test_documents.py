@@ -16,6 +16,7 @@ from needlework.results.statistics.comparison import compare
 from needlework.results.statistics.documents import Documents, Point, document_statistics
 from needlework.results.statistics.intervals import score_interval, wilson
 from needlework.results.statistics.paired import mean_difference, paired_p
+from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import task_scores
 from needlework.results.tables.documents import document_lines, document_rows, document_tables
 from tests.results.document_records import asked
@@ -167,7 +168,7 @@ def test_runs_without_documents_have_none() -> None:
     other = asked(0) | {"task": "niah"}
 
     assert document_statistics([other]) == ()
-    assert '"documents": []' in json_text([other])
+    assert '"documents": []' in json_text(run_report([other]))
 
 
 def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records() -> None:
@@ -183,7 +184,7 @@ def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records() 
     assert ["all", "documents", "8k", "0", "33.3", "6.1–79.2", "3", *rates, *rates] in shown
     assert ["answer", "document", "alone", "–", "800", "100", "43.9–100", "3", *["0", "(0–56.1)"] * 2] in shown
     assert any(line.startswith("    the most similar one instead") for line in lines)
-    written = [json.loads(json_text(each))["documents"] for each in (records, records[::-1])]
+    written = [json.loads(json_text(run_report(each)))["documents"] for each in (records, records[::-1])]
     assert written[0] == written[1]
     assert written[0][0]["by_depth"][0]["abstains"]["value"] == pytest.approx(1 / 3)
     assert all(line.isascii() for line in document_lines(document_statistics(records), ascii_only=True))

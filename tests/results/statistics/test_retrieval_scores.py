@@ -14,6 +14,7 @@ from needlework.results.statistics.comparison import compare
 from needlework.results.statistics.intervals import wilson
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.retrieval import arm_scores, retrieval_object
+from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import task_scores
 from needlework.results.tables.retrieval import retrieval_columns, retrieval_lines
 from tests.results.html.pages import EVIL, Page
@@ -146,7 +147,7 @@ def test_reports_have_it_and_stay_pages_whatever_names_say(ask):
     records = ask([1.0, 0.0]) + ask([1.0, 1.0], arm=EVIL, embedder=EVIL)
     rows = arm_scores(records)
     assert retrieval_object(rows)[0]["paired"]["difference"]["n"] == 2
-    assert '"recall_at_k"' in json_text(records)
-    page = Page(html_text(records, title="t", retrieval=rows))
+    assert '"recall_at_k"' in json_text(run_report(records))
+    page = Page(html_text(run_report(records), title="t"))
     assert "Retrieval" in page.inside("h2")
-    assert "Retrieval" not in Page(html_text(ask([1.0]), title="t")).inside("h2")
+    assert "Retrieval" not in Page(html_text(run_report(ask([1.0])), title="t")).inside("h2")

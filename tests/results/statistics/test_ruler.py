@@ -6,6 +6,7 @@ import pytest
 
 from needlework.results.files.json_file import json_text
 from needlework.results.statistics.ruler import TASKS, ruler_lines, ruler_object, ruler_tables, weighted
+from needlework.results.statistics.run_report import run_report
 from tests.parity.cases import cases
 
 
@@ -90,7 +91,7 @@ def test_languages_have_tables_of_their_own_and_scorers_are_named():
 
 
 def test_the_table_is_in_results_json():
-    assert '"ruler": []' in json_text([])
+    assert '"ruler": []' in json_text(run_report([]))
     (shown,) = ruler_object(ruler_tables(records(1.0, repeats=30)))
     assert shown["effective_length"] == ">= 4.1k (longest tested)"
 

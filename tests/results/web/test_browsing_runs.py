@@ -11,6 +11,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.results.files.json_file import write_json
 from needlework.results.records.journal import line_of
 from needlework.results.records.record import Record
+from needlework.results.statistics.run_report import run_report
 from needlework.results.web.browsing.runs import OpenRun
 from tests.results.web.browsing_runs import record, write_journal
 
@@ -69,7 +70,7 @@ def test_a_run_that_begins_afresh_is_read_afresh(tmp_path: Path) -> None:
 
 def test_results_count_once_the_run_has_ended(tmp_path: Path) -> None:
     folder = write_journal(tmp_path / "r", [record(0)], ended="2030-01-01T00:00:00+00:00")
-    write_json(folder / "results.json", [record(0), record(1)])
+    write_json(folder / "results.json", run_report([record(0), record(1)]))
     run = OpenRun(folder)
     assert (len(run.reading().rows), run.reading().ended) == (2, True)
 
@@ -78,7 +79,7 @@ def test_results_count_once_the_run_has_ended(tmp_path: Path) -> None:
 
 
 def test_results_alone_are_a_run(tmp_path: Path) -> None:
-    write_json(tmp_path / "results.json", [record(0)])
+    write_json(tmp_path / "results.json", run_report([record(0)]))
     assert OpenRun(tmp_path).reading().ended
 
 
@@ -91,7 +92,9 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
 def test_every_row_has_a_name_of_its_own(tmp_path: Path) -> None:
     write_json(
         tmp_path / "results.json",
-        [record(0), record(0, model="other"), record(0, model="third", id=""), record(0, model="x", id="\ud800")],
+        run_report(
+            [record(0), record(0, model="other"), record(0, model="third", id=""), record(0, model="x", id="\ud800")]
+        ),
     )
     rows = OpenRun(tmp_path).reading().rows
 
@@ -101,7 +104,9 @@ def test_every_row_has_a_name_of_its_own(tmp_path: Path) -> None:
 def test_the_trial_beside_is_that_of_the_same_model_if_there_is_one(tmp_path: Path) -> None:
     folder = tmp_path / "b"
     folder.mkdir()
-    write_json(folder / "results.json", [record(0, model="one", id="x-one"), record(0, model="two", id="x-two")])
+    write_json(
+        folder / "results.json", run_report([record(0, model="one", id="x-one"), record(0, model="two", id="x-two")])
+    )
     reading = OpenRun(folder).reading()
     by_model = {row.same["model"]: row for row in reading.rows}
     alone = OpenRun(write_journal(tmp_path / "c", [record(0), record(7)])).reading()

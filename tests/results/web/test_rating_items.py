@@ -11,6 +11,7 @@ import pytest
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.files.json_file import write_json
 from needlework.results.records.journal import line_of
+from needlework.results.statistics.run_report import run_report
 from needlework.results.web.rating.given import read_sources
 from needlework.results.web.rating.items import Items, items_of
 from needlework.results.web.sources import find_sources
@@ -94,7 +95,7 @@ def test_trials_of_runs_are_joined_by_their_id(tmp_path: Path, make_record: Call
             make_record(model=model, response={"text": ""}, depth=100.0, outcome="empty"),
             make_record(model=model, outcome="error", depth=50.0, response={"text": ""}),
         ]
-        write_json(tmp_path / model / "results.json", records)
+        write_json(tmp_path / model / "results.json", run_report(records))
     items = read(tmp_path)
 
     assert shown(items) == [("What is the code?", texts), ("What is the code?", {"a": "", "b": ""})]

@@ -1,0 +1,82 @@
+"""A run as everything reports it: its records and all that is computed of them, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from needlework.haystack_fixtures.tasks.catalogue import family_of
+from needlework.results.records.record import Record
+from needlework.results.statistics.absent import AbsentTwins, absent_twins
+from needlework.results.statistics.documents import Documents, document_statistics
+from needlework.results.statistics.needlebench import Design, NeedleBench, needlebench
+from needlework.results.statistics.panels import Panel, depth_order, summarise
+from needlework.results.statistics.retrieval import ArmScore, arm_scores
+from needlework.results.statistics.ruler import RulerTable, ruler_tables
+from needlework.results.statistics.stability import Stability, stability_line, stability_of
+from needlework.results.statistics.summary_rows import PanelStatistics, run_statistics
+from needlework.results.statistics.tasks import Macro, TaskScore, macros, task_scores
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """A run's records, sorted by what they are about, and the statistics of them. Scores are 0..1, lengths tokens.
+
+    `panels`: a heatmap's worth each, with `statistics` of the same names; `twins`: questions asked with and without
+    their answer; `tasks`, `macros`: a row for each task, and the mean over families; `retrieval`: a row for each way to
+    retrieve; `ruler`, `suites`: the tables of RULER and NeedleBench; `documents`: documents of one's own; `stability`:
+    answers to prompts that were asked again; `notes`: sentences about the run as a whole. What a run has nothing of is
+    empty.
+    """
+
+    records: tuple[Record, ...]
+    panels: tuple[Panel, ...]
+    statistics: tuple[PanelStatistics, ...]
+    twins: tuple[AbsentTwins, ...]
+    tasks: tuple[TaskScore, ...]
+    macros: tuple[Macro, ...]
+    retrieval: tuple[ArmScore, ...]
+    ruler: tuple[RulerTable, ...]
+    suites: tuple[NeedleBench, ...]
+    documents: tuple[Documents, ...]
+    stability: Stability | None
+    notes: tuple[str, ...]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that were asked, sorted."""
+        return tuple(dict.fromkeys(record["model"] for record in self.records))
+
+
+def run_report(
+    records: Iterable[Record], *, design: Design | None = None, vote: int = 0, notes: Sequence[str] = ()
+) -> RunReport:
+    """Compute everything that is reported of `records`; their order does not matter.
+
+    `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`: the run's `--vote`. `notes`: what
+    else is to be said of the run, a sentence each.
+    """
+    ordered = tuple(sorted(records, key=reading_order))
+    tasks = task_scores(ordered, family_of)
+    stability = stability_of(ordered)
+    return RunReport(
+        records=ordered,
+        panels=summarise(ordered),
+        statistics=run_statistics(ordered),
+        twins=absent_twins(ordered),
+        tasks=tasks,
+        macros=macros(tasks),
+        retrieval=arm_scores(ordered),
+        ruler=ruler_tables(ordered),
+        suites=needlebench(ordered, design),
+        documents=document_statistics(ordered, vote),
+        stability=stability,
+        notes=(*notes, *([stability_line(stability)] if stability else [])),
+    )
+
+
+def reading_order(record: Record) -> tuple[Any, ...]:
+    """Sort key of records: model, task, needle, length, depth, repeat."""
+    at = (record["model"], record["task"], record["needle"], record["length"], depth_order(record["depth"]))
+    return (*at, record["repeat"], record.get("key", ""))

@@ -1,0 +1,40 @@
+"""A run's report is one value, computed once, the same whatever the order of the records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from needlework.results.files.json_file import json_text
+from needlework.results.records.record import Record
+from needlework.results.statistics.run_report import run_report
+from needlework.results.tables.run import markdown_lines, next_line, run_lines
+
+Make = Callable[..., Record]
+
+
+def test_the_order_of_records_changes_nothing(make_record: Make) -> None:
+    records = [make_record(length=length, repeat=i) for length in (4000, 500) for i in range(3)]
+
+    assert run_report(records) == run_report(records[::-1])
+    assert [record["length"] for record in run_report(records).records] == [500] * 3 + [4000] * 3
+
+
+def test_a_note_is_told_wherever_the_run_is(make_record: Make) -> None:
+    report = run_report([make_record()], notes=["every answer is from the journal"])
+
+    assert report.notes == ("every answer is from the journal",)
+    assert report.notes[0] in run_lines(report, color=False, encoding="utf-8", width=80)
+    assert f"- {report.notes[0]}" in markdown_lines(report)
+    assert json.loads(json_text(report))["notes"] == list(report.notes)
+
+
+def test_the_next_step_names_a_trial_that_was_missed(make_record: Make) -> None:
+    found, missed = make_record(id="a"), make_record(id="b", repeat=1, outcome="wrong")
+
+    assert next_line(run_report([found]), "runs/x") == (
+        "next: open runs/x/report.html (a click on a cell shows its answers)"
+    )
+    assert next_line(run_report([found, missed]), "runs/x").endswith(
+        "needlework prompt runs/x b prints what the model saw"
+    )
