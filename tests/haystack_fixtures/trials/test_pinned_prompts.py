@@ -12,10 +12,11 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.settings.settings import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from tests.haystack_fixtures.trials.small_texts import small_texts
 
 MODEL = {"spec": "mock:perfect", "args": [], "base_url": None}
 PRESET = """
@@ -67,23 +68,116 @@ PINNED = {
 }
 
 
+LEVAL = {"leval_data": ".", "preset": "leval-closed", "task": "leval_tpo", "lengths": "700"}
+OPEN = LEVAL | {"preset": "leval-open", "task": "leval_financial_qa"}
+DOCUMENTS = {"documents": "documents", "preset": "own-documents", "lengths": "1600", "depths": "0,100"}
+RULER = {"preset": "families", "task": "ruler_qa_1,ruler_vt", "lengths": "1k"}
+# Options of a family's own, then the hashes of all prompts, of all keys, and of what records of one run have in common.
+OWN = {
+    "leval": (LEVAL, "94784f10a3d137e36cbb", "cb2b5b79e14b1bf2ac7f", "2701955971308dd42df8"),
+    "leval-compat": (
+        LEVAL | {"leval_truncation": "compat", "lengths": "600"},
+        "25e54ce46e05d3082a07",
+        "065c91f037175a05d0b5",
+        "fecd535b94aafac16c08",
+    ),
+    "leval-bm25": (
+        LEVAL | {"retriever": "none,bm25", "chunk_size": "120t", "chunk_overlap": "20t", "retrieve": "2"},
+        "c95b739563f679e06967",
+        "f31b863c788b7c32406f",
+        "e3bf51c0ec8f4a6777b8",
+    ),
+    "leval-open": (
+        OPEN | {"leval_subset": "llm"},
+        "d4da432b9d76a07048bd",
+        "d4b5f8f9be30cd6479aa",
+        "001b4f42d40f9881315e",
+    ),
+    "leval-bare": (
+        OPEN | {"leval_length_hint": "false", "no_truncate": "true"},
+        "d28292907974297527a9",
+        "f30f2cbf16bc421bdba1",
+        "36b6e2d03a4350d1aa36",
+    ),
+    "documents": (
+        DOCUMENTS | {"questions": "asked.json", "vote": "3"},
+        "7f771dd3371c4c06af15",
+        "098fa5a1865f641e2179",
+        "6893b8ea2e11eefcfebd",
+    ),
+    "documents-gaps": (
+        DOCUMENTS | {"retriever": "none", "controls": "absent", "repeats": "2"},
+        "4d6f2007d8a44994b51b",
+        "7c4b487cd76de074bcc6",
+        "6893b8ea2e11eefcfebd",
+    ),
+    "ruler": (
+        RULER | {"answer_prefix": "true", "language": "en,zh", "controls": "none"},
+        "92c3203044b6df61d291",
+        "20cb3017345a4af20f81",
+        "56183428cf1f2211ea0d",
+    ),
+    "ruler-questions": (
+        RULER | {"task": "ruler_qa_1", "repeats": "2", "questions": "squad.json"},
+        "b38a5f09ea2b67d6b266",
+        "fc47b818a2cde417063f",
+        "0a3c90b990108f5e0cdc",
+    ),
+    "families": (
+        {"preset": "families", "corpus": "noise", "lengths": "1200", "depths": "50", "language": "en"},
+        "ebbb9ed4e884f03febc9",
+        "265aee1f7f08b72c919f",
+        "4cf2b9786e301074e90e",
+    ),
+    "families-zh": (
+        {
+            "preset": "families",
+            "corpus": "noise",
+            "lengths": "1200",
+            "depths": "50",
+            "controls": "none",
+            "language": "zh",
+        },
+        "ba0bc5f390cce91c33ff",
+        "0609a5a6c72630fd7619",
+        "bf7d57890fa75d872459",
+    ),
+}
+
+
 @pytest.mark.parametrize("name", PINNED)
 def test_prompts_and_keys_stay_what_they_were(name, tmp_path):
     options, prompts, keys = PINNED[name]
     preset = tmp_path / "pinned.toml"
     preset.write_text(PRESET, encoding="utf-8")
-    given = {"preset": str(preset), "repeats": "2", "model": ["mock:perfect"]}
-    settings = resolve_settings(given | options, {}, tmp_path)
-    builder = TrialBuilder(settings, load_tokenizer("tiktoken:cl100k_base"), tmp_path)
+    settings = _settings({"preset": str(preset), "repeats": "2"} | options, tmp_path)
+    assert _pins(settings, tmp_path) == (prompts, keys)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_those_of_every_family_stay_what_they_were(name, tmp_path, monkeypatch):
+    options, prompts, keys, recipe = OWN[name]
+    small_texts(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    settings = _settings(options, tmp_path)
+    recipes = [recipe_fields(suite) for suite in settings.suites]
+    assert (*_pins(settings, tmp_path), _hash(recipes)) == (prompts, keys, recipe)
+
+
+def _settings(given, folder):
+    return resolve_settings({"model": ["mock:perfect"]} | given, {}, folder)
+
+
+def _pins(settings, folder):
+    builder = TrialBuilder(settings, load_tokenizer("tiktoken:cl100k_base"), folder)
     made = [
         (builder.build(series.suite, cell).prompt, builder.key(series.suite, cell, MODEL))
         for series in grid(settings)
         for cell in series.cells
     ]
 
-    assert len({prompt.text_sha256 for prompt, _ in made}) == len({key for _, key in made}) == len(made)
-    assert _hash([_facts(prompt) for prompt, _ in made]) == prompts
-    assert _hash([key for _, key in made]) == keys
+    assert len({key for _, key in made}) == len(made)
+    return _hash([_facts(prompt) for prompt, _ in made]), _hash([key for _, key in made])
 
 
 def _facts(prompt):
