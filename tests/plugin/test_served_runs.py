@@ -52,6 +52,18 @@ def test_a_server_that_cuts_prompts_is_told_in_a_line(project: Project) -> None:
     )
 
 
+@pytest.mark.parametrize(("most", "exit_code"), [("51", 0), ("50", 0), ("49", 11)])
+def test_as_many_errors_as_are_allowed_are_allowed(project: Project, most: str, exit_code: int) -> None:
+    """3 of 6 trials cannot be used: exactly 50 %."""
+
+    def cut(asked: Asked) -> Said:
+        return Said(honest(asked).text, tokens=300) if len(asked.prompt) > 2000 else honest(asked)
+
+    with loopback(cut) as server:
+        result = project.run(*RAW, f"--base-url={server.url}", f"--max-errors={most}", **SERVED)
+    assert result.ret == exit_code
+
+
 def test_a_server_with_another_tokenizer_voids_the_run(project: Project) -> None:
     def other(asked: Asked) -> Said:
         return Said(honest(asked).text, tokens=len(asked.prompt) // 4)

@@ -40,6 +40,28 @@ def test_a_scope_chooses_records():
     assert groups("score >= 0.9 [length=9k]", records) == {}
 
 
+@pytest.mark.parametrize(
+    ("scope", "kept"),
+    [("depth=40..60", [40, 50, 60]), ("depth>=40", [40, 50, 60, 60.001]), ("depth>40", [50, 60, 60.001]),
+     ("depth<=60", [39.999, 40, 50, 60]), ("depth<60", [39.999, 40, 50]), ("depth=60", [60]), ("depth=50..50", [50])],
+)  # fmt: skip
+def test_both_ends_of_a_range_belong_to_it(scope, kept):
+    depths = (39.999, 40.0, 50.0, 60.0, 60.001)
+    found = groups_of(parse_gate(f"score >= 0.9 [{scope}]"), [record(depth=depth) for depth in depths])
+
+    assert [each["depth"] for each in found["all"]] == kept
+
+
+@pytest.mark.parametrize(
+    ("scope", "kept"), [("length=1k..2k", [1000, 2000]), ("length<=1k", [999, 1000]), ("length>2k", [2001])]
+)
+def test_both_ends_of_a_range_of_lengths_belong_to_it(scope, kept):
+    lengths = (999, 1000, 2000, 2001)
+    found = groups_of(parse_gate(f"score >= 0.9 [{scope}]"), [record(length=length) for length in lengths])
+
+    assert [each["length"] for each in found["all"]] == kept
+
+
 def test_a_grain_makes_groups_shortest_first():
     records = [record(length=2000, depth=0.0), record(length=1000), record(length=2000)]
 

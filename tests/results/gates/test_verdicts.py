@@ -14,6 +14,7 @@ from scipy import stats
 from needlework.results.gates.baseline import Baseline
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.verdicts import judge_gate, judge_group
+from needlework.results.records.record import SCORED, UNSCORED
 from needlework.results.statistics.evidence import exact, level_of, wrong_at
 from tests.results.gates.gate_records import record, trials
 
@@ -68,15 +69,36 @@ def test_a_score_at_the_limit_is_decided_by_no_number():
     assert (verdict.state, verdict.value, verdict.more) == ("inconclusive", 0.9, None)
 
 
-def test_trials_without_a_score_count_against_a_gate():
-    lost = [record(outcome=outcome, repeat=90 + i) for i, outcome in enumerate(["censored", "error", "invalid"])]
+FLOORS = ("score >= 0.9", "score > 0.9", "lower_bound >= 0.9", "lower_bound > 0.9")
+CEILINGS = ("score <= 0.1", "score < 0.1")
 
-    assert state("score >= 0.9", trials(40)) == "pass"
-    assert state("score >= 0.9", trials(40) + lost) == "inconclusive"
-    assert state("score <= 0.1", trials(0, 40) + lost) == "inconclusive"
-    assert state("score >= 0.9", [*trials(40), record(outcome="skipped", repeat=90)]) == "pass"
-    assert judged("score >= 0.9", trials(40) + lost).against == {"censored": 1, "invalid": 1, "error": 1}
-    assert judged("score >= 0.9", trials(40) + lost).n == 40
+
+@pytest.mark.parametrize("text", [*FLOORS, *CEILINGS])
+@pytest.mark.parametrize("outcome", [*SCORED, *UNSCORED])
+def test_each_outcome_alone_keeps_or_breaks_a_pass(outcome, text):
+    """40 trials that pass, and 10 of one outcome. Without a score they count as what the gate likes least."""
+    passing = trials(40) if text in FLOORS else trials(0, 40)
+    score = {"found": 1.0, "partial": 0.5}.get(outcome, 0.0)
+    verdict = judged(text, [*passing, *(record(score, outcome=outcome, repeat=90 + i) for i in range(10))])
+    harmless = outcome == "skipped" or (outcome in SCORED and score == (1.0 if text in FLOORS else 0.0))
+
+    assert state(text, passing) == "pass"
+    assert (verdict.state == "pass") is harmless
+    assert verdict.n == (50 if outcome in SCORED else 40)
+    assert verdict.against == ({outcome: 10} if outcome in UNSCORED and outcome != "skipped" else {})
+
+
+@pytest.mark.parametrize("text", ["drop <= 0.05", "drop < 0.05"])
+@pytest.mark.parametrize("outcome", [*SCORED, *UNSCORED])
+def test_each_outcome_alone_is_a_drop_or_none(outcome, text):
+    """All 200 were found before. A trial that no longer fits the window is lost, like any other without a score."""
+    score = {"found": 1.0, "partial": 0.5}.get(outcome, 0.0)
+    now = [record(score, outcome=outcome, repeat=i) if i < 40 else record(repeat=i) for i in range(200)]
+    verdict = judged(text, now, baseline(trials(200)))
+
+    assert verdict.state == ("pass" if outcome == "found" else "fail")
+    assert verdict.value == pytest.approx(0.2 * (1 - score))
+    assert verdict.against == ({outcome: 40} if outcome in UNSCORED else {})
 
 
 def test_nothing_scored_and_nothing_in_scope_fail():

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from needlework.results.statistics.paired import holm, mean_difference, paired_p
+from needlework.results.statistics.paired import Difference, holm, mean_difference, paired_p
 from needlework.results.statistics.resampling import cluster_sums, resampled_means, sample_clusters
 
 scores = st.lists(
@@ -28,6 +28,14 @@ def test_exact_mcnemar_by_hand() -> None:
     second = [0.0] * 7 + [1.0] + [1.0] * 20
 
     assert paired_p(first, second, singles(28)) == pytest.approx(2 * (1 + comb(8, 1)) / 2**8)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "sign"),
+    [(-0.2, -0.01, -1), (-0.2, 0.0, 0), (-0.2, 0.1, 0), (0.0, 0.2, 0), (0.01, 0.2, 1), (0.0, 0.0, 0), (None, None, 0)],
+)
+def test_an_interval_that_touches_0_says_nothing(low: float | None, high: float | None, sign: int) -> None:
+    assert Difference(0.0, low, high, 40, 40, "bootstrap").sign == sign
 
 
 def test_no_discordant_pair_has_p_1() -> None:

@@ -55,6 +55,20 @@ def test_refusals_of_requests_begun_before_the_cut_are_the_same_burst() -> None:
     assert pace.slots == 4
 
 
+def test_a_burst_that_a_round_cuts_in_two_lowers_the_limit_once() -> None:
+    """Of 64 refusals 32 end a round. The other 32 were begun before its cut, so the next round has answers alone."""
+    pace = Pace(64)
+    first = [pace.begin() for _ in range(64)]
+    for begun in first[:32]:
+        pace.end(begun, "answered", 0)
+    for begun in [*first[32:], *(pace.begin() for _ in range(32))]:
+        pace.end(begun, "busy", 0)
+    cut = pace.slots
+
+    burst(pace, "answered")
+    assert pace.slots > cut
+
+
 def test_a_few_refusals_cost_little() -> None:
     pace = Pace(64)
     for _ in range(40):
