@@ -100,7 +100,7 @@ def test_cells_csv_has_the_denominators_of_every_cell(make_record: Make, tmp_pat
 @pytest.mark.parametrize("depth", [0.0, 0.669, 33.3333333333, 50.0, 99.104, 99.331, 100.0])
 def test_a_depth_is_the_same_cell_after_both_files(make_record: Make, tmp_path: Path, depth: float) -> None:
     """OpenCompass's sigmoid depths differ in the third decimal."""
-    write_json(tmp_path / "r.json", [make_record(depth=depth)])
+    write_json(tmp_path / "r.json", run_report([make_record(depth=depth)]))
     write_csv(tmp_path / "r.csv", [make_record(depth=depth)])
 
     assert read_json(tmp_path / "r.json")[0]["depth"] == depth
