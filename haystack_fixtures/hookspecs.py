@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
 from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.trials.exchange import Exchange
+from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
 
 
 @pytest.hookspec(firstresult=True)
-def pytest_cell_stored(config: pytest.Config, key: str) -> Mapping[str, Any] | None:
-    """Give the record of a trial that has been answered before, found by its key, or `None`.
+def pytest_cell_stored(config: pytest.Config, key: str) -> StoredAnswer | None:
+    """Give the answer of a trial that has been answered before, found by its key, or `None`.
 
     The results plugin answers from the journal of a resumed run; the stored answer is then scored again in place of
     asking the model::
 
         def pytest_cell_stored(config, key):
-            return my_answers.get(key)
+            return my_answers.get(key)  # a dict of `StoredAnswer`s
     """
 
 

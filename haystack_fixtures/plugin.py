@@ -13,6 +13,7 @@ from _pytest.terminal import TerminalReporter
 from needlework.haystack_fixtures import hookspecs
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.asking.plan import plan_lines
+from needlework.haystack_fixtures.asking.queue import Queue
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
@@ -31,6 +32,7 @@ from needlework.haystack_fixtures.workers.top_up_items import cell_of as cell_of
 
 SETTINGS = pytest.StashKey[Settings]()
 ENGINE = pytest.StashKey[Engine]()
+QUEUE = pytest.StashKey[Queue]()
 EXCHANGE = pytest.StashKey[Exchange]()
 _RUNNING = pytest.StashKey[pytest.Item]()
 
@@ -88,7 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
             # As many as a look-ahead begins before the first of them is read.
             config.stash[distribution.OVERLAPPING] = 4 * settings_of(config).concurrency
     if settings_of(config).top_up and not settings_of(config).plan:
-        further = Further(lambda cells: engine_of(config).start(cells), lambda cells: _in_order(config, cells))
+        further = Further(lambda cells: queue_of(config).announce(cells), lambda cells: _in_order(config, cells))
         config.pluginmanager.register(further, "needlework-further")
 
 
@@ -222,7 +224,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             pytest.exit(str(error), returncode=4)
         raise pytest.UsageError(str(error)) from None
     if not distribution.is_worker(session.config):
-        engine.start(cells)
+        queue_of(session.config).announce(cells)
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
@@ -241,17 +243,26 @@ def engine_of(config: pytest.Config) -> Engine:
     """This process's engine, made on first use."""
     if ENGINE not in config.stash:
         config.stash[ENGINE] = Engine(
-            settings_of(config),
-            default_cache_dir(),
-            workers=distribution.worker_count(config),
-            stored=lambda key: config.hook.pytest_cell_stored(config=config, key=key),
-            keep=lambda exchange: config.hook.pytest_cell_answered(config=config, exchange=exchange),
+            settings_of(config), default_cache_dir(), workers=distribution.worker_count(config)
         )
     return config.stash[ENGINE]
 
 
+def queue_of(config: pytest.Config) -> Queue:
+    """This process's queue of cells, made on first use."""
+    if QUEUE not in config.stash:
+        config.stash[QUEUE] = Queue(
+            engine_of(config),
+            stored=lambda key: config.hook.pytest_cell_stored(config=config, key=key),
+            keep=lambda exchange: config.hook.pytest_cell_answered(config=config, exchange=exchange),
+        )
+    return config.stash[QUEUE]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
+    if QUEUE in config.stash:
+        config.stash[QUEUE].close()
     if ENGINE in config.stash:
         config.stash[ENGINE].close()
         gc.freeze()  # pytest ends with five whole collections, half a second each after 10,000 cells
@@ -286,12 +297,12 @@ def generate(pytestconfig: pytest.Config) -> Callable[[Cell], Exchange]:
 
     The exchange has the answer, the reference, and the facts that the record will tell. Hand it to `assert_scored`.
     """
-    engine, queue = engine_of(pytestconfig), distribution.queue_of(pytestconfig)
+    queue, workers_tests = queue_of(pytestconfig), distribution.tests_of_worker(pytestconfig)
 
     def ask(cell: Cell) -> Exchange:
-        if queue is not None:
-            engine.start(distribution.upcoming(queue))
-        exchange = engine.exchange(cell)
+        if workers_tests is not None:
+            queue.announce(distribution.upcoming(workers_tests))
+        exchange = queue.exchange(cell)
         item = pytestconfig.stash[_RUNNING]
         item.stash[EXCHANGE] = exchange
         if exchange.response.error is not None and exchange.response.error.fatal:

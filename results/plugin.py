@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -14,17 +14,17 @@ from _pytest.terminal import TerminalReporter
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, settings_of
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.trials.exchange import Exchange
+from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
 from needlework.haystack_fixtures.workers.distribution import is_worker, worker_name
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import check_gates
 from needlework.results.gates.power_plan import check_power, parse_power, power_lines
-from needlework.results.records.journal import line_of, read_journal
+from needlework.results.records.journal import WaitingAnswers, line_of, read_journal, read_waiting
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
-from needlework.results.records.run_folder import JOURNAL, answered, run_folder
-from needlework.results.run.early_answers import Answers, read_answers
-from needlework.results.run.make_record import make_record, shown
+from needlework.results.records.run_folder import JOURNAL, run_folder
+from needlework.results.records.stored_answers import stored_answers
+from needlework.results.run.make_record import make_record, shown, waiting_answer
 from needlework.results.run.progress import progress_of
 from needlework.results.run.recorder import GATE, Recorder
 from needlework.results.run.scorer_names import check_scorer
@@ -34,8 +34,8 @@ from needlework.scoring.recording import JUDGE
 
 _RECORDER = "needlework-recorder"
 _INPUT = "needlework_run_folder"
-_STORED = pytest.StashKey[dict[str, Mapping[str, Any]]]()
-_ANSWERS = pytest.StashKey[Answers | None]()
+_STORED = pytest.StashKey[dict[str, StoredAnswer]]()
+_WAITING = pytest.StashKey[WaitingAnswers | None]()
 _RECIPE = pytest.StashKey[str]()
 _TOLD = pytest.StashKey[set[tuple[str, str, str]]]()
 _LETTERS = {"censored": "c", "invalid": "!", "skipped": "s", "error": "E"}
@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = settings_of(config)
     config.stash[_RECIPE] = recipe_of(settings)
     config.stash[_TOLD] = set()
-    config.stash[_ANSWERS] = None
+    config.stash[_WAITING] = None
     if is_worker(config):
         return
     try:
@@ -89,28 +89,31 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput[_INPUT] = str(recorder.folder)
 
 
-def pytest_cell_stored(config: pytest.Config, key: str) -> Mapping[str, Any] | None:
+def pytest_cell_stored(config: pytest.Config, key: str) -> StoredAnswer | None:
     if _STORED not in config.stash:
         config.stash[_STORED] = {} if settings_of(config).fresh else _stored(config)
     return config.stash[_STORED].get(key)
 
 
-def _stored(config: pytest.Config) -> dict[str, Mapping[str, Any]]:
+def _stored(config: pytest.Config) -> dict[str, StoredAnswer]:
     folder = _folder(config)
     earlier = read_journal(folder / JOURNAL) if is_worker(config) else _recorder(config).earlier
-    return read_answers(folder) | answered(earlier)
+    return stored_answers(earlier, read_waiting(folder))
 
 
 def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
-    if config.stash[_ANSWERS] is None:
-        config.stash[_ANSWERS] = Answers(_folder(config), worker_name(config))
-    cast("Answers", config.stash[_ANSWERS]).keep(exchange)
+    answer = waiting_answer(exchange, worker_name(config))
+    if answer is None:
+        return
+    if config.stash[_WAITING] is None:
+        config.stash[_WAITING] = WaitingAnswers(_folder(config))
+    cast("WaitingAnswers", config.stash[_WAITING]).append(answer)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    answers = config.stash.get(_ANSWERS, None)
-    if answers is not None:
-        answers.close()
+    waiting = config.stash.get(_WAITING, None)
+    if waiting is not None:
+        waiting.close()
 
 
 def _folder(config: pytest.Config) -> Path:

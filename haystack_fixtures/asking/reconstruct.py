@@ -20,7 +20,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.settings.option_values import key_value
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
-from needlework.haystack_fixtures.trials.trials import Trial
+from needlework.haystack_fixtures.trials.trial import Trial
 
 _MOST = 10**12
 _ENGINES_KEPT = 2  # two runs are looked at beside each other

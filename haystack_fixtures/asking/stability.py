@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from hashlib import sha256
 
+from needlework.haystack_fixtures.asking.ask import request_of
+from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import BatchModel, Model, Request
-from needlework.haystack_fixtures.trials.exchange import Again
+from needlework.haystack_fixtures.trials.exchange import Again, Exchange
 
 _TOGETHER = 4  # requests of one probe that are in flight, or in one batch, at once
 
@@ -22,21 +25,34 @@ def probed_cells(cells: Iterable[Cell], count: int, seed: int) -> frozenset[Cell
     return frozenset(sorted(cells, key=lambda cell: sha256(f"{seed} {cell.id}".encode()).digest())[:count])
 
 
-def ask_again(model: Model, request: Request, others: Sequence[Request]) -> tuple[Again, ...]:
-    """The same request once more: warm (just asked), cold (nothing kept; local models only), and in company.
+def probe(engine: Engine, exchange: Exchange, probed: Iterable[Cell]) -> Exchange:
+    """The exchange with the answers to its prompt, asked again; other `probed` cells are its batch mates."""
+    trial, cell = exchange.trial, exchange.cell
+    # The answer that is scored is one to two questions: asking the first again says little about it.
+    if trial is None or trial.asked.follow_up or exchange.response.error is not None or exchange.skipped:
+        return exchange
+    model = engine.model(cell)
+    others = sorted((each for each in probed if each.model == cell.model and each != cell), key=lambda c: c.length)
+    batched = isinstance(model, BatchModel)
+    batch_mates = [request_of(engine.trial(each)) for each in others[: _TOGETHER - 1]] if batched else []
+    return replace(exchange, again=ask_again(model, request_of(trial), batch_mates))
 
-    Company is a batch with `others` for a local model, and copies of the request in flight together for a server.
+
+def ask_again(model: Model, request: Request, batch_mates: Sequence[Request]) -> tuple[Again, ...]:
+    """The same request once more: warm (just asked), cold (nothing kept; local models only), and in a batch.
+
+    A batch is one with `batch_mates` for a local model, and copies of the request in flight together for a server.
     """
-    return tuple(_ask(model, request, others[: _TOGETHER - 1]))
+    return tuple(_ask(model, request, batch_mates))
 
 
-def _ask(model: Model, request: Request, others: Sequence[Request]) -> Iterator[Again]:
+def _ask(model: Model, request: Request, batch_mates: Sequence[Request]) -> Iterator[Again]:
     yield Again("warm", model.respond(request))
     if isinstance(model, BatchModel):
         model.forget()
         yield Again("cold", model.respond(request))
-        if others and model.batch_size > 1:
-            yield Again("batch", model.respond_many([request, *others[: model.batch_size - 1]])[0])
+        if batch_mates and model.batch_size > 1:
+            yield Again("batch", model.respond_many([request, *batch_mates[: model.batch_size - 1]])[0])
         return
     with ThreadPoolExecutor(_TOGETHER, thread_name_prefix="needlework-stability") as pool:
         for response in pool.map(model.respond, [request] * _TOGETHER):

@@ -27,6 +27,19 @@ class Corpus:
         """Characters in all documents."""
         return sum(map(len, self.documents))
 
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What a manifest tells of it."""
+        return {
+            "name": self.name,
+            "language": self.language,
+            "licence": self.licence,
+            "source": self.source,
+            "sha256": self.sha256,
+            "documents": len(self.documents),
+            "characters": self.chars,
+        }
+
 
 def documents_sha256(documents: Iterable[str]) -> str:
     """Hash documents in order; lengths are part of it, so that moving a boundary changes the hash."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -15,9 +15,8 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.placement import gap
 from needlework.haystack_fixtures.needles.canaries import Canaries, canaries
-from needlework.haystack_fixtures.prompts.prompt import Message, Prompt, bare_prompt
+from needlework.haystack_fixtures.prompts.prompt import Message, bare_prompt
 from needlework.haystack_fixtures.prompts.shape import Shape, guided, lay_out, load_shape, raw_text
-from needlework.haystack_fixtures.retrieval.found import Retrieved
 from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
 from needlework.haystack_fixtures.settings.settings import Settings, Suite, recipe_fields
 from needlework.haystack_fixtures.tasks.catalogue import ask, task_named
@@ -26,24 +25,10 @@ from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.trials.contexts import Contexts, Frame, put
 from needlework.haystack_fixtures.trials.resume_key import RECIPE_VERSION, recipe_frame, trial_key
 from needlework.haystack_fixtures.trials.sources import Sources
+from needlework.haystack_fixtures.trials.trial import Trial
 
 # Stands in for the context while the template is rendered; private-use characters, so no text holds it by chance.
 _HOLE = "\ue000context\ue001"
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A cell made concrete: what is asked, and the prompt that asks it.
-
-    `skipped`: why it is not to be asked. `retrieved`: where its context comes from, if a retriever found it.
-    """
-
-    cell: Cell
-    suite: Suite
-    asked: Asked
-    prompt: Prompt
-    skipped: str = ""
-    retrieved: Retrieved | None = None
 
 
 class TrialBuilder:

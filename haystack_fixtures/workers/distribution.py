@@ -48,7 +48,7 @@ def use_one_process(config: pytest.Config) -> None:
     config.option.dist = "no"
 
 
-def queue_of(config: pytest.Config) -> Any:
+def tests_of_worker(config: pytest.Config) -> Any:
     """What xdist keeps this worker's tests in, for `upcoming`; `None` without workers."""
     if not is_worker(config):
         return None
@@ -56,7 +56,7 @@ def queue_of(config: pytest.Config) -> Any:
 
 
 def upcoming(interactor: Any) -> list[Cell]:
-    """The cells that a worker, found by `queue_of`, has been given and has not finished, in order."""
+    """The cells that a worker, found by `tests_of_worker`, has been given and has not finished, in order."""
     with interactor.torun.lock() as queue:
         places = [interactor.item_index, interactor.nextitem_index, *queue]
     items = (interactor.session.items[place] for place in places if isinstance(place, int))

@@ -7,9 +7,9 @@ are there must be what the reader takes them for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
-from needlework.results.records.record import SCORED, UNSCORED, Record
+from needlework.results.records.record import SCORED, UNSCORED, WAITING, Record, WaitingAnswer
 
 NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
 # What else a record of ours always has; reports and scorers look into these without asking.
@@ -40,14 +40,19 @@ def fault_of(record: object) -> str:
         return "has a length, depth, repeat or score out of range"
     if (record["outcome"] in SCORED) != (record["score"] is not None):
         return f"has the outcome {record['outcome']} and the score {record['score']}"
-    return next(
-        (
-            f"has a {name!r} of the wrong type"
-            for name, test in _TESTS.items()
-            if name in record and not test(record[name])
-        ),
-        "",
-    )
+    return _wrong_type(record)
+
+
+def is_waiting(line: object) -> TypeGuard[WaitingAnswer]:
+    """Whether a journal's line is an answer that waits for its test."""
+    if not isinstance(line, dict) or line.get("outcome") != WAITING:
+        return False
+    return WaitingAnswer.__required_keys__ <= line.keys() and not _wrong_type(line)
+
+
+def _wrong_type(record: dict[str, Any]) -> str:
+    wrong = (name for name, test in _TESTS.items() if name in record and not test(record[name]))
+    return next((f"has a {name!r} of the wrong type" for name in wrong), "")
 
 
 def completed(record: Mapping[str, Any]) -> Record:

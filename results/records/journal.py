@@ -1,22 +1,29 @@
-"""The journal: one JSON line per record, appended as cells end. What is in it survives the process."""
+"""The journal: one JSON line for each record, appended as cells end. What is in it survives the process.
+
+Cells are asked ahead of pytest, one test at a time, so answers wait for their test. Until then they stand in files of
+the same format, one for each process that asks, and the lines are of a second kind: `answers-PID.jsonl`. A run that
+ends by itself removes these; after one that was killed they are read with the journal.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import FileIO
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.records.checks import completed, fault_of
-from needlework.results.records.record import Record
+from needlework.results.records.checks import completed, fault_of, is_waiting
+from needlework.results.records.record import Record, WaitingAnswer
 
 FSYNC_EVERY_S = 1.0
+_WAITING_FILES = "answers-*.jsonl"
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -72,7 +79,32 @@ class Journal:
             self._file.close()
 
 
-def line_of(record: Record) -> str:
+class WaitingAnswers:
+    """This process's file of waiting answers, made with the first. `append` may be called from several threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _WAITING_FILES.replace("*", str(os.getpid()))
+        self._turn = threading.Lock()
+        self._file: FileIO | None = None
+        self._closed = False
+
+    def append(self, answer: WaitingAnswer) -> None:
+        """Write an answer down. A disk that is full is told by the journal, which is written next."""
+        line = f"{line_of(answer)}\n".encode("ascii")
+        with self._turn, contextlib.suppress(OSError):
+            if not self._closed:
+                self._file = self._file or FileIO(self._path, "a")
+                self._file.write(line)
+
+    def close(self) -> None:
+        """Write no more: requests may still end when the run has."""
+        with self._turn:
+            self._closed = True
+            if self._file is not None:
+                self._file.close()
+
+
+def line_of(record: Record | WaitingAnswer) -> str:
     """A record as the journal holds it: JSON in ASCII, on one line."""
     return _encode(record)
 
@@ -88,15 +120,34 @@ def read_journal(path: Path) -> list[Record]:
     return list(records_of(data))
 
 
+def read_waiting(folder: Path) -> list[WaitingAnswer]:
+    """The answers that processes of a killed run had got and that no test of theirs has scored."""
+    found = []
+    for path in sorted(folder.glob(_WAITING_FILES)):
+        with contextlib.suppress(OSError):
+            found += [line for line in _lines_of(path.read_bytes()) if is_waiting(line)]
+    return found
+
+
+def drop_waiting(folder: Path) -> None:
+    """Remove the files of waiting answers: everything in them is in the journal, or not wanted."""
+    for path in folder.glob(_WAITING_FILES):
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
 def records_of(data: bytes) -> Iterator[Record]:
-    """The records of a journal's lines; what follows the last newline is left out, it may not be whole yet."""
+    """The records of a journal's lines; a line that is spoilt is as good as none: its trial is asked again."""
+    for line in _lines_of(data):
+        if not fault_of(line) and cast("Mapping[str, Any]", line).get("key") is not None:
+            yield completed(cast("Mapping[str, Any]", line))
+
+
+def _lines_of(data: bytes) -> Iterator[object]:
+    """What stands on each line; what follows the last newline is left out, it may not be whole yet."""
     for line in data.split(b"\n")[:-1]:
-        try:
-            record: Any = json.loads(line, parse_float=_finite, parse_constant=_finite)
-        except (ValueError, RecursionError):
-            continue
-        if not fault_of(record) and record.get("key") is not None:
-            yield completed(record)  # a line that is spoilt is as good as none: its trial is asked again
+        with contextlib.suppress(ValueError, RecursionError):
+            yield json.loads(line, parse_float=_finite, parse_constant=_finite)
 
 
 def _finite(text: str) -> float:

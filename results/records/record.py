@@ -11,6 +11,8 @@ OutcomeName = Literal[
 ]
 SCORED: tuple[OutcomeName, ...] = ("found", "partial", "wrong", "distractor", "refused", "empty")
 UNSCORED: tuple[OutcomeName, ...] = ("censored", "invalid", "skipped", "error")
+WAITING = "waiting"
+"""What a journal has for the outcome of an answer that no test has scored yet."""
 
 
 class Record(TypedDict):
@@ -45,4 +47,17 @@ class Record(TypedDict):
     response: dict[str, Any]
     details: dict[str, Any]
     error: dict[str, Any] | None
+    timing: dict[str, Any]
+
+
+class WaitingAnswer(TypedDict):
+    """What a journal has of an answer that came before its test's turn. The fields are those of `Record`."""
+
+    key: str
+    outcome: Literal["waiting"]
+    question: str
+    reference: dict[str, Any]
+    prompt: dict[str, Any]
+    response: dict[str, Any]
+    details: dict[str, Any]
     timing: dict[str, Any]

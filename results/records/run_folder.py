@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.results.records.record import SCORED, Record
+from needlework.results.records.record import Record
 
 JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
 _LONGEST_NAME = 200
-# Outcomes that resuming takes as they are; errors and invalid trials are tried again.
-_FINAL = frozenset({*SCORED, "censored"})
 
 
 def run_folder(settings: Settings) -> Path:
@@ -29,12 +25,6 @@ def run_folder(settings: Settings) -> Path:
     elif len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME or not name.isprintable():
         raise InputError("--run-name", name, f"give a name that can be shown, up to {_LONGEST_NAME} bytes")
     return settings.results_dir / name
-
-
-def answered(records: list[Record]) -> dict[str, Mapping[str, Any]]:
-    """The records that need not be asked again, by key; the last one of a key counts."""
-    latest = {record["key"]: record for record in records}
-    return {key: cast("Mapping[str, Any]", record) for key, record in latest.items() if record["outcome"] in _FINAL}
 
 
 def whole_run(earlier: list[Record], now: list[Record], recipe: str) -> list[Record]:

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.trials.exchange import Exchange
-from needlework.results.records.record import SCHEMA, SCORED, Record
-from needlework.results.run.retrieval_facts import facts_of
+from needlework.results.records.record import SCHEMA, SCORED, Record, WaitingAnswer
+from needlework.results.run.prompt_facts import facts_of
 from needlework.results.run.stability_record import asked_again
 from needlework.scoring.outcomes import outcome_of
 from needlework.scoring.recording import Scored
@@ -40,7 +40,7 @@ def make_record(
     )
     if exchange.skipped:
         outcome, value = "skipped", None
-    reference = exchange.reference or {}
+    reference = _reference(exchange)
     details: dict[str, Any] = {"flags": list(exchange.flags), "recipe": recipe}
     if exchange.invalid:
         details["invalid"] = list(exchange.invalid)
@@ -68,17 +68,38 @@ def make_record(
         why=_why(exchange, score, error, outcome),
         question=exchange.question,
         expected=list(reference.get("answers") or ()) or list(reference.get("parts") or ()),
-        reference={name: list(value) if isinstance(value, tuple) else value for name, value in reference.items()},
+        reference=reference,
         answer=score.answer if score is not None and outcome in SCORED else "",
         prompt=dict(facts_of(exchange)),
-        response=response_facts(exchange),
+        response=_response_facts(exchange),
         details=details,
         error={"kind": error[0], "message": error[1]} if error else None,
-        timing=timing_facts(exchange, worker),
+        timing=_timing_facts(exchange, worker),
     )
 
 
-def response_facts(exchange: Exchange) -> dict[str, Any]:
+def waiting_answer(exchange: Exchange, worker: str) -> WaitingAnswer | None:
+    """What to write down of an answer before its test scores it; `None` for what will be asked for again."""
+    if exchange.response.error is not None or exchange.invalid or exchange.skipped:
+        return None
+    return WaitingAnswer(
+        key=exchange.key,
+        outcome="waiting",
+        question=exchange.question,
+        reference=_reference(exchange),
+        prompt=dict(facts_of(exchange)),
+        response=_response_facts(exchange),
+        details={"flags": list(exchange.flags)},
+        timing=_timing_facts(exchange, worker),
+    )
+
+
+def _reference(exchange: Exchange) -> dict[str, Any]:
+    given = exchange.reference or {}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+
+
+def _response_facts(exchange: Exchange) -> dict[str, Any]:
     """What a record keeps of a response."""
     response = exchange.response
     return {
@@ -91,7 +112,7 @@ def response_facts(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def timing_facts(exchange: Exchange, worker: str) -> dict[str, Any]:
+def _timing_facts(exchange: Exchange, worker: str) -> dict[str, Any]:
     """What may differ between two runs of the same thing."""
     response = exchange.response
     return {

@@ -27,11 +27,10 @@ from needlework.results.gates.gatekeeper import Gatekeeper
 from needlework.results.gates.report import GATE as GATE
 from needlework.results.gates.report import gate_case, gate_lines
 from needlework.results.gates.verdicts import Verdict
-from needlework.results.records.journal import Journal, line_of, read_journal
+from needlework.results.records.journal import Journal, drop_waiting, line_of, read_journal
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
-from needlework.results.run.early_answers import drop_answers
 from needlework.results.run.latency import publish_latencies
 from needlework.results.run.make_record import lost_record
 from needlework.results.run.manifest import command_line, manifest, merge_facts, models_before, write_manifest
@@ -162,7 +161,7 @@ class Recorder:
                 for pattern in ("heatmap-*", "tasks-*", "documents-*", "results.*", "cells.csv", "report.html"):
                     for old in self.folder.glob(pattern):
                         old.unlink()
-                drop_answers(self.folder)
+                drop_waiting(self.folder)
             with suppress(OSError):
                 (self._settings.results_dir / ".gitignore").write_text("*\n")
             self._write_manifest(None)
@@ -234,7 +233,7 @@ class Recorder:
                 self._fault = str(InputError("results", self.folder, remedy))
         if self._journal is not None:
             if not self._fault:
-                drop_answers(self.folder)
+                drop_waiting(self.folder)
             with suppress(OSError):
                 self._journal.close()
         if self._gatekeeper is not None:

@@ -1,20 +1,13 @@
 """Canaries: marks at both ends of a context, and what a missing one means."""
 
-from dataclasses import replace
-
 import pytest
 
-from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import ModelError, Response
 from needlework.haystack_fixtures.needles.canaries import canaries
-from needlework.haystack_fixtures.trials.exchange import Exchange, with_canaries
+from needlework.haystack_fixtures.trials.trust import Check, check_canaries
 
 HERE = canaries("en", seed=0, repeat=0)
 BOTH = f"They are {HERE.start_mark} and {HERE.end_mark}."
-
-
-def answered(prompt_tokens: int | None) -> Exchange:
-    return Exchange(Cell("niah", 400, 50.0, "code", 0), None, "m", "k", Response("x", prompt_tokens=prompt_tokens))
 
 
 def test_the_seed_and_the_repeat_change_the_marks_and_nothing_else_does():
@@ -48,31 +41,30 @@ def test_marks_are_recognised_however_they_are_written(say, missing):
 
 
 def test_marks_that_are_there_are_told():
-    assert with_canaries(answered(None), HERE, Response(BOTH)).flags == ("canaries_found",)
+    assert check_canaries(HERE, Response(BOTH), counted=False) == Check(flags=("canaries_found",))
 
 
 def test_a_model_that_gives_neither_mark_is_believed_where_the_count_vouches_for_the_prompt():
-    checked = with_canaries(answered(300), HERE, Response("I do not know."))
+    checked = check_canaries(HERE, Response("I do not know."), counted=True)
 
-    assert checked.flags == ("canary_start_missing", "canary_end_missing")
-    assert not checked.invalid
+    assert checked == Check(flags=("canary_start_missing", "canary_end_missing"))
 
 
 def test_without_a_count_nothing_vouches_for_it():
-    checked = with_canaries(answered(None), HERE, Response("I do not know."))
+    checked = check_canaries(HERE, Response("I do not know."), counted=False)
 
     assert checked.invalid == ("canary_start_missing", "canary_end_missing")
 
 
-@pytest.mark.parametrize("counted", [None, 300])
+@pytest.mark.parametrize("counted", [False, True])
 def test_one_mark_without_the_other_is_a_prompt_that_was_cut(counted):
-    checked = with_canaries(answered(counted), HERE, Response(HERE.end_mark))
+    checked = check_canaries(HERE, Response(HERE.end_mark), counted=counted)
 
     assert checked.invalid == ("canary_start_missing",)
-    assert "the one at the start" in checked.invalid_why
+    assert "the one at the start" in checked.why
 
 
 def test_a_request_that_fails_proves_nothing():
-    checked = with_canaries(answered(None), HERE, Response(error=ModelError("timeout", "no answer")))
+    checked = check_canaries(HERE, Response(error=ModelError("timeout", "no answer")), counted=False)
 
-    assert checked == replace(answered(None), flags=("canary_unasked",))
+    assert checked == Check(flags=("canary_unasked",))

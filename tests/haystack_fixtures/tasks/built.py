@@ -16,7 +16,8 @@ from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.contexts import reserved
-from needlework.haystack_fixtures.trials.trials import Trial, TrialBuilder
+from needlework.haystack_fixtures.trials.trial import Trial
+from needlework.haystack_fixtures.trials.trials import TrialBuilder
 from needlework.scoring.recording import Scored, score_exchange
 
 

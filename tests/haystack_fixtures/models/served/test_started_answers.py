@@ -17,7 +17,7 @@ from needlework.haystack_fixtures.models.served.model import ServedModel
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.prompts.prompt import Message
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.exchange import check_answer
+from needlework.haystack_fixtures.trials.trust import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt
 from tests.haystack_fixtures.models.served.planted_http import PlantedServer, good
 

@@ -18,7 +18,7 @@ from needlework.haystack_fixtures.tasks.aggregate.family import TASKS
 from needlework.haystack_fixtures.tasks.parts.words import words
 from needlework.haystack_fixtures.tasks.task import labelled
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trials import Trial
+from needlework.haystack_fixtures.trials.trial import Trial
 from tests.haystack_fixtures.tasks.built import build, builder, context, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 

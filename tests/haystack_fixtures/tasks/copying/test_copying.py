@@ -12,7 +12,7 @@ from needlework.haystack_fixtures.tasks.copying import family
 from needlework.haystack_fixtures.tasks.copying.family import TASK
 from needlework.haystack_fixtures.tasks.parts.words import words
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trials import Trial
+from needlework.haystack_fixtures.trials.trial import Trial
 from tests.haystack_fixtures.tasks.built import (
     build,
     builder,

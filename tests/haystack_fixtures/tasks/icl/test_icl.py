@@ -14,7 +14,7 @@ from needlework.haystack_fixtures.draws import draws
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.tasks.parts.nonsense import nonsense
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trials import Trial
+from needlework.haystack_fixtures.trials.trial import Trial
 from tests.haystack_fixtures.tasks.built import build, builder, context, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 

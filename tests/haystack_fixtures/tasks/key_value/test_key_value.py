@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.tasks.arms.controls import NOT_FOUND
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trials import Trial
+from needlework.haystack_fixtures.trials.trial import Trial
 from tests.haystack_fixtures.tasks.built import build, builder, context, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 

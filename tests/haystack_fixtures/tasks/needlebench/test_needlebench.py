@@ -19,7 +19,8 @@ from needlework.haystack_fixtures.settings.settings import Settings, Suite, reso
 from needlework.haystack_fixtures.tasks.catalogue import ask, grid, task_named
 from needlework.haystack_fixtures.tasks.needlebench.kinship import draw_chain
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials.trials import Trial, TrialBuilder
+from needlework.haystack_fixtures.trials.trial import Trial
+from needlework.haystack_fixtures.trials.trials import TrialBuilder
 from needlework.scoring.recording import as_reference
 from needlework.scoring.registry import scorer_named
 

@@ -1,0 +1,78 @@
+"""Whether an answer is one to the prompt that was built, all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from needlework.haystack_fixtures.haystacks.unique import occurs
+from needlework.haystack_fixtures.models.model import Calibration, Response
+from needlework.haystack_fixtures.needles.canaries import Canaries
+
+# Tokens. Two renderings may join a message's ends to the template in two ways; a server that cuts a prompt takes more
+# than that away. Not a share of the length: 0.05 % of 128k tokens could be a needle.
+TOLERANCE = 2
+
+
+@dataclass(frozen=True)
+class Check:
+    """What an answer proves about itself. `invalid`: reasons why it has no score, with `why` in words."""
+
+    invalid: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    why: str = ""
+
+
+def check_answer(prompt_tokens: int, answers: Sequence[str], response: Response) -> Check:
+    """Whether an answer is one to our prompt, all of it, by the server's own count and by whose answer it is.
+
+    The count must be ours plus the constant that calibration found (none: 0), within `TOLERANCE` tokens; a token more
+    or less is flagged. A model that gives no count is believed, with the flag `no_usage`. `answers`: the right values;
+    one that stands in the reasoning alone is flagged.
+    """
+    calibration = response.calibration or Calibration("exact")
+    served, flags = response.prompt_tokens, list(response.flags)
+    if any(occurs(answer, response.reasoning) and not occurs(answer, response.text) for answer in answers):
+        flags.append("answer_in_reasoning")
+    if response.stale:
+        return Check(("stale_answer",), tuple(flags), response.stale)
+    if served is None:
+        return Check((), (*flags, "no_usage"))
+    counted = f"the server counted {served} tokens of a prompt of {prompt_tokens}"
+    if calibration.template_tokens:
+        counted += f" (its template: {calibration.template_tokens:+d})"
+    if calibration.why:
+        counted += f"; {calibration.why}"
+    if calibration.status == "inconsistent":
+        return Check(("token_mismatch",), tuple(flags), counted)
+    off = served - prompt_tokens - calibration.template_tokens
+    if abs(off) > TOLERANCE and response.cached_tokens and abs(off + response.cached_tokens) <= TOLERANCE:
+        off = 0
+        flags.append("usage_without_cached")
+    if off < -TOLERANCE:
+        return Check(("server_truncated",), tuple(flags), counted)
+    if off > TOLERANCE:
+        return Check(("token_mismatch",), tuple(flags), counted)
+    if calibration.template_tokens:
+        flags.append("template_difference")
+    if off:
+        flags.append("token_difference")
+    return Check((), tuple(flags))
+
+
+def check_canaries(canaries: Canaries, response: Response, *, counted: bool) -> Check:
+    """What the answer to the question for the marks at both ends of a context shows.
+
+    One mark without the other: the model knows what was asked and was not given one end, whatever the server counts.
+    Neither: it may be too weak to answer, and is believed, with flags, where the server `counted` the prompt's tokens.
+    """
+    if response.error is not None:
+        return Check(flags=("canary_unasked",))
+    ends = canaries.missing(response.text)
+    missing = tuple(f"canary_{end}_missing" for end in ends)
+    if not missing:
+        return Check(flags=("canaries_found",))
+    if len(missing) == 2 and counted:
+        return Check(flags=missing)
+    why = f"asked for the marks at both ends of the text, the model does not have the one at the {' and '.join(ends)}"
+    return Check(invalid=missing, why=why)

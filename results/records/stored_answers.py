@@ -1,0 +1,50 @@
+"""Answers that a run need not ask for again, from its records and from what a killed run has left waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from needlework.haystack_fixtures.trials.exchange import Again, ModelError, Response, StoredAnswer
+from needlework.results.records.record import SCORED, WAITING, Record, WaitingAnswer
+
+# Outcomes that resuming takes as they are; errors and invalid trials are tried again.
+_FINAL = frozenset({*SCORED, "censored"})
+
+
+def stored_answers(records: list[Record], waiting: list[WaitingAnswer]) -> dict[str, StoredAnswer]:
+    """The answers that are there, by key; of a key's records the last one counts, and any record before the waiting."""
+    latest = {record["key"]: record for record in records}
+    final = {key: stored_answer(record) for key, record in latest.items() if record["outcome"] in _FINAL}
+    return {answer["key"]: stored_answer(answer) for answer in waiting} | final
+
+
+def stored_answer(record: Record | WaitingAnswer) -> StoredAnswer:
+    """The answer that a record tells of."""
+    response, timing, details = record["response"], record["timing"], record["details"]
+    return StoredAnswer(
+        response=Response(
+            text=response.get("text", ""),
+            reasoning=response.get("reasoning", ""),
+            finish_reason=response.get("finish_reason"),
+            prompt_tokens=response.get("prompt_tokens"),
+            completion_tokens=response.get("completion_tokens"),
+            reasoning_tokens=response.get("reasoning_tokens"),
+            cached_tokens=timing.get("cached_tokens"),
+            latency_s=timing.get("latency_s"),
+            ttft_s=timing.get("ttft_s"),
+            attempts=timing.get("attempts", 1),
+        ),
+        question=record["question"],
+        reference=record["reference"],
+        prompt=record["prompt"],
+        flags=tuple(details.get("flags", ())),
+        again=tuple(map(_again, details.get("stability", ()))),
+        build_s=timing.get("build_s"),
+        scored=record["outcome"] != WAITING,
+    )
+
+
+def _again(told: Mapping[str, Any]) -> Again:
+    error = ModelError(told["error"]["kind"], told["error"]["message"]) if told["error"] else None
+    return Again(told["how"], Response(text=told["text"], finish_reason=told["finish_reason"], error=error))
