@@ -15,8 +15,8 @@ from needlework.haystack_fixtures.tasks.catalogue import deepest_first, grid
 from needlework.haystack_fixtures.tasks.documents.near import Likeness
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.contexts import reserved
-from needlework.results.run.prompt_facts import prompt_facts
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.results.run.prompt_facts import prompt_facts
 from tests.haystack_fixtures.tasks.built import context, mock_says, mock_value
 
 RULE = "\n\n-----\n\n"

@@ -1,0 +1,147 @@
+"""Asking one question: what is too long, what a second question changes, who is in a probe's batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from needlework.haystack_fixtures.asking.ask import Ready, ask, ask_many, make_ready, with_check, with_follow_up
+from needlework.haystack_fixtures.asking.engine import Engine
+from needlework.haystack_fixtures.asking.queue import Queue
+from needlework.haystack_fixtures.models.model import ModelError, Request, Response
+from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tasks.task import FollowUp
+from needlework.haystack_fixtures.trials.exchange import Exchange
+from needlework.haystack_fixtures.trials.trust import Check
+
+GRID = {"task": "niah", "corpus": "pydoc", "lengths": "400", "depths": "0,50,100"}
+
+
+def engine_of(folder: Path, model: str = "mock:perfect", **options: str | list[str]) -> Engine:
+    return Engine(resolve_settings({**GRID, "model": [model], **options}, {}, folder), folder)
+
+
+def cells(engine: Engine):
+    return [cell for series in engine.series() for cell in series.cells]
+
+
+@pytest.mark.parametrize(("window", "asked"), [(399, False), (400, True), (401, True)])
+def test_a_cell_as_long_as_the_window_is_asked(tmp_path, window, asked):
+    engine = engine_of(tmp_path, model_arg=[f"window={window}"])
+    exchange = ask(engine, cells(engine)[0])
+
+    assert bool(exchange.response.text) == asked
+    assert exchange.skipped == ("" if asked else f"length 400 is over the model's window of {window} tokens")
+
+
+def test_a_batch_gives_its_exchanges_in_the_order_of_the_cells(tmp_path):
+    engine = engine_of(tmp_path, lengths="400,600", model_arg=["window=500"])
+    found = ask_many(engine, cells(engine))
+
+    assert [each.cell for each in found] == cells(engine)
+    assert [bool(each.skipped) for each in found] == [each.cell.length > 500 for each in found]
+
+
+def test_a_prompt_that_cannot_be_built_is_an_error_of_its_cell(tmp_path):
+    engine = engine_of(tmp_path, lengths="20")
+    (exchange, *_others) = ask_many(engine, cells(engine))
+
+    assert exchange.error_kind == "client"
+    assert exchange.trial is None
+
+
+def asked_twice(tmp_path: Path) -> Exchange:
+    """An exchange whose first question is answered, and whose trial has a second."""
+    engine = engine_of(tmp_path)
+    exchange = ask(engine, cells(engine)[0])
+    then = FollowUp("Are you sure?", "yes", "{first} - {second}")
+    return replace(exchange, trial=replace(exchange.trial, asked=replace(exchange.trial.asked, follow_up=then)))
+
+
+def test_a_second_answer_is_scored_with_the_first(tmp_path):
+    exchange = asked_twice(tmp_path)
+    tokens = exchange.trial.prompt.tokens
+    both = with_follow_up(exchange, exchange.trial, Response("Yes.", prompt_tokens=tokens, finish_reason="length"))
+
+    assert both.answer == f"{exchange.answer} - Yes."
+    assert both.finish_reason == "length"
+    assert not both.invalid
+
+
+def test_a_second_prompt_that_was_cut_makes_the_exchange_invalid(tmp_path):
+    exchange = asked_twice(tmp_path)
+    tokens = exchange.trial.prompt.tokens
+    both = with_follow_up(exchange, exchange.trial, Response("Yes.", prompt_tokens=tokens - 50))
+
+    assert both.invalid == ("server_truncated",)
+    assert f"counted {tokens - 50} tokens" in both.invalid_why
+
+
+def test_a_second_question_without_an_answer_is_an_error(tmp_path):
+    exchange = asked_twice(tmp_path)
+    error = ModelError("timeout", "no answer")
+
+    assert with_follow_up(exchange, exchange.trial, Response(error=error)).error_kind == "timeout"
+
+
+def test_the_first_reason_is_the_one_in_words(tmp_path):
+    exchange = with_check(asked_twice(tmp_path), Check(("stale_answer",), ("a",), "of another request"))
+    both = with_check(exchange, Check(("stale_answer", "server_truncated"), ("a", "b"), "cut"))
+
+    assert (both.invalid, both.invalid_why) == (("stale_answer", "server_truncated"), "of another request")
+    assert both.flags == (*asked_twice(tmp_path).flags, "a", "b")
+
+
+class InBatches:
+    """A model that takes batches, and notes how many requests each had."""
+
+    identity: dict[str, str] = {}
+    window = None
+    batch_size = 8
+    batch_tokens = 100_000
+
+    def __init__(self, tokenizer: object) -> None:
+        self.tokenizer = tokenizer
+        self.batches: list[list[str]] = []
+        self.forgotten = 0
+
+    def respond(self, request: Request) -> Response:
+        return self.respond_many([request])[0]
+
+    def respond_many(self, requests: Sequence[Request]) -> list[Response]:
+        self.batches.append([request.cell.id for request in requests if request.cell])
+        return [Response("x", finish_reason="stop", prompt_tokens=request.prompt.tokens) for request in requests]
+
+    def forget(self) -> None:
+        self.forgotten += 1
+
+    def close(self) -> None: ...
+
+
+def test_a_probe_asks_alone_then_cold_then_in_a_batch_with_other_probed_cells(tmp_path, monkeypatch):
+    engine = engine_of(tmp_path, stability="6", depths="0,20,40,60,80,100")
+    model = InBatches(engine.builder(cells(engine)[0]).tokenizer)
+    monkeypatch.setattr(engine, "model", lambda _cell: model)
+    first, *others = cells(engine)
+    exchange = Queue(engine).exchange(first)
+
+    assert [each.how for each in exchange.again] == ["warm", "cold", "batch"]
+    assert model.forgotten == 1
+    asked, warm, cold, batch = model.batches
+    assert asked == warm == cold == [first.id]
+    assert batch[0] == first.id
+    assert len(batch) == 4
+    assert set(batch[1:]) < {each.id for each in others}
+
+
+def test_what_is_ready_has_its_prompt_and_its_model(tmp_path):
+    engine = engine_of(tmp_path)
+    cell = cells(engine)[0]
+    ready = make_ready(engine, cell)
+
+    assert isinstance(ready, Ready)
+    assert ready.trial.prompt.text == engine.trial(cell).prompt.text
+    assert ready.model is engine.model(cell)

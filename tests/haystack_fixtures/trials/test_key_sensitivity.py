@@ -1,0 +1,109 @@
+"""What identifies a trial for resuming: each field alone changes the key, or stands here with the reason why not.
+
+A field that the key forgets would give a resumed run the answers to other prompts. A new field fails these tests until
+it has its place in one of the tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite, recipe_fields, resolve_settings
+from needlework.haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.trials.resume_key import recipe_frame, trial_key
+
+CELL = Cell("niah", 4000, 50.0, "code", 0)
+NEEDLE = Needle("code", "The code is 4829.", "What is the code?", "4829", distractors=("The key is 11.",))
+ASKED = Asked((NEEDLE,), (50.0,), "What is the code?", "4829", {"answers": ["4829"]}, distractors=("A door is open.",))
+
+ANOTHER_SUITE: dict[str, Any] = {
+    "task": "parallel", "language": "zh", "needle_set": "italy", "corpus": "pydoc", "text_field": "body",
+    "file_list": ("a.jsonl",), "scorer": "cdme", "prompt": "cdme", "template": "raw", "system_prompt": "Be brief.",
+    "question_position": "both", "answer_budget": 7, "thinking_budget": 7, "length_buffer": 7, "guide": True,
+    "diff": 25.0, "keyword": "4829", "tokenizer_model": "gpt-4", "answer_prefix": True, "questions": "q.jsonl",
+    "leval_subset": "all", "leval_truncation": "compat", "leval_length_hint": False, "no_truncate": True,
+    "chunk_size": "77", "chunk_overlap": "7", "retrieve": 7, "embedder": "hash:7",
+}  # fmt: skip
+NOT_OF_THE_SUITE = {
+    "lengths": "an axis: the cell has it",
+    "depths": "an axis: what is asked has them",
+    "repeats": "an axis: the cell has it",
+    "controls": "the cell's needle names its control",
+    "variants": "the cell's needle names it",
+    "retriever": "the cell's needle names it, and the material what it does",
+    "documents": "the material has their hashes, wherever they lie",
+    "leval_data": "the material has its hash, wherever it lies",
+}
+ANOTHER_CELL: dict[str, Any] = {"task": "parallel", "length": 8000, "depth": 60.0, "needle": "city", "repeat": 1}
+NOT_OF_THE_CELL = {"model": "the recipe has the model, and what can change its answers"}
+ANOTHER_NEEDLE: dict[str, Any] = {"text": "The code is 11.", "distractors": ("The key is 12.",)}
+NOT_OF_THE_NEEDLE = dict.fromkeys(
+    ("name", "question", "answer", "keyword", "key", "accepted", "distractor_answers"),
+    "the model sees its text alone; a stored answer is scored by today's reference",
+)
+ANOTHER_ASKED: dict[str, Any] = {
+    "needles": (), "depths": (60.0,), "question": "Which code?", "distractors": ("A door is shut.",),
+    "introduction": "Examples:\n", "answer_prefix": "The code is", "material": "sha256 of another text",
+}  # fmt: skip
+DRAWN = "drawn from seed, cell, suite and material, by the task's version"
+NOT_OF_WHAT_IS_ASKED = dict.fromkeys(
+    ("listing", "document", "others", "search", "retriever", "follow_up", "joint", "abstains", "verbatim", "avoid"),
+    DRAWN,
+) | dict.fromkeys(("answer", "reference", "needed"), "no part of the prompt")
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory) -> Suite:
+    folder = tmp_path_factory.mktemp("root")
+    (found,) = resolve_settings({"model": ["mock:perfect"], "task": "niah"}, {}, folder).suites
+    return replace(found, retriever=("bm25",))
+
+
+def key(suite: Suite, cell: Cell = CELL, asked: Asked = ASKED) -> str:
+    return trial_key(recipe_frame(recipe_fields(suite)), cell, asked)
+
+
+@pytest.mark.parametrize("name", ANOTHER_SUITE)
+def test_another_suite_is_another_trial(suite, name):
+    assert getattr(suite, name) != ANOTHER_SUITE[name]
+    assert key(replace(suite, **{name: ANOTHER_SUITE[name]})) != key(suite)
+
+
+@pytest.mark.parametrize("name", ANOTHER_CELL)
+def test_another_cell_is_another_trial(suite, name):
+    assert key(suite, replace(CELL, **{name: ANOTHER_CELL[name]})) != key(suite)
+
+
+@pytest.mark.parametrize("name", ANOTHER_ASKED)
+def test_another_question_is_another_trial(suite, name):
+    assert key(suite, asked=replace(ASKED, **{name: ANOTHER_ASKED[name]})) != key(suite)
+
+
+@pytest.mark.parametrize("name", ANOTHER_NEEDLE)
+def test_another_needle_is_another_trial(suite, name):
+    needle = replace(NEEDLE, **{name: ANOTHER_NEEDLE[name]})
+    assert key(suite, asked=replace(ASKED, needles=(needle,))) != key(suite)
+
+
+def test_distractors_of_the_trial_are_not_taken_for_a_needles(suite):
+    moved = replace(ASKED, needles=(replace(NEEDLE, distractors=()),), distractors=NEEDLE.distractors)
+    assert key(suite, asked=moved) != key(suite, asked=replace(ASKED, distractors=()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "reasons"),
+    [
+        (Suite, ANOTHER_SUITE, NOT_OF_THE_SUITE),
+        (Cell, ANOTHER_CELL, NOT_OF_THE_CELL),
+        (Needle, ANOTHER_NEEDLE, NOT_OF_THE_NEEDLE),
+        (Asked, ANOTHER_ASKED, NOT_OF_WHAT_IS_ASKED),
+    ],
+)
+def test_every_field_has_its_place_in_one_of_the_tables(kind, changes, reasons):
+    assert {field.name for field in fields(kind)} == changes.keys() | reasons.keys()
+    assert not changes.keys() & reasons.keys()
