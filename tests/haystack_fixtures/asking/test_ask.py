@@ -98,12 +98,12 @@ def test_the_first_reason_is_the_one_in_words(tmp_path):
 class InBatches:
     """A model that takes batches, and notes how many requests each had."""
 
-    identity: dict[str, str] = {}
     window = None
     batch_size = 8
     batch_tokens = 100_000
 
     def __init__(self, tokenizer: object) -> None:
+        self.identity: dict[str, str] = {}
         self.tokenizer = tokenizer
         self.batches: list[list[str]] = []
         self.forgotten = 0
