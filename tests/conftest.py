@@ -11,8 +11,12 @@ import pytest
 
 # How long an example takes says how busy the machine is: no deadlines. The same few examples each time by default;
 # `--hypothesis-profile=thorough` (`make test-slow`) looks for new ones. A test that names its own number keeps it.
-hypothesis.settings.register_profile("fast", deadline=None, max_examples=20, derandomize=True, database=None)
-hypothesis.settings.register_profile("thorough", deadline=None, max_examples=100)
+_ANY = hypothesis.settings(
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.register_profile("fast", _ANY, max_examples=20, derandomize=True, database=None)
+hypothesis.settings.register_profile("thorough", _ANY, max_examples=100)
 hypothesis.settings.load_profile("fast")
 
 # These tests start hundreds of processes. Where this is set, each of them would compile and rewrite everything again.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
@@ -28,14 +28,8 @@ from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
-from tests.fuzz.junk import LONG, ODD_WORDS, ROUNDS, SEED, bounded, complaint, damaged, swapped
+from tests.fuzz.junk import ODD_WORDS, ROUNDS, SEED, bounded, complaint, damaged, swapped
 from tests.toy_tokenizers import LLAMA_TEMPLATE, write_llama_like
-
-quick = settings(
-    max_examples=2000 if LONG else 40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
 
 NEEDLES = """
 source = "mine"
@@ -150,7 +144,6 @@ def test_needles_of_other_types(tmp_path: Path, tokenizer: Any) -> None:
         complaint(run_of(tokenizer, tmp_path, needle_set=str(path)))
 
 
-@quick
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=20), st.sampled_from(["chat", "raw"]))
 def test_any_text_as_a_needle(
     tmp_path: Path, tokenizer: Any, needle: str, question: str, answer: str, template: str
@@ -241,7 +234,6 @@ def test_damaged_rows(tmp_path: Path, tokenizer: Any) -> None:
         complaint(run_of(tokenizer, tmp_path, corpus=str(path)))
 
 
-@quick
 @given(st.text(min_size=1, max_size=300), st.integers(1, 30))
 def test_any_text_as_a_corpus(tmp_path: Path, tokenizer: Any, text: str, times: int) -> None:
     path = tmp_path / "text.txt"

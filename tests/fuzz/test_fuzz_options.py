@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.models.local.args import local_options
@@ -22,13 +22,8 @@ from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.gates.gate import parse_gate
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.run_folder import run_folder
-from tests.fuzz.junk import LONG, ODD_WORDS, complaint, junk
+from tests.fuzz.junk import ODD_WORDS, complaint, junk
 
-quick = settings(
-    max_examples=3000 if LONG else 100,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
 RUNNABLE = 2_000  # cells; more are not unfolded here
 
 
@@ -59,7 +54,6 @@ def test_every_odd_word_for_every_option(option) -> None:
             assert option.name in line or option.key in line or word.strip()[:1] in line, line
 
 
-@quick
 @given(st.dictionaries(st.sampled_from(OPTIONS), junk, min_size=1, max_size=4))
 def test_junk_for_several_options_at_once(chosen) -> None:
     options = {option.key: [word] if option.repeatable else word for option, word in chosen.items()}
@@ -67,7 +61,6 @@ def test_junk_for_several_options_at_once(chosen) -> None:
     complaint(lambda: resolve({}, {key: value for key, value in options.items() if key != "config"}))
 
 
-@quick
 @given(
     st.dictionaries(
         st.sampled_from(OPTIONS).map(lambda o: o.name) | junk, junk | st.lists(junk, max_size=3), max_size=4
@@ -80,7 +73,6 @@ def test_junk_in_a_configuration_file(tmp_path, table) -> None:
     complaint(lambda: resolve({"config": str(path)}))
 
 
-@quick
 @given(st.text("score lower_bound>=<[]0123456789.%km,=perlengthdepthcelltask \0\x1b²", max_size=60) | junk)
 @example("score >= 0.9 [depth=1..2..3]")
 @example("score >= " + "9" * 5000)
@@ -88,7 +80,6 @@ def test_gates(text) -> None:
     complaint(lambda: parse_gate(text))
 
 
-@quick
 @given(st.lists(junk, max_size=3))
 def test_model_arguments(words) -> None:
     def read() -> None:

@@ -6,7 +6,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.scoring.answers.normalize import flatten, normalize, normalize_lines
@@ -43,7 +43,6 @@ _HUGE = [
 
 
 @given(_ANY_TEXT)
-@settings(max_examples=150, deadline=None)
 def test_no_scorer_raises_and_every_score_is_0_to_1(answer: str) -> None:
     for scorer in SCORERS.values():
         for reference in (_REFERENCE, _MANY):
@@ -62,7 +61,6 @@ def test_huge_answers_are_judged_in_time(answer: str) -> None:
 
 
 @given(_VALUES)
-@settings(max_examples=150, deadline=None)
 def test_the_bare_value_is_found(value: str) -> None:
     reference = Reference((value,))
     for answer in (value, f"{value}.", f"**{value}**", f'"{value}"', f"Answer: {value}\n", f"答案是“{value}”。"):
@@ -70,20 +68,17 @@ def test_the_bare_value_is_found(value: str) -> None:
 
 
 @given(_ANY_TEXT.filter(lambda text: bool(normalize(text))))
-@settings(max_examples=150, deadline=None)
 def test_any_bare_reference_is_found(value: str) -> None:
     assert match_score(value, Reference((value,))).verdict == "found"
 
 
 @given(_NUMBERS, st.sampled_from("0123456789０９٣"), st.booleans())
-@settings(max_examples=150, deadline=None)
 def test_one_more_digit_is_another_number(value: str, digit: str, before: bool) -> None:
     answer = digit + value if before else value + digit
     assert match_score(f"The number is {answer}.", Reference((value,))).value == 0
 
 
 @given(_VALUES)
-@settings(max_examples=100, deadline=None)
 def test_a_denied_value_is_not_found(value: str) -> None:
     reference = Reference((value,))
     for answer in (f"It is not {value}.", f"The answer isn't {value}", f"不是{value}。", f"{value} is not the answer."):
@@ -91,7 +86,6 @@ def test_a_denied_value_is_not_found(value: str) -> None:
 
 
 @given(_ANY_TEXT)
-@settings(max_examples=150, deadline=None)
 def test_normalisation_is_stable(text: str) -> None:
     lines = normalize_lines(text)
     assert len(flatten(lines)) == len(lines)
@@ -99,7 +93,6 @@ def test_normalisation_is_stable(text: str) -> None:
 
 
 @given(st.lists(st.tuples(_ANY_TEXT, _ANY_TEXT), max_size=20), st.booleans())
-@settings(max_examples=60, deadline=None)
 def test_batches_score_as_single_pairs_do(pairs: list[tuple[str, str]], trim: bool) -> None:
     batch = edit_scores([left for left, _ in pairs], [right for _, right in pairs], trim=trim)
     assert batch == [edit_score(left, right, trim=trim).score for left, right in pairs]

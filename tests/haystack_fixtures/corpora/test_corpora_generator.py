@@ -6,7 +6,7 @@ import hashlib
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.corpora.generated import generate_documents, recipe_sha256
@@ -35,7 +35,6 @@ def test_the_first_document_of_seed_7_is_pinned(language: str, sha256: str) -> N
     assert hashlib.sha256(first.encode()).hexdigest() == sha256
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     language=st.sampled_from(LANGUAGES),
     seed=st.integers(-(2**70), 2**70),

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.documents.folder import read_documents
@@ -178,7 +178,6 @@ def test_a_missing_package_is_named_with_the_extra(
         read_documents(str(folder({name: b"x", "b.txt": "Text."})))
 
 
-@settings(max_examples=60)
 @given(
     st.sampled_from([".txt", ".html", ".json", ".jsonl", ".pdf", ".docx", ""]),
     st.binary(max_size=60) | st.text(max_size=60).map(lambda text: json.dumps(text).encode()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.errors import InputError
@@ -48,7 +48,6 @@ def kept(prompt):
     return prompt.text[slice(*prompt.context)]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=texts, budget=st.integers(60, 900), keep=st.sampled_from(["start", "end"]))
 def test_any_document_is_cut_to_the_budget_at_the_end_that_may_go(tokenizer, text, budget, keep):
     prompt = built(tokenizer, Document(text, keep), budget)
@@ -130,7 +129,6 @@ def upstream(text, most, keep, count):
     return text
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     words=st.lists(st.sampled_from(["ferry", "", "antidisestablishmentarianism", "a\nb", "村里"]), max_size=900),
     most=st.sampled_from([40, 251, 499, 500, 700]),

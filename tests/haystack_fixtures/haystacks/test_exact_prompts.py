@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
@@ -304,7 +304,6 @@ def test_a_forged_prompt_does_not_verify(bench: Bench) -> None:
             verify_prompt(bench.tokenizer, forged, [LIGHTHOUSE])
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_corpus_needle_and_depth(tokenizer: Tokenizer, tmp_path: Path, data: st.DataObject) -> None:
     texts = data.draw(documents(of=scraps))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.draws import draws, pick
@@ -99,7 +99,6 @@ def check(made: Bench, prompt: Prompt, n: int, budget: int, needles: Sequence[tu
     return behind.removeprefix(listing.closing).removesuffix(TAIL)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_budget_depth_and_list(tokenizer: Tokenizer, data: st.DataObject) -> None:
     seed, budget = data.draw(st.integers(0, 50)), data.draw(st.integers(330, 2500))

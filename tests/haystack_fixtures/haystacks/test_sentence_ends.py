@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 import regex  # type: ignore[import-untyped]
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends, sentence_ends_of
@@ -73,7 +73,6 @@ def test_no_text_has_no_sentence(text: str) -> None:
     assert sentence_ends(text).size == 0
 
 
-@settings(max_examples=150, deadline=None)
 @given(text=texts())
 def test_ends_stand_between_graphemes_after_visible_characters(text: str) -> None:
     ends = sentence_ends(text)
@@ -85,7 +84,6 @@ def test_ends_stand_between_graphemes_after_visible_characters(text: str) -> Non
         assert not text[end - 1].isspace()
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     made=st.lists(st.builds(lambda text, times: (text * times).strip(), texts(), st.sampled_from([1, 30])), min_size=1)
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.haystacks.splice import Piece, Range, Seams, WindowMemo, splice, text_of
@@ -31,7 +31,6 @@ def cut_up(draw: st.DrawFn, length: int) -> tuple[int, int]:
     return start, end
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_pieces_of_odd_text(tokenizer: Tokenizer, data: st.DataObject) -> None:
     sources = [tokenizer.encode(text) for text in data.draw(st.lists(texts(120), min_size=1, max_size=2))]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
@@ -129,7 +129,6 @@ def test_the_last_one_is_closed_by_a_full_stop(bench: Bench) -> None:
         assert shown[-1].text.endswith(".")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     texts=documents(of=st.one_of(sentences, scraps)),
     depth=st.floats(0, 100),

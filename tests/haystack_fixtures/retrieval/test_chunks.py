@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.errors import InputError
@@ -23,7 +23,6 @@ def check_spans(text, spans):
         assert start < next_start <= end < next_end
 
 
-@settings(deadline=None)  # the first call loads what the others find
 @given(texts().filter(bool), rules)
 def test_chunks_are_all_of_the_text_and_none_is_longer_than_asked(text, rule):
     size, overlap = rule
@@ -33,7 +32,6 @@ def test_chunks_are_all_of_the_text_and_none_is_longer_than_asked(text, rule):
     assert all(before[1] - after[0] <= overlap for before, after in pairwise(spans))
 
 
-@settings(max_examples=40, deadline=None)
 @given(texts().filter(bool), rules)
 def test_sizes_in_tokens_hold_too(text, rule):
     size, overlap = rule

@@ -1,7 +1,7 @@
 """Embeddings on disk: what is there comes back, what is damaged is made again."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -10,7 +10,6 @@ from needlework.haystack_fixtures.retrieval.embedded import Embedded, store, sto
 numbers = st.floats(-1e3, 1e3, width=32)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.dictionaries(st.text(), st.tuples(arrays(np.float32, st.integers(1, 8), elements=numbers), st.booleans())))
 def test_what_was_stored_comes_back(tmp_path_factory, vectors):
     folder = tmp_path_factory.mktemp("cache")

@@ -28,7 +28,7 @@ TASK_NAMES = {
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=seeds, language=languages)
 def test_a_trial_is_the_same_at_every_depth_and_length(task, seed, language):
     trials = trials_of(task, seed=str(seed), language=language, lengths="1k,1500", depths="0,40,100")
@@ -46,7 +46,7 @@ def test_a_trial_is_the_same_at_every_depth_and_length(task, seed, language):
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=seeds, language=languages)
 def test_values_stand_once_and_none_is_part_of_another(task, seed, language):
     for trial in trials_of(task, seed=str(seed), language=language):
@@ -59,7 +59,7 @@ def test_values_stand_once_and_none_is_part_of_another(task, seed, language):
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=seeds, language=languages)
 def test_the_right_answer_scores_1_and_a_wrong_one_0(task, seed, language):
     for trial in trials_of(task, seed=str(seed), language=language):
@@ -73,7 +73,7 @@ def test_the_right_answer_scores_1_and_a_wrong_one_0(task, seed, language):
 
 
 @pytest.mark.parametrize("task", [name for name in TASK_NAMES if TASKS[name].absent])
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(seed=seeds, language=languages)
 def test_the_absent_twin_lacks_what_the_answer_rests_on(task, seed, language):
     twins = {trial.cell.needle: trial for trial in trials_of(task, seed=str(seed), language=language)}
@@ -86,7 +86,7 @@ def test_the_absent_twin_lacks_what_the_answer_rests_on(task, seed, language):
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(seed=seeds, language=languages)
 def test_the_focused_twin_has_nothing_else(task, seed, language):
     twins = {trial.cell.needle: trial for trial in trials_of(task, seed=str(seed), language=language)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
@@ -91,7 +91,6 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(text=st.one_of(st.lists(WORDS, max_size=30).map("".join), st.text(max_size=60)))
 def test_any_text_has_the_same_tokens(pair: tuple[ByteBpe, FolderTokenizer], text: str) -> None:
     assert_equal(pair, text)

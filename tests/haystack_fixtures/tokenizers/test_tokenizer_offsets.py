@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.prompts.prompt import Message
@@ -12,10 +12,7 @@ from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from tests.strategies import texts
 
-shared = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
-
-@shared
 @given(text=texts())
 def test_starts_never_go_back_and_lie_in_the_text(tokenizer: Tokenizer, text: str) -> None:
     encoded = tokenizer.encode(text)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.errors import InputError
@@ -205,7 +205,6 @@ def test_a_wrong_csv_is_refused(tmp_path: Path, content: str, message: str) -> N
         read_csv(tmp_path / "r.csv")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=60), model=st.text(min_size=1, max_size=10))
 def test_any_text_survives_both_reports(make_record: Make, tmp_path: Path, text: str, model: str) -> None:
     record = make_record(answer=text, model=model, question=text, expected=[text], details={text: [text]})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -225,7 +225,6 @@ def in_samples(scores, samples):
     return [record(score, repeat=i % samples, depth=float(i)) for i, score in enumerate(scores)]
 
 
-@settings(deadline=None)
 @given(SCORES, st.integers(1, 14), LIMITS, METRICS, st.data())
 def test_more_hits_never_turn_a_pass_into_a_fail(scores, samples, limit, metric, data):
     text = f"{metric} >= {limit}"
@@ -237,7 +236,6 @@ def test_more_hits_never_turn_a_pass_into_a_fail(scores, samples, limit, metric,
         assert state(text, in_samples(scores, samples)) != "pass"
 
 
-@settings(deadline=None)
 @given(SCORES, st.integers(1, 14), LIMITS, METRICS, st.sampled_from([">=", "<="]), st.data())
 def test_a_lost_trial_never_turns_a_fail_into_a_pass(scores, samples, limit, metric, compare, data):
     text = f"{metric if compare == '>=' else 'score'} {compare} {limit}"
@@ -249,7 +247,6 @@ def test_a_lost_trial_never_turns_a_fail_into_a_pass(scores, samples, limit, met
         assert state(text, lossy) != "pass"
 
 
-@settings(deadline=None)
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(1, 20), LIMITS, METRICS)
 def test_a_lost_hit_never_helps_independent_trials(hits, misses, lost, limit, metric):
     text = f"{metric} >= {limit}"
@@ -261,7 +258,6 @@ def test_a_lost_hit_never_helps_independent_trials(hits, misses, lost, limit, me
         assert order.index(state(text, lossy)) <= order.index(state(text, whole))
 
 
-@settings(deadline=None)
 @given(st.integers(0, 50), st.integers(0, 50), LIMITS, st.floats(0, 0.05))
 def test_a_higher_floor_is_never_easier(hits, misses, limit, raised):
     order = ["fail", "inconclusive", "pass"]

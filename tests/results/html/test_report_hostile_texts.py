@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.html.report import html_text
@@ -45,7 +45,6 @@ def structure(make_record: MakeRecord) -> Sequence[str]:
 ANY = st.text(st.characters(codec=None), max_size=40)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(ANY, min_size=12, max_size=12))
 def test_any_text_in_any_field_changes_texts_only(
     make_record: MakeRecord, structure: Sequence[str], texts: list[str]

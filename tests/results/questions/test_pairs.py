@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.questions.pairs import Pair, read_pairs, too_long
@@ -57,7 +57,6 @@ def test_what_is_wrong_is_said(reply: str, count: int, problem: str) -> None:
         read_pairs(reply, count)
 
 
-@settings(max_examples=50)
 @given(st.text('[]{}":,\\ 1aquestionanswer'))
 def test_whatever_is_said_is_pairs_or_a_value_error(reply: str) -> None:
     with contextlib.suppress(ValueError):

@@ -8,7 +8,7 @@ from math import sqrt
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.settings.settings import resolve_settings
@@ -226,7 +226,6 @@ def test_trace_rows_by_hand(run):
     assert texts["ATC-ZH max needles"] == "undetermined, missing: ATC-2-ZH"
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(CHAINS), st.sampled_from([0.0, 0.5, 0.59, 0.6, 1.0])))
 def test_more_score_never_shortens_the_longest_chain(scores):
     from needlework.results.statistics.needlebench import _reach

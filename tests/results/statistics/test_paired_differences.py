@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -129,7 +129,6 @@ def test_one_cluster_says_nothing() -> None:
     assert mean_difference([], []) is None
 
 
-@settings(max_examples=40, deadline=None)
 @given(scores, st.integers(1, 4), st.randoms(use_true_random=False))
 def test_order_does_not_matter_and_swapping_sides_flips_the_sign(
     pairs: list[tuple[float, float]], size: int, random: object

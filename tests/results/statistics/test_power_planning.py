@@ -42,7 +42,7 @@ def test_six_pairs_are_the_fewest_that_exact_mcnemar_can_decide() -> None:
     assert trials_needed(1.0, base=1.0, discordance=1.0) == 6
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.floats(0.03, 0.5))
 def test_the_inverse_undoes_it(drop: float) -> None:
     found = detectable_drop(trials_needed(drop))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.errors import InputError
@@ -178,7 +178,6 @@ def test_holm_runs_over_the_families() -> None:
     assert (x.verdict, y.verdict, y.p_adjusted) == ("worse", "no difference shown", 1.0)
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from([0.0, 0.5, 1.0, None]), st.sampled_from([0.0, 1.0, None])), min_size=1, max_size=24

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.gates.gate import groups_of, parse_gate
@@ -112,7 +112,6 @@ def test_the_table_has_columns_for_what_there_is(trials):
     assert all(ord(char) < 128 for line in task_lines(rows, macros(rows), ascii_only=True) for char in line)
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["found", "wrong", "partial"]), min_size=12, max_size=30))
 def test_relative_scores_lie_in_their_interval(make_record, outcomes):
     records = [make_record(repeat=repeat, outcome=outcome) for repeat, outcome in enumerate(outcomes)]

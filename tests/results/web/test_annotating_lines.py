@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.web.annotating.cleaned import clean
@@ -39,7 +39,6 @@ def key_of(raw):
     return next(key for key, _ in keyed([raw]))
 
 
-@settings(deadline=None)
 @given(lines(), pairs)
 def test_an_edited_line_has_the_new_pairs_and_all_else_as_it_was_written(raw, new):
     edited = with_pairs(raw, new)
@@ -51,13 +50,11 @@ def test_an_edited_line_has_the_new_pairs_and_all_else_as_it_was_written(raw, ne
     assert [key for key in json.loads(edited) if key in keys] == keys
 
 
-@settings(deadline=None)
 @given(lines())
 def test_a_line_that_gets_its_own_pairs_back_stays_as_it_is(raw):
     assert with_pairs(raw, read_line(raw).pairs) == raw
 
 
-@settings(deadline=None)
 @given(lines(), pairs)
 def test_editing_and_taking_it_back_changes_no_value(raw, new):
     back = with_pairs(with_pairs(raw, new), read_line(raw).pairs)
@@ -65,7 +62,6 @@ def test_editing_and_taking_it_back_changes_no_value(raw, new):
     assert read_line(back).others == read_line(raw).others
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(lines() | st.binary(max_size=20).map(lambda b: b.replace(b"\n", b"")), max_size=5), st.booleans())
 def test_the_export_of_a_file_that_nobody_edited_is_the_file(rows, ends):
     content = b"\n".join(rows) + (b"\n" if ends else b"")
@@ -74,7 +70,6 @@ def test_the_export_of_a_file_that_nobody_edited_is_the_file(rows, ends):
     assert (exported.edited, exported.dropped) == (0, 0)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(lines(), min_size=1, max_size=4), st.data())
 def test_an_edit_changes_its_own_row_alone(rows, data):
     rows = [row.rstrip(b"\r\n") + b"\n" for row in rows]

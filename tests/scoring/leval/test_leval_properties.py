@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.scoring.leval.letters import compat_letters, stated_letters
@@ -28,7 +28,6 @@ def test_every_rule_has_a_compatible_twin() -> None:
 
 @pytest.mark.parametrize("name", _NAMES)
 @given(answer=_TEXT, gold=_TEXT)
-@settings(max_examples=80, deadline=None)
 def test_scores_are_0_to_1_and_nothing_raises(name: str, answer: str, gold: str) -> None:
     # Only a topic that has a letter or digit can be looked for.
     reference = Reference((f"topic {gold}" if name == "leval_topic" else gold,))
@@ -82,7 +81,6 @@ def test_huge_answers_end(answer: str) -> None:
 
 
 @given(st.sets(st.sampled_from("ABCD"), min_size=1), st.sampled_from([", ", " and ", "/", " & "]))
-@settings(max_examples=60, deadline=None)
 def test_letters_are_read_however_they_are_listed(letters: set[str], between: str) -> None:
     listed = sorted(letters)
     for answer in (between.join(listed), f"The answer is {between.join(listed)}.", "".join(listed)):
@@ -90,7 +88,6 @@ def test_letters_are_read_however_they_are_listed(letters: set[str], between: st
 
 
 @given(_TEXT.filter(str.strip))
-@settings(max_examples=100, deadline=None)
 def test_compat_always_takes_a_letter(answer: str) -> None:
     for several in (False, True):
         assert set(compat_letters(answer, several=several)) <= set("ABCD")

@@ -3,7 +3,7 @@ r"""Answers to NeedleBench's chains as models give them: what stands in the last
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.scoring.registry import scorer_named
@@ -74,7 +74,6 @@ def test_declining_is_right_where_the_chain_is_absent(answer: str) -> None:
     assert ABSTAIN.judge(r"\boxed{Flora Lockwood}", absent).value == 0
 
 
-@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_only_the_box_counts(before: str) -> None:
     assert BOXED.judge(before.replace("\\", "") + r" \boxed{Flora Lockwood}", FLORA).value == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.scoring.scorers.documents import documents_score
@@ -148,7 +148,6 @@ def test_the_reference_itself_is_found(reference: str) -> None:
 
 
 @given(_ANY_TEXT, st.one_of(_ANY_TEXT, _WORDS).filter(str.strip), _WORDS)
-@settings(max_examples=150, deadline=None)
 def test_scores_are_0_or_1_and_a_further_accepted_answer_never_lowers_one(answer: str, one: str, other: str) -> None:
     first = judged(answer, one)
 
@@ -158,7 +157,6 @@ def test_scores_are_0_or_1_and_a_further_accepted_answer_never_lowers_one(answer
 
 
 @given(_ANY_TEXT, _WORDS)
-@settings(max_examples=150, deadline=None)
 def test_without_a_word_of_the_reference_nothing_is_found(answer: str, reference: str) -> None:
     if not set(re.findall(r"\w+", answer.casefold())) & set(reference.casefold().split()):
         assert judged(re.sub(r"[A-Za-z]", " ", answer), reference).value == 0

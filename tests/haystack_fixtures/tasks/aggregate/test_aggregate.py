@@ -8,7 +8,7 @@ from collections.abc import Callable
 from statistics import mean
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.grid.cells import Cell
@@ -81,7 +81,6 @@ def test_reading_the_prompt_gives_the_answer(tokenizer: Tokenizer, task: str, la
         assert 0 <= trial.asked.reference["floor"] <= trial.asked.reference["chance"]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     task=st.sampled_from(sorted(READ)),
     seed=st.integers(0, 20),

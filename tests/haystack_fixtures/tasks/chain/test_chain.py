@@ -24,7 +24,7 @@ def values_of(trial, language):
     return known
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=seeds, language=languages)
 def test_the_links_lead_to_every_name(seed, language):
     for trial in trials_of("chain", seed=str(seed), language=language):
@@ -37,7 +37,7 @@ def test_the_links_lead_to_every_name(seed, language):
         assert known.keys() - right == set(trial.asked.reference["distractors"])
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=seeds, language=languages)
 def test_the_last_name_is_as_many_links_away_as_the_label_says(seed, language):
     for trial in trials_of("chain_last", seed=str(seed), language=language):
@@ -47,7 +47,7 @@ def test_the_last_name_is_as_many_links_away_as_the_label_says(seed, language):
         assert f"h{links}_" in trial.cell.needle
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=seeds, language=languages)
 def test_forward_explains_names_before_they_are_used_and_shuffled_does_not(seed, language):
     for trial in trials_of("chain", seed=str(seed), language=language):
@@ -63,7 +63,6 @@ def test_forward_explains_names_before_they_are_used_and_shuffled_does_not(seed,
         assert (unexplained == 0) == ("forward" in trial.cell.needle)
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=seeds)
 def test_names_are_five_consonants_and_do_not_begin_alike(seed):
     for trial in trials_of("chain_last", seed=str(seed), language="en"):

@@ -6,7 +6,7 @@ import ast
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.grid.cells import Cell
@@ -101,7 +101,6 @@ def test_the_chain_stands_in_any_order() -> None:
     assert len(orders) > 12
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     seed=st.integers(0, 20),
     repeat=st.integers(0, 5),

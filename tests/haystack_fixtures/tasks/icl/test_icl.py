@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from itertools import islice
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.draws import draws
@@ -59,7 +59,6 @@ def test_classes_are_shown_evenly() -> None:
         assert max(counts.values()) - min(counts.values()) <= 1
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     seed=st.integers(0, 20),
     repeat=st.integers(0, 9),

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.tasks.arms.controls import NOT_FOUND
@@ -50,7 +50,7 @@ def test_the_object_gives_the_answer_at_every_length_and_depth(tokenizer: Tokeni
             assert (placed.depth == trial.cell.depth) or trial.cell.depth not in (0, 100)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15)
 @given(seed=st.integers(0, 99), repeat=st.integers(0, 9), language=st.sampled_from(["en", "zh"]))
 def test_only_the_depth_moves_the_pair_and_lists_are_prefixes(seed: int, repeat: int, language: str) -> None:
     options = {"language": language, "lengths": "600,1500", "depths": "0,50,100", "seed": str(seed)}

@@ -8,7 +8,7 @@ from math import comb
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.draws import draws
@@ -130,10 +130,6 @@ def context(trial: Trial) -> str:
     return trial.prompt.text[trial.prompt.context[0] : trial.prompt.context[1]]
 
 
-chains = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@chains
 @given(
     st.sampled_from(LANGUAGES),
     st.sampled_from([2, 3, 4, 5]),
@@ -158,7 +154,6 @@ def test_the_text_has_one_answer_and_it_is_the_reference(builder, run, language,
     assert trial.asked.reference["chance"] == 1 / count
 
 
-@chains
 @given(st.sampled_from(LANGUAGES), st.sampled_from([2, 5]), st.integers(0, 5))
 def test_only_the_places_move(builder, run, language, count, repeat):
     suite = suite_of(run, REASONING, language)
@@ -205,7 +200,6 @@ def test_controls(builder, run, language, count):
     assert len(context(focused)) < 100 * count
 
 
-@chains
 @given(st.sampled_from(LANGUAGES), st.sampled_from([2, 4, 8, 16]), st.integers(0, 7))
 def test_a_trace_has_one_answer_and_it_is_the_reference(builder, run, language, count, repeat):
     suite = suite_of(run, ATC, language)
@@ -253,7 +247,6 @@ def test_lengths_say_where_traces_stop(tmp_path: Path):
         labels("2k")
 
 
-@chains
 @given(st.sampled_from(LANGUAGES), st.integers(1, 119), st.integers())
 def test_no_name_stands_in_another(language, links, seed):
     chain = draw_chain(draws("test", seed), language, links)

@@ -62,7 +62,7 @@ def _sizes(kind):
 
 
 @pytest.mark.parametrize("task", NAMES)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(seed=seeds, language=languages)
 def test_a_trial_is_the_same_at_every_length(task, seed, language):
     short, long = trials_of(task, seed=str(seed), language=language, lengths="2k,3k")
@@ -75,7 +75,7 @@ def test_a_trial_is_the_same_at_every_length(task, seed, language):
 
 
 @pytest.mark.parametrize("task", NAMES)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(seed=seeds, language=languages)
 def test_the_right_answer_scores_1_and_a_wrong_one_0(task, seed, language):
     trial = one(task, seed=str(seed), language=language)
@@ -89,7 +89,7 @@ def test_the_right_answer_scores_1_and_a_wrong_one_0(task, seed, language):
 
 @pytest.mark.parametrize("task", NAMES)
 @given(seed=seeds, language=languages)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 def test_controls(task, seed, language):
     options = {"seed": str(seed), "language": language}
     trial, focused = one(task, **options), one(task, "focused", **options)
@@ -106,7 +106,7 @@ def test_controls(task, seed, language):
 
 
 @pytest.mark.parametrize("task", NIAH)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=seeds, language=languages)
 def test_niah_by_its_text(task, seed, language):
     trial, kind = one(task, seed=str(seed), language=language), NIAH[task]
@@ -137,7 +137,7 @@ def test_one_value_is_asked_for_in_the_singular_and_several_are_not():
     )
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=seeds, language=languages)
 def test_tracking_by_its_text(seed, language):
     trial = one("ruler_vt", seed=str(seed), language=language)
@@ -155,7 +155,7 @@ def test_tracking_by_its_text(seed, language):
 
 
 @pytest.mark.parametrize(("lengths", "often", "seldom"), [("2k", 6, 1), ("10k", 30, 3)])
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(seed=seeds, language=languages)
 def test_common_words_by_their_text(seed, language, lengths, often, seldom):
     trial = one("ruler_cwe", seed=str(seed), language=language, lengths=lengths)
@@ -175,7 +175,7 @@ def test_common_words_by_their_text(seed, language, lengths, often, seldom):
     assert not example.keys() & found.keys()
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=seeds, language=languages)
 def test_frequent_words_by_their_text(seed, language):
     trial = one("ruler_fwe", seed=str(seed), language=language)
@@ -195,7 +195,7 @@ def test_zeta_counts(entries):
     assert all(found[0] // rank**2 - 1 <= count <= (found[0] + 1) / rank**2 for rank, count in enumerate(found[:5], 1))
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=seeds, language=languages)
 def test_questions_by_their_documents(seed, language):
     for steps in (1, 2):
@@ -280,7 +280,7 @@ def test_vocabulary(language):
 
 
 @given(seed=seeds, language=languages)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_no_other_story_has_what_the_first_is_asked_for(seed, language):
     made = stories(draws(seed), language)
     first, *others = [next(made) for _ in range(300)]
@@ -297,7 +297,7 @@ def test_a_list_that_has_no_room_says_how_much_it_needs():
         made.build(series.suite, series.cells[0])
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(seed=seeds, language=languages)
 def test_a_shorter_list_of_keys_begins_a_longer_one(seed, language):
     short, long = trials_of("ruler_niah_multikey_2", seed=str(seed), language=language, lengths="1k,4k")

@@ -19,7 +19,7 @@ SAID = {
 ATTRIBUTES = ("person", "thing", "source", "year")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=seeds, language=languages)
 def test_only_the_needle_has_every_attribute_of_the_question(seed, language):
     for trial in trials_of("semantic", seed=str(seed), language=language):
@@ -34,7 +34,7 @@ def test_only_the_needle_has_every_attribute_of_the_question(seed, language):
         assert kinds == {saying: [name] for saying, name in asked.reference["kinds"].items()}
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=seeds, language=languages)
 def test_a_wrong_saying_names_the_mistaken_attribute(seed, language):
     for trial in trials_of("semantic", seed=str(seed), language=language):

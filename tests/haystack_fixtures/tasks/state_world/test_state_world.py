@@ -84,7 +84,6 @@ def answer(told, kind, question, language):
 
 
 @pytest.mark.parametrize("task", ["state_where", "state_closed"])
-@settings(max_examples=25, deadline=None)
 @given(seed=seeds, language=languages)
 def test_the_facts_give_the_answer(task, seed, language):
     for trial in trials_of(task, seed=str(seed), language=language):
@@ -95,7 +94,7 @@ def test_the_facts_give_the_answer(task, seed, language):
         assert trial.asked.answer in trial.asked.reference["labels"]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=seeds, language=languages)
 def test_what_is_needed_gives_the_answer_alone(seed, language):
     for task in ("state_where", "state_closed"):

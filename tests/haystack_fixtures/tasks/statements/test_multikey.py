@@ -24,7 +24,7 @@ def read(trial, language):
     return re.findall(STATEMENT[language], context(trial))
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=seeds, language=languages)
 def test_the_text_gives_the_answer(seed, language):
     for trial in trials_of("multikey", seed=str(seed), language=language, lengths="4k", depths="30"):
@@ -35,7 +35,7 @@ def test_the_text_gives_the_answer(seed, language):
         assert {value for _, value in pairs} == {trial.asked.answer, *trial.asked.reference["distractors"]}
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=seeds)
 def test_near_keys_share_a_word_and_the_others_none(seed):
     for trial in trials_of("multikey", seed=str(seed), language="en", depths="0"):

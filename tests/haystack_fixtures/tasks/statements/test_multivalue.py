@@ -13,7 +13,7 @@ ONE_OF = {"en": r"One \w+ code for (the \w+ \w+) is (\d{7})\.", "zh": r"(\w{4})�
 STATEMENT = {"en": r"The \w+ code for (the \w+ \w+) is (\d{7})\.", "zh": r"(\w{4})的\w+代码是(\d{7})。"}
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=seeds, language=languages)
 def test_the_text_gives_every_value_of_the_key(seed, language):
     (trial,) = trials_of("multivalue", seed=str(seed), language=language)
@@ -23,7 +23,7 @@ def test_the_text_gives_every_value_of_the_key(seed, language):
     assert trial.asked.answer.split("\n") == [value for _, value in found]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=seeds, language=languages)
 def test_the_text_gives_the_value_of_every_key(seed, language):
     (trial,) = trials_of("multiquery", seed=str(seed), language=language)
@@ -33,7 +33,7 @@ def test_the_text_gives_the_value_of_every_key(seed, language):
     assert trial.asked.answer.split("\n") == [value for _, value in asked]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=seeds)
 def test_one_value_stands_in_every_quarter(seed):
     for task in ("multivalue", "multiquery"):

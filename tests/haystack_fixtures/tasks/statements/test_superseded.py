@@ -24,7 +24,7 @@ def day(text):
     return datetime.strptime(text, "%d %B %Y").date()
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=seeds, language=languages)
 def test_the_dates_give_the_answer(seed, language):
     for trial in trials_of("superseded", seed=str(seed), language=language):
@@ -42,7 +42,7 @@ def test_the_dates_give_the_answer(seed, language):
         assert kinds == asked.reference["kinds"]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=seeds)
 def test_an_older_value_is_a_stale_one(seed):
     for trial in trials_of("superseded", seed=str(seed), language="en"):
@@ -54,7 +54,7 @@ def test_an_older_value_is_a_stale_one(seed):
             assert score.details.get("stale", False) == (kind == "stale")
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=seeds)
 def test_what_is_asked_does_not_change_the_updates(seed):
     trials = trials_of("superseded", seed=str(seed), language="en")
