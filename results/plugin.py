@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from _pytest.terminal import TerminalReporter
 
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, settings_of
@@ -77,7 +76,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     done = yield
     settings, reporter = settings_of(session.config), session.config.pluginmanager.get_plugin("terminalreporter")
     cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
-    if settings.plan and settings.power and cells and isinstance(reporter, TerminalReporter):
+    if settings.plan and settings.power and cells and isinstance(reporter, pytest.TerminalReporter):
         for line in power_lines(parse_power(settings.power), cells):
             reporter.write_line(line)
     return done

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from _pytest.terminal import TerminalReporter
 
 from needlework.haystack_fixtures.grid.cells import parse_id
 from needlework.results.records.record import Record
@@ -86,7 +85,9 @@ def shortened(line: str, columns: int) -> str:
 class Progress:
     """Draws the line every half second, from a thread, until the cells are done."""
 
-    def __init__(self, reporter: TerminalReporter, terminal: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, reporter: pytest.TerminalReporter, terminal: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._reporter = reporter
         self._terminal = terminal
         self._clock = clock
@@ -163,7 +164,7 @@ def progress_of(config: pytest.Config) -> Progress | None:
     """The live line, if there is somebody to look: a terminal that understands escapes, and no `-q`."""
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
-    if not isinstance(reporter, TerminalReporter) or config.option.verbose < 0:
+    if not isinstance(reporter, pytest.TerminalReporter) or config.option.verbose < 0:
         return None
     if not (reporter.hasmarkup and reporter.isatty) or sys.platform == "win32":
         return None

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from _pytest.terminal import TerminalReporter
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, depth_label, parse_id
@@ -258,7 +257,7 @@ class Recorder:
         void = sum(record["outcome"] in ("invalid", "error") for record in records)
         return void * 100 > self._settings.max_errors * len(records)
 
-    def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if not self._records:
             return
         terminalreporter.ensure_newline()
@@ -281,7 +280,7 @@ class Recorder:
             terminalreporter.write_line(self._fault, red=True)
         write_step_summary(self._report, self._verdicts)
 
-    def _tell(self, terminalreporter: TerminalReporter, report: RunReport) -> None:
+    def _tell(self, terminalreporter: pytest.TerminalReporter, report: RunReport) -> None:
         from needlework.results.tables.panels import statistics_lines
         from needlework.results.tables.run import next_line, run_lines
 
