@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -38,6 +39,17 @@ HANDED = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one sub-command and return its exit code; 2 when there is no such command."""
+    try:
+        code = _run(argv)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as `| head` closes it
+        # What is left is flushed once more when Python ends: to nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+def _run(argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if not words or words[0] in ("-h", "--help"):
         print(usage())
@@ -64,7 +76,8 @@ def usage() -> str:
     return (
         "usage: needlework COMMAND ...\n\n"
         f"commands:\n{rows}\n\n"
-        "`needlework COMMAND --help` explains one. Benchmarks are run by pytest: `pytest benchmarks --model=...`"
+        "`needlework COMMAND --help` explains one. pytest runs the benchmarks: `pytest --pyargs needlework.benchmarks`,"
+        " in a checkout `pytest benchmarks`; `--help` beside either tells the options."
     )
 
 
