@@ -7,7 +7,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-MODULES = {"needlework.py": "__init__.py", "__main__.py": "__main__.py", "plugin.py": "plugin.py"}
+MODULES = {"needlework.py": "__init__.py"} | {name: name for name in ("__main__.py", "autoload.py", "plugin.py")}
 PACKAGES = ("haystack_fixtures", "scoring", "results", "benchmarks")
 LEFT_OUT = {"__pycache__", "runs"}  # `results/runs` holds what somebody's runs wrote
 

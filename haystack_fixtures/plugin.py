@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import gc
+from argparse import ArgumentError
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
-from _pytest.terminal import TerminalReporter
 
 from needlework.haystack_fixtures import hookspecs
 from needlework.haystack_fixtures.asking.engine import Engine
@@ -20,6 +22,7 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.prompts.prompt import Prompt
+from needlework.haystack_fixtures.settings.default_text import stand_ins, with_text_at_hand
 from needlework.haystack_fixtures.settings.options import OPTIONS
 from needlework.haystack_fixtures.settings.presets import built_in_presets
 from needlework.haystack_fixtures.settings.settings import Settings, resolve_settings
@@ -35,6 +38,7 @@ ENGINE = pytest.StashKey[Engine]()
 QUEUE = pytest.StashKey[Queue]()
 EXCHANGE = pytest.StashKey[Exchange]()
 _RUNNING = pytest.StashKey[pytest.Item]()
+_STAND_INS = pytest.StashKey[list[str]]()
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -47,16 +51,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default = f" [{shown}{', or as the preset says' if option.suite else ''}]" if shown and not option.flag else ""
         group = parser.getgroup(option.group.split(":")[0] + option.group.split(":")[1].replace(" ", "-"), option.group)
         text = (option.help + default).replace("%", "%%")
+        how: dict[str, Any] = {"action": "append" if option.repeatable else "store", "metavar": option.metavar}
         if option.flag:
-            group.addoption(f"--{option.name}", dest=option.key, action="store_const", const="true", help=text)
-        else:
-            group.addoption(
-                f"--{option.name}",
-                dest=option.key,
-                action="append" if option.repeatable else "store",
-                metavar=option.metavar,
-                help=text,
-            )
+            how = {"action": "store_const", "const": "true"}
+        try:
+            group.addoption(f"--{option.name}", dest=option.key, help=text, **how)
+        except (ArgumentError, ValueError):
+            remedy = "rename it, or leave it out with --noconftest or -p no:PLUGIN"
+            raise pytest.UsageError(
+                f"--{option.name}: a conftest.py or another plugin has an option of that name: {remedy}"
+            ) from None
         if option.repeatable:
             parser.addini(option.key, text, type="linelist", default=None)
         else:
@@ -98,7 +102,11 @@ def settings_of(config: pytest.Config) -> Settings:
     """The run's settings, resolved on first use: other plugins' hooks may come before ours."""
     if SETTINGS not in config.stash:
         try:
-            config.stash[SETTINGS] = resolve_settings(_command_line(config), _ini(config), config.rootpath)
+            # Without an ini file pytest's root depends on which words of the command line are folders.
+            root = config.rootpath if config.inipath else config.invocation_params.dir
+            asked = resolve_settings(_command_line(config), _ini(config), root)
+            config.stash[_STAND_INS] = stand_ins(asked)
+            config.stash[SETTINGS] = with_text_at_hand(asked)
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
     return config.stash[SETTINGS]
@@ -181,9 +189,19 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def asks_cells(config: pytest.Config) -> bool:
     """Whether the files that pytest was given have cells to run; used before anything is collected."""
     # The controller never collects; the source text tells it whether there are cells to come.
-    paths = [config.invocation_params.dir / arg.partition("::")[0] for arg in config.args]
+    paths = [config.invocation_params.dir / _path_named(arg.partition("::")[0], config) for arg in config.args]
     files = (file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))
     return any(_marks_cells(file.read_bytes()) for file in files if file.suffix == ".py")
+
+
+def _path_named(name: str, config: pytest.Config) -> str:
+    """The path of what is given to pytest: with `--pyargs` it may be a module's name."""
+    spec = None
+    if config.option.pyargs:
+        with suppress(ImportError, AttributeError, ValueError):  # no such module, or no module's name
+            spec = find_spec(name)
+    found = spec and (next(iter(spec.submodule_search_locations or ()), spec.origin))
+    return found or name
 
 
 def _marks_cells(source: bytes) -> bool:
@@ -232,11 +250,17 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         return None
     cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if not isinstance(reporter, TerminalReporter):
+    if not isinstance(reporter, pytest.TerminalReporter):
         return None
     for line in plan_lines(engine_of(session.config), cells):
         reporter.write_line(line)
     return True
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
+    ran = ENGINE in config.stash and exitstatus != pytest.ExitCode.USAGE_ERROR
+    for line in config.stash[_STAND_INS] if ran else ():
+        terminalreporter.write_line(line, yellow=True)
 
 
 def engine_of(config: pytest.Config) -> Engine:

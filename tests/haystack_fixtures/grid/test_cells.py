@@ -26,6 +26,8 @@ def test_the_id_reads_as_documented():
 def test_an_id_says_which_cell_it_is(cell):
     assert parse_id(cell.id) == cell
     assert parse_id(f"benchmarks/test_niah.py::test_needle[{cell.id}]") == cell
+    escaped = cell.id.encode("unicode_escape").decode("ascii")  # as pytest writes it where no ini file says otherwise
+    assert parse_id(f"benchmarks/test_niah.py::test_needle[{escaped}]") == cell
 
 
 @pytest.mark.parametrize("text", ["", "test_x[1-2]", "niah-len-depth50-code-r0", "tests/test_a.py::test_b"])

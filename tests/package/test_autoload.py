@@ -1,0 +1,104 @@
+"""The plugin comes by itself where a run names our benchmarks, and nowhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import needlework
+from needlework.autoload import asks_for_benchmarks
+
+ROOT = Path(needlework.__path__[0])
+QUICK = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
+CELLS = ("--pyargs", "needlework.benchmarks", "--model", "mock:perfect", "--lengths=400", "--depths=0,100")
+# What pip installs as an entry point is named here: a checkout may have been installed before there was one.
+AUTOLOAD = ("-p", "needlework.autoload")
+
+
+@pytest.mark.parametrize(
+    ("words", "pyargs", "loads"),
+    [
+        (["needlework.benchmarks"], True, True),
+        (["--model", "mock:perfect", "needlework.benchmarks.test_niah::test_needle"], True, True),
+        (["needlework.benchmarks"], False, False),
+        (["needlework"], True, False),
+        (["needlework.benchmarks_of_mine"], True, False),
+        ([str(ROOT / "benchmarks" / "test_niah.py") + "::test_needle"], False, True),
+        ([str(ROOT / "tests")], False, False),
+        (["benchmarks"], False, False),
+        (["--pyargs", "-k", "needle"], True, False),
+        ([], True, False),
+    ],
+)
+def test_a_run_asks_for_our_benchmarks_by_module_or_by_path(tmp_path, words, pyargs, loads):
+    assert asks_for_benchmarks(words, pyargs, tmp_path) is loads
+
+
+def test_a_relative_path_is_seen_from_where_pytest_was_called():
+    assert asks_for_benchmarks(["benchmarks"], False, ROOT)
+    assert not asks_for_benchmarks(["benchmarks"], False, ROOT / "tests")
+
+
+def test_another_projects_run_loads_one_small_module_and_gets_no_option(pytester: pytest.Pytester):
+    pytester.makeconftest(
+        """
+        def pytest_addoption(parser):
+            parser.addoption("--model", default="theirs")
+        """
+    )
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_option_is_theirs(request):
+            assert request.config.getoption("--model") == "mine"
+
+        def test_nothing_is_loaded():
+            ours = {name for name in sys.modules if name.partition(".")[0] == "needlework"}
+            assert ours <= {"needlework", "needlework.autoload"}
+            assert not {"numpy", "torch", "regex", "jinja2"} & set(sys.modules)
+        """
+    )
+    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, "-W", "error", "--model=mine")
+
+    run.assert_outcomes(passed=2)
+    assert not (pytester.path / "results").exists()
+
+
+def test_benchmarks_run_in_an_empty_folder(pytester: pytest.Pytester):
+    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS, "--corpus=pydoc", "--run-name=r")
+
+    run.stdout.fnmatch_lines(["needlework: preset quick, model mock:perfect, results in results/runs/r", "*2 scored*"])
+    made = {path.name for path in (pytester.path / "results" / "runs" / "r").iterdir()}
+    assert {"report.html", "results.json", "heatmap-niah-code-mock_perfect.png"} <= made
+
+
+def test_a_plugin_that_the_project_has_already_is_not_loaded_again(pytester: pytest.Pytester):
+    pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
+
+    run = pytester.runpytest_subprocess(
+        *QUICK, *AUTOLOAD, "-p", "needlework.plugin", *CELLS, "--corpus=pydoc", "--collect-only"
+    )
+
+    run.stdout.fnmatch_lines(["*2 tests collected*"])
+
+
+def test_an_option_of_the_projects_own_that_has_a_name_of_ours_is_one_line(pytester: pytest.Pytester):
+    pytester.makeconftest('def pytest_addoption(parser): parser.addoption("--model")')
+
+    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS)
+
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = filter(None, run.stderr.lines)
+    assert line.startswith("ERROR: --model: a conftest.py or another plugin has an option of that name: rename it")
+
+
+def test_results_go_under_the_current_folder_wherever_the_named_folders_lie(pytester: pytest.Pytester, monkeypatch):
+    here = pytester.mkdir("here")
+    pytester.mkdir("texts").joinpath("a.txt").write_text("One sentence of many. " * 900)
+    monkeypatch.chdir(here)
+    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS, "--corpus", "../texts", "--run-name=r")
+
+    run.stdout.fnmatch_lines(["*2 scored*"])
+    assert (here / "results" / "runs" / "r" / "results.json").is_file()
