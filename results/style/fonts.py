@@ -46,7 +46,7 @@ def fonts_for(text: str) -> Fonts:
     if missing:
         shown = "".join(sorted(missing))[:20]
         warnings.warn(
-            f"no font for {shown!r} in a heatmap's labels: boxes are drawn. `pip install --no-deps mplfonts` has a"
+            f"no font for {shown!r} in a heatmap's labels: boxes are drawn. `pip install 'needlework[demo]'` has a"
             " font with Chinese characters",
             stacklevel=2,
         )

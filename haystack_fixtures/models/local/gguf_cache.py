@@ -10,13 +10,13 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from importlib.util import find_spec
 from pathlib import Path
 
 from needlework.haystack_fixtures.cache import locked
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
 from needlework.haystack_fixtures.models.checksums import remembered_sha256
+from needlework.haystack_fixtures.models.local.packages import require_packages
 
 STAMP = "needlework.json"
 _FORMAT = 2
@@ -83,8 +83,7 @@ def convert_once(source: Path, sha256: str, folder: Path) -> Path:
 
 
 def _convert(source: Path, target: Path) -> None:
-    if find_spec("accelerate") is None:
-        raise InputError("--model", source, "reading GGUF files needs accelerate: pip install accelerate")
+    require_packages(source)
     _LOG.info("converting %s (once, some 20 s)", source)
     paths = os.pathsep.join(filter(None, sys.path))  # as this process imports, so does that one
     done = subprocess.run(

