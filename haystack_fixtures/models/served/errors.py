@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from needlework.haystack_fixtures.models.model import ErrorKind
-from needlework.haystack_fixtures.models.served.http_client import HangUpError, UnreachableError
+from needlework.haystack_fixtures.models.served.http_client import HangUpError, UnreachableError, UnreadableError
 from needlework.haystack_fixtures.models.served.pacing import Sign
 from needlework.haystack_fixtures.models.served.reply import DroppedError, MalformedError, ServerSaidError, TooSlowError
 
@@ -105,7 +105,7 @@ def fault_of(error: Exception) -> Fault | None:
     match error:
         case ServerSaidError():
             return fault_of_status(HttpError(error.status or 500, error.body, str(error)))
-        case MalformedError():
+        case MalformedError() | UnreadableError():
             return Fault("protocol", str(error), retry=True, sign="broken")
         case TooSlowError():
             return Fault("timeout", str(error), retry=True, sign="late")

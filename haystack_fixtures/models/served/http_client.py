@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import math
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPException, IncompleteRead
+from http.client import BadStatusLine, HTTPException, HTTPResponse, IncompleteRead, RemoteDisconnected
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakSet
@@ -18,6 +20,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
 from needlework.haystack_fixtures.models.served.http_place import place_of, pool_to, proxy_for
+from needlework.haystack_fixtures.models.served.unpacking import PackedError, unpacked
 
 _CONNECT_S = 20.0
 _IDLE_S = 4.0  # uvicorn, which most model servers run on, hangs up after 5 s
@@ -35,6 +38,17 @@ class HangUpError(Exception):
     def __init__(self, why: str, *, begun: bool = False) -> None:
         super().__init__(why)
         self.begun = begun
+
+
+class UnreadableError(Exception):
+    """What came back is no HTTP answer, or is packed in a way that cannot be undone."""
+
+
+class _Sending(threading.local):
+    """What a connection must know of the exchange that its thread has begun, and tells about it."""
+
+    end: float = math.inf  # a `time.perf_counter()` time
+    reused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +75,8 @@ class HttpClient:
         self._root = server.root if via is not None and not server.secure else ""  # such a proxy wants all of it
         self._pool = pool_to(server, via)
         self._pool.ConnectionCls = _SecureConnection if self._pool.scheme == "https" else _Connection
-        self._pool.conn_kw |= {"opened": self._opened, "query": urlsplit(url).query}
+        self._sending = _Sending()
+        self._pool.conn_kw |= {"opened": self._opened, "query": urlsplit(url).query, "sending": self._sending}
         self._sockets: WeakSet[socket.socket] = WeakSet()
         self._lock = threading.Lock()
         self._closed = False
@@ -69,26 +84,30 @@ class HttpClient:
     def send(self, method: str, url: str, body: bytes | None, allowed: Allowed) -> Exchanged:
         """Send a request and wait for the head of the answer. Of `url` only path and query count.
 
-        Raises `UnreachableError`, `HangUpError` or `TimeoutError`. Redirects are answers like any other.
+        Raises `UnreachableError`, `HangUpError`, `UnreadableError` or `TimeoutError`. Redirects are answers like any
+        other. A kept connection that the server has closed meanwhile costs no attempt: the next one is taken.
         """
-        end = time.perf_counter() + allowed.total_s
+        self._sending.end = time.perf_counter() + allowed.total_s
         silence_s = min(allowed.silence_s, allowed.total_s)
         parts = urlsplit(url)
         target = self._root + (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        try:
-            response = self._pool.urlopen(
-                method,
-                target,
-                body,
-                self._headers,
-                retries=False,  # nor is a redirect followed
-                assert_same_host=False,
-                timeout=silence_s,
-                preload_content=False,
-            )
-        except HTTPError as error:
-            raise _failure(error, begun=False) from None
-        return Exchanged(response, silence_s, end)
+        while True:
+            try:
+                response = self._pool.urlopen(
+                    method,
+                    target,
+                    body,
+                    self._headers,
+                    retries=False,  # nor is a redirect followed
+                    assert_same_host=False,
+                    timeout=silence_s,
+                    preload_content=False,
+                )
+            except HTTPError as error:
+                if self._sending.reused and not self._closed and _is_stale(error):
+                    continue
+                raise _failure(error, begun=False) from None
+            return Exchanged(response, silence_s, self._sending.end)
 
     def abort(self) -> None:
         """Take no more requests, and end those in flight: each raises `HangUpError` in its thread."""
@@ -121,16 +140,26 @@ class Exchanged:
         self.headers: Mapping[str, str] = response.headers
 
     def chunks(self) -> Iterator[bytes]:
-        """The body as it comes. Raises `TimeoutError` when its time is over, `HangUpError` when it ends too early."""
+        """The body as it comes, unpacked.
+
+        Raises `TimeoutError` when its time is over, `HangUpError` when it ends too early, `UnreadableError` when it is
+        packed and cannot be unpacked.
+        """
+        try:
+            yield from unpacked(self._received(), self.headers.get("content-encoding", ""))
+        except PackedError as error:
+            raise UnreadableError(str(error)) from None
+
+    def _received(self) -> Iterator[bytes]:
         while True:
             # The last read gives the connection back, for other threads to use.
             if isinstance(connection := self._response.connection, _Connection):
                 left_s = self._end - time.perf_counter()
                 if left_s <= 0:
                     raise TimeoutError
-                connection.allow(min(self._silence_s, left_s))
+                connection.allow(self._silence_s, self._end)
             try:
-                chunk = self._response.read1(_CHUNK)
+                chunk = self._response.read1(_CHUNK, decode_content=False)
             except HTTPError as error:
                 raise _failure(error, begun=True) from None
             if not chunk:
@@ -144,7 +173,7 @@ class Exchanged:
         if raised[0] is None:
             self._end = min(self._end, time.perf_counter() + _TAIL_S)
             with suppress(TimeoutError, HangUpError):
-                for _ in self.chunks():
+                for _ in self._received():
                     pass
         self._response.close()
 
@@ -155,12 +184,36 @@ class _Connection(HTTPConnection):
     `query` is sent with every address. It may hold a key, and urllib3 logs the addresses that it knows.
     """
 
-    def __init__(self, *args: Any, opened: Callable[[socket.socket], None], query: str, **options: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        opened: Callable[[socket.socket], None],
+        query: str,
+        sending: _Sending,
+        **options: Any,
+    ) -> None:
         super().__init__(*args, **options)
         self._opened = opened
         self._query = query
+        self._sending = sending
         self._wire: socket.socket | None = None  # `sock` is forgotten where the server will close it
         self._used = 0.0
+        self._silence_s = _CONNECT_S
+        self._end = math.inf
+
+    def response_class(self, sock: socket.socket, *args: Any, **options: Any) -> HTTPResponse:
+        """The answer, from its first byte on within the time of its exchange."""
+        self.allow(self.timeout or _CONNECT_S, self._sending.end)
+        response = HTTPResponse(sock, *args, **options)
+        response.fp = io.BufferedReader(_Timed(response.fp.detach(), sock, self._left_s))
+        return response
+
+    def _left_s(self) -> float:
+        """How long the next bytes may take, in seconds. Raises `TimeoutError` when the time of the exchange is over."""
+        left_s = self._end - time.perf_counter()
+        if left_s <= 0:
+            raise TimeoutError
+        return min(self._silence_s, left_s)
 
     def connect(self) -> None:
         allowed_s, self.timeout = self.timeout, min(self.timeout or _CONNECT_S, _CONNECT_S)
@@ -178,13 +231,13 @@ class _Connection(HTTPConnection):
         """Whether it can be used again."""
         return super().is_connected and time.monotonic() - self._used < _IDLE_S
 
-    def allow(self, silence_s: float) -> None:
-        """How long the next part of the answer may take."""
+    def allow(self, silence_s: float, end: float) -> None:
+        """How long the answer may take: without a sign, in seconds, and until when (a `time.perf_counter()` time)."""
         self._used = time.monotonic()
-        if self._wire is not None:
-            self._wire.settimeout(silence_s)
+        self._silence_s, self._end = silence_s, end
 
     def putrequest(self, method: str, url: str, *args: Any, **options: Any) -> None:
+        self._sending.reused = self.sock is not None
         if self._query:
             url += ("&" if "?" in url else "?") + self._query
         super().putrequest(method, url, *args, **options)
@@ -194,8 +247,39 @@ class _SecureConnection(_Connection, HTTPSConnection):
     """The same with encryption."""
 
 
+class _Timed(io.RawIOBase):
+    """What a socket sends, each part within the time that is left: a head that drips in must not last for ever."""
+
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket, left_s: Callable[[], float]) -> None:
+        self._raw = raw
+        self._sock = sock
+        self._left_s = left_s
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(self._left_s())
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._raw.close()  # the socket counts its readers
+        super().close()
+
+
 def _failure(error: HTTPError, *, begun: bool) -> Exception:
-    return TimeoutError() if isinstance(_cause(error), TimeoutError) else HangUpError(_reason(error), begun=begun)
+    cause = _cause(error)
+    if isinstance(cause, TimeoutError):
+        return TimeoutError()
+    if isinstance(cause, HTTPException) and not isinstance(cause, BadStatusLine | IncompleteRead):
+        return UnreadableError(f"the head of the answer cannot be read: {_reason(error)}")
+    return HangUpError(_reason(error), begun=begun)
+
+
+def _is_stale(error: HTTPError) -> bool:
+    """Whether the connection had been closed by the other side before a byte of an answer came."""
+    return isinstance(_cause(error), RemoteDisconnected | ConnectionResetError | BrokenPipeError)
 
 
 def _reason(error: Exception) -> str:

@@ -6,7 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from needlework.haystack_fixtures.models.served.http_client import Allowed, HangUpError, HttpClient, UnreachableError
+from needlework.haystack_fixtures.models.served.http_client import (
+    Allowed,
+    HangUpError,
+    HttpClient,
+    UnreachableError,
+    UnreadableError,
+)
 from needlework.haystack_fixtures.models.served.window import QUICK_S, Fetch
 
 _NOT_READY = (502, 503, 504)  # llama.cpp while it loads, a proxy before a server that is not up
@@ -32,7 +38,7 @@ def json_fetch(http: HttpClient) -> Fetch:
             return json.loads(found)
         except TimeoutError:
             raise UnreachableError("no answer in time") from None
-        except (HangUpError, ValueError, RecursionError):
+        except (HangUpError, UnreadableError, ValueError, RecursionError):
             return None
 
     return fetch

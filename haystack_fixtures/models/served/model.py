@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.models.served.args import ServedOptions, addre
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.errors import Fault, HttpError, Retries, fault_of, fault_of_status
 from needlework.haystack_fixtures.models.served.facts import ServerFacts
-from needlework.haystack_fixtures.models.served.http_client import Allowed, Exchanged, HangUpError
+from needlework.haystack_fixtures.models.served.http_client import Allowed, Exchanged, HangUpError, UnreadableError
 from needlework.haystack_fixtures.models.served.lookup import json_fetch
 from needlework.haystack_fixtures.models.served.pacing import Sign
 from needlework.haystack_fixtures.models.served.reply import Reply, read_body, read_events, within
@@ -220,7 +220,7 @@ def _response(reply: Reply, attempts: int, latency: float) -> Response:
 
 def _http_error(answer: Exchanged) -> HttpError:
     page = bytearray()
-    with suppress(HangUpError, TimeoutError):
+    with suppress(HangUpError, UnreadableError, TimeoutError):
         for chunk in answer.chunks():
             page += chunk
             if len(page) >= _ERROR_BYTES:

@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -23,6 +24,7 @@ from needlework.haystack_fixtures.models.served.http_client import (
     HangUpError,
     HttpClient,
     UnreachableError,
+    UnreadableError,
 )
 from needlework.haystack_fixtures.models.served.http_place import proxy_for
 
@@ -44,6 +46,8 @@ class Scripted:
         self.requests: list[bytes] = []
         self.connections = 0
         self.hangs_up = hangs_up
+        self.closes_when_used_again = False
+        self._served: list[socket.socket] = []
         self.tls: ssl.SSLContext | None = None
         self.is_proxy = False
         self.greets = threading.Event()
@@ -74,6 +78,10 @@ class Scripted:
     def _play(self, connection: socket.socket) -> None:
         while head := self._head(connection):
             self.requests.append(head)
+            if self.closes_when_used_again and connection in self._served:
+                connection.close()
+                return
+            self._served.append(connection)
             for step in self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]:
                 if isinstance(step, bytes):
                     connection.sendall(step)
@@ -205,8 +213,16 @@ def test_an_answer_that_ends_too_early(
         ([CHUNKED, *[b"1\r\n.\r\n", 0.05] * 100], Allowed(0.2, 0.5), 0.5),
         ([CHUNKED, *[b"100000\r\n" + b"." * 2**20 + b"\r\n"] * 500], Allowed(9, 0.05), 0.05),
         ([CHUNKED, 0.3, b"1\r\n.\r\n", 0.4, b"0\r\n\r\n"], Allowed(0.5, 0.5), 0.5),
+        ([step for sign in HELLO for step in (bytes([sign]), 0.05)], Allowed(0.2, 0.5), 0.5),
     ],
-    ids=["no answer", "half an answer", "an endless trickle", "an endless flood", "an end that comes too late"],
+    ids=[
+        "no answer",
+        "half an answer",
+        "an endless trickle",
+        "an endless flood",
+        "an end that comes too late",
+        "a head that drips in",
+    ],
 )
 def test_time_is_bounded(ask: Callable[..., bytes], script: Script, allowed: Allowed, seconds: float) -> None:
     begun = time.perf_counter()
@@ -310,6 +326,52 @@ def test_a_body_that_comes_compressed_unasked_is_read_whole(ask: Callable[..., b
     body = gzip.compress(b"x" * 1_000_000)
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     assert ask([head + body]) == b"x" * 1_000_000
+
+
+PACKED = gzip.compress(b'{"answer": "2582150"}')
+
+
+@pytest.mark.parametrize(
+    ("body", "packing"),
+    [
+        (PACKED[:-8], "gzip"),
+        (PACKED[:-1], "gzip"),
+        (PACKED[: len(PACKED) // 2], "gzip"),
+        (PACKED[:-8] + b"12345678", "gzip"),
+        (b"no gzip at all", "gzip"),
+        (zlib.compress(b"hello")[:-4], "deflate"),
+        (PACKED, "br"),
+    ],
+    ids=["no trailer", "one byte short", "half", "another checksum", "garbage", "deflate cut", "not asked for"],
+)
+def test_a_packed_answer_that_is_not_whole_is_none(ask: Callable[..., bytes], body: bytes, packing: str) -> None:
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {packing}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with pytest.raises(UnreadableError, match="packed"):
+        ask([head + body])
+
+
+@pytest.mark.parametrize(
+    "body", [zlib.compress(b"hello"), zlib.compress(b"hello")[2:-4], b""], ids=["zlib", "raw", "empty"]
+)
+def test_both_kinds_of_deflate_are_read(ask: Callable[..., bytes], body: bytes) -> None:
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    assert ask([head + body]) == (b"hello" if body else b"")
+
+
+def test_a_kept_connection_that_is_closed_when_it_is_used_again_costs_no_attempt(server: Scripted) -> None:
+    server.closes_when_used_again = True
+    client = HttpClient(server.url, {})
+    server.scripts = [[HELLO]]
+    for _ in range(4):
+        with client.send("POST", server.url, b"{}", SOON) as answer:
+            assert body_of(answer) == b"hello"
+    assert server.connections == 4
+    client.abort()
+
+
+def test_a_head_with_a_thousand_headers_is_told_as_what_it_is(ask: Callable[..., bytes]) -> None:
+    with pytest.raises(UnreadableError, match="more than 100 headers"):
+        ask([b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000 + b"\r\n"])
 
 
 def test_a_proxy_for_plain_http_is_told_the_whole_address(server: Scripted) -> None:
