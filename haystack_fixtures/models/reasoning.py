@@ -14,7 +14,7 @@ _PAIRS = (
     ("<|START_THINKING|>", "<|END_THINKING|>"),  # Command A
     ("<|channel>thought", "<channel|>"),  # Gemma 4
 )
-_CLOSING = {opening.lower(): closing for opening, closing in _PAIRS}
+_CLOSINGS = {opening.lower(): re.compile(re.escape(closing), re.IGNORECASE) for opening, closing in _PAIRS}
 _OPEN = re.compile("|".join(re.escape(opening) for opening, _ in _PAIRS), re.IGNORECASE)
 _CLOSE = re.compile("|".join(re.escape(closing) for _, closing in _PAIRS), re.IGNORECASE)
 # gpt-oss: every message names its channel, and only `final` is the answer. Servers that drop special tokens leave the
@@ -59,23 +59,22 @@ def part_reasoning(text: str, prompt: str = "") -> Parted:
         return Parted((told[2] or "").strip(), told[1].strip(), told[2] is None)
     reasoning: list[str] = []
     answer: list[str] = []
-    rest, unclosed = text, False
-    first_open, first_close = _OPEN.search(rest), _CLOSE.search(rest)
+    at, unclosed = 0, False
+    first_open, first_close = _OPEN.search(text), _CLOSE.search(text)
     if first_close and (first_open is None or first_close.start() < first_open.start()):
-        reasoning.append(rest[: first_close.start()])
-        rest = rest[first_close.end() :]
+        reasoning.append(text[: first_close.start()])
+        at = first_close.end()
     elif first_close is None and _opened_by(prompt):
         return Parted("", text.strip(), unclosed=True)
-    while opened := _OPEN.search(rest):
-        answer.append(rest[: opened.start()])
-        rest = rest[opened.end() :]
-        closing = re.compile(re.escape(_CLOSING[opened[0].lower()]), re.IGNORECASE).search(rest)
+    while opened := _OPEN.search(text, at):
+        answer.append(text[at : opened.start()])
+        closing = _CLOSINGS[opened[0].lower()].search(text, opened.end())
         unclosed = closing is None
-        reasoning.append(rest[: closing.start()] if closing else rest)
-        rest = rest[closing.end() :] if closing else ""
+        reasoning.append(text[opened.end() : closing.start() if closing else None])
+        at = closing.end() if closing else len(text)
     if not reasoning:
         return Parted(text, "")
-    answer.append(rest)
+    answer.append(text[at:])
     return Parted("".join(answer).strip(), "\n".join(part.strip() for part in reasoning), unclosed)
 
 

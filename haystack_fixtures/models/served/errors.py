@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from needlework.haystack_fixtures.models.model import ErrorKind
 from needlework.haystack_fixtures.models.served.http_client import HangUpError, UnreachableError, UnreadableError
 from needlework.haystack_fixtures.models.served.pacing import Sign
 from needlework.haystack_fixtures.models.served.reply import DroppedError, MalformedError, ServerSaidError, TooSlowError
+from needlework.haystack_fixtures.models.served.too_long import says_too_long
 
 FIRST_DELAY_S = 1.0
 LONGEST_DELAY_S = 30.0
@@ -24,12 +26,6 @@ _BUSY = (429, 503, 529)  # 529: Anthropic's and others' "overloaded"
 _DOWN = (502, 521, 522, 523, 530)  # what a gateway says for a server that it cannot reach
 _SLOW = (408, 504, 524)
 _TOO_LARGE = ("request too large",)  # OpenAI says so with 429 where one prompt is over the limit for a minute
-# The words of OpenAI and vLLM, SGLang, llama.cpp, Ollama, TGI, Anthropic's and Google's gateways, LiteLLM.
-_TOO_LONG = re.compile(
-    r"context[ _]?(length|size|window|limit)|exceed_context|(prompt|input|request|messages?)( is| are)? too long"
-    r"|too many (input |prompt )?tokens|maximum (number of (input )?tokens|model length|sequence length)"
-    r"|exceeds? (the )?(model's )?(maximum )?token limit|max_new_tokens` must be|too large to process"
-)
 _FILTERED = ("content_filter", "content_policy", "moderation")
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit")
 
@@ -55,20 +51,25 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class HttpError:
-    """A response with an error status, free of any client library."""
+    """A response with an error status, free of any client library. `inside`: the status came in a successful answer."""
 
     status: int
     body: object = field(default=None)
     text: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    inside: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The status and the server's own words, as they came."""
+        said = _said(self) or "without a word"
+        return f"HTTP 200 with an error inside: {said}" if self.inside else f"HTTP {self.status}: {said}"
 
 
-def fault_of_status(error: HttpError) -> Fault:
-    """Classify a status with its body."""
-    status = error.status
-    said = _said(error)
-    words = f"{said} {error.text}".lower()
-    shown = f"HTTP {status}: {said}"
+def fault_of_status(error: HttpError, too_long: re.Pattern[str] | None = None) -> Fault:
+    """Classify a status with its body. `too_long`: the user's own pattern for a prompt that does not fit."""
+    status, shown = error.status, error.shown
+    words = f"{_said(error)} {error.text}".lower()
     wait_s = retry_after(error.headers)
     if status in (400, 403) and any(word in words for word in _FILTERED):
         return Fault("client", f"content filter: {shown}", filtered=True, status=status)
@@ -82,7 +83,7 @@ def fault_of_status(error: HttpError) -> Fault:
         where = {name.lower(): value for name, value in error.headers.items()}.get("location", "another address")
         message = f"HTTP {status}: the server sends us on to {where}: give that as --base-url"
         return Fault("client", message, fatal=True, status=status)
-    if status in (400, 413, 422, 500) and _TOO_LONG.search(words):
+    if says_too_long(status, words, too_long):
         return Fault("client", f"context too long: {shown}", too_long=True, status=status)
     if status == 429 and any(sign in words for sign in _TOO_LARGE):
         return Fault("client", shown, status=status)
@@ -100,11 +101,11 @@ def fault_of_status(error: HttpError) -> Fault:
     return Fault("client", shown, status=status)
 
 
-def fault_of(error: Exception) -> Fault | None:
+def fault_of(error: Exception, too_long: re.Pattern[str] | None = None) -> Fault | None:
     """Classify what sending a request or reading its answer raised; `None` for anything else."""
     match error:
         case ServerSaidError():
-            return fault_of_status(HttpError(error.status or 500, error.body, str(error)))
+            return fault_of_status(HttpError(error.status or 500, error.body, str(error), inside=True), too_long)
         case MalformedError() | UnreadableError():
             return Fault("protocol", str(error), retry=True, sign="broken")
         case TooSlowError():
@@ -128,10 +129,10 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     given = {name.lower(): value.strip() for name, value in headers.items()}
     try:
         if "retry-after-ms" in given:
-            return max(0.0, float(given["retry-after-ms"]) / 1000)
+            return _finite(float(given["retry-after-ms"]) / 1000)
         if "retry-after" not in given:
             return None
-        return max(0.0, float(given["retry-after"]))
+        return _finite(float(given["retry-after"]))
     except ValueError:
         pass
     try:
@@ -140,6 +141,11 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         return None
     until = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(0.0, (until - (now or datetime.now(UTC))).total_seconds())
+
+
+def _finite(seconds: float) -> float | None:
+    """No server means an endless wait, nor one of no number of seconds."""
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def delay_s(fault: Fault, failures: int, jitter: random.Random) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ class ServerSaidError(Exception):
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__(str(error.get("message") or error))
         code = str(error.get("code") or error.get("status"))
-        self.status = int(code) if code.isdigit() else None
+        self.status = int(code) if re.fullmatch(r"[3-5]\d\d", code) else None
         self.body = dict(error)
 
 
@@ -49,7 +50,8 @@ class ServerSaidError(Exception):
 class Reply:
     """A whole answer. Counts are `None` where the server gives none.
 
-    `finish_reason`: see `finish_of`. `id`: the server's name for this answer, empty without one. `flags`:
+    `finish_reason`: see `finish_of`. `id`: the server's name for this answer, empty without one. `model`, `fingerprint`:
+    who has answered, as the server says (`system_fingerprint`). `flags`:
     `unclosed_reasoning` where the text ended inside the reasoning, `reasoning_only` where nothing else came,
     `no_finish_reason`.
     """
@@ -63,6 +65,8 @@ class Reply:
     cached_tokens: int | None = None
     ttft_s: float | None = None
     id: str = ""
+    model: str = ""
+    fingerprint: str = ""
     flags: tuple[str, ...] = ()
 
 
@@ -143,62 +147,76 @@ def _event(value: str) -> Any:
 
 
 @dataclass(slots=True)
-class _Gathered:
-    """An answer in the making, for bodies (one addition) and streams (many) alike."""
+class _Choice:
+    """One of the answers that a server gives to one request."""
 
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     finish_reason: str | None = None
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """An answer in the making, for bodies (one addition) and streams (many) alike."""
+
+    choices: dict[int, _Choice] = field(default_factory=dict)
     usage: Mapping[str, Any] = field(default_factory=dict)
     timings: Mapping[str, Any] = field(default_factory=dict)
     ttft_s: float | None = None
     events: int = 0
-    choices: int = 0
-    index: Any = None
-    id: str = ""
+    names: dict[str, str] = field(default_factory=dict)
 
     @property
     def has_text(self) -> bool:
-        return bool(self.text or self.reasoning)
+        return any(choice.text or choice.reasoning for choice in self.choices.values())
+
+    @property
+    def finish_reason(self) -> str | None:
+        return self._judged.finish_reason
+
+    @property
+    def _judged(self) -> _Choice:
+        """Several answers may have been asked for, and may come in any order: the one of the lowest index is judged."""
+        return self.choices[min(self.choices)] if self.choices else _Choice()
 
     def add(self, data: Any) -> _Gathered:
         if not isinstance(data, dict):
             raise MalformedError(f"the answer is no JSON object: {str(data)[:200]!r}")
-        if data.get("error"):
+        if _is_fault(data):
             error = data["error"]
             raise ServerSaidError(error if isinstance(error, dict) else {"message": str(error)})
         self.events += 1
-        named = data.get("id")
-        self.id = named if isinstance(named, str) and named else self.id
+        for name in ("id", "model", "system_fingerprint"):
+            said = data.get(name)
+            if isinstance(said, str) and said:
+                self.names[name] = said
         self.usage = table_of(data.get("usage")) or self.usage
         self.timings = table_of(data.get("timings")) or self.timings
         choices = data.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices else None
-        if isinstance(first, dict):
-            self._add_choice(first)
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict):
+                self._add_choice(choice)
         return self
 
     def _add_choice(self, choice: dict[str, Any]) -> None:
-        self.choices += 1
-        if self.choices == 1:
-            self.index = choice.get("index")
-        elif choice.get("index") != self.index:
-            return  # several answers were asked for; the first one is judged
+        index = choice.get("index")
+        into = self.choices.setdefault(index if isinstance(index, int) else 0, _Choice())
         text, thought = said_and_thought(choice)
-        self.text += [text] if text else []
-        self.reasoning += [thought] if thought else []
-        self.finish_reason = choice.get("finish_reason") or self.finish_reason
+        into.text += [text] if text else []
+        into.reasoning += [thought] if thought else []
+        into.finish_reason = choice.get("finish_reason") or into.finish_reason
 
     def reply(self, prompt: str) -> Reply:
         if not self.choices:
             raise MalformedError("the answer has no choices")
-        finish = finish_of(self.finish_reason)
+        judged = self._judged
+        finish = finish_of(judged.finish_reason)
         if gave_up(finish):
             raise DroppedError(f"the server gave up in the middle of the answer: {finish}")
-        thought = _whole(self.reasoning)
+        thought = _whole(judged.reasoning)
         reasoning_tokens = reasoning_count(self.usage)
         # What the server has parted already is not looked for behind the template's opening mark.
-        parted = part_reasoning(_whole(self.text), "" if thought or reasoning_tokens else prompt)
+        parted = part_reasoning(_whole(judged.text), "" if thought or reasoning_tokens else prompt)
         reasoning = "\n".join(part for part in (thought, parted.reasoning) if part)
         flags = ["unclosed_reasoning"] if parted.unclosed else []
         flags += ["reasoning_only"] if reasoning or reasoning_tokens else []
@@ -208,7 +226,9 @@ class _Gathered:
             text=parted.answer,
             reasoning=reasoning,
             finish_reason=finish,
-            id=self.id,
+            id=self.names.get("id", ""),
+            model=self.names.get("model", ""),
+            fingerprint=self.names.get("system_fingerprint", ""),
             prompt_tokens=prompt_count(self.usage, self.timings),
             completion_tokens=completion_count(self.usage, self.timings),
             reasoning_tokens=reasoning_tokens,
@@ -216,6 +236,13 @@ class _Gathered:
             ttft_s=self.ttft_s,
             flags=tuple(flags),
         )
+
+
+def _is_fault(data: Mapping[str, Any]) -> bool:
+    """Whether an answer holds an error; some gateways say "no error" beside every good one."""
+    error = data.get("error")
+    fine = isinstance(error, dict) and str(error.get("code")) in ("0", "200") and bool(data.get("choices"))
+    return bool(error) and not fine
 
 
 def _whole(parts: list[str]) -> str:
