@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -93,12 +94,16 @@ class ModelPool:
         return dict(cast("tuple[str, str]", tuple(word.split("=", 1))) for word in self._settings.model_arg)
 
     def _connection(self, base_url: str | None) -> Connection:
+        too_long = self._settings.too_long_pattern
         return Connection(
             base_url=base_url,
             api_key_env=self._settings.api_key_env,
             timeout_s=self._settings.timeout,
             retries=self._settings.retries,
             concurrency=-(-self._settings.concurrency // self._workers),
+            workers=self._workers,
+            strict_model=self._settings.strict_model,
+            too_long_pattern=re.compile(too_long, re.IGNORECASE) if too_long else None,
         )
 
     def close(self) -> None:

@@ -149,6 +149,15 @@ def some_of(*choices: str) -> Parser:
     return parse
 
 
+def pattern(option: str, value: str) -> str:
+    """A regular expression."""
+    try:
+        re.compile(text(option, value))
+    except re.error as error:
+        raise InputError(option, value, f"is no regular expression ({error})") from None
+    return value
+
+
 def switch(option: str, value: str) -> bool:
     """A yes or no."""
     known = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}

@@ -11,6 +11,7 @@ from needlework.haystack_fixtures.settings.option_values import (
     key_value,
     one_of,
     path,
+    pattern,
     percent,
     prices,
     seconds,
@@ -367,6 +368,23 @@ OPTIONS: tuple[Option, ...] = (
         flag=True,
     ),
     Option("verify-prompts", HOW, "encode each whole prompt again and check every count", switch, "false", flag=True),
+    Option(
+        "strict-model",
+        SEND,
+        "answers of another model than the one asked for, by the name in the server's reply, are invalid; without it"
+        " they are flagged and told",
+        switch,
+        "false",
+        flag=True,
+    ),
+    Option(
+        "too-long-pattern",
+        SEND,
+        "regular expression for how your server says that a prompt does not fit its window, where that is not"
+        " recognised: such cells are skipped and no errors",
+        pattern,
+        metavar="REGEX",
+    ),
     Option(
         "concurrency",
         SEND,

@@ -86,6 +86,8 @@ class Settings:
     judge_base_url: str | None = field(repr=False)
     seed: int
     canary: bool
+    strict_model: bool
+    too_long_pattern: str | None
     verify_prompts: bool
     concurrency: int
     cache_policy: Literal["shared", "isolated"]

@@ -34,8 +34,9 @@ def check_answer(prompt_tokens: int, answers: Sequence[str], response: Response)
     served, flags = response.prompt_tokens, list(response.flags)
     if any(occurs(answer, response.reasoning) and not occurs(answer, response.text) for answer in answers):
         flags.append("answer_in_reasoning")
-    if response.stale:
-        return Check(("stale_answer",), tuple(flags), response.stale)
+    if response.stale or response.other_model:
+        reason = "stale_answer" if response.stale else "other_model"
+        return Check((reason,), tuple(flags), response.stale or response.other_model)
     if served is None:
         return Check((), (*flags, "no_usage"))
     counted = f"the server counted {served} tokens of a prompt of {prompt_tokens}"

@@ -14,7 +14,9 @@ class Connection:
 
     `api_key_env` names the environment variable with the key. `headers_env` names one that holds extra headers as a
     JSON object. `timeout_s` is for one attempt with a short prompt (it grows with the prompt). `retries` counts the
-    attempts after the first. `concurrency`: requests in flight at once, of this process.
+    attempts after the first. `concurrency`: requests in flight at once, of this process. `strict_model`: answers of
+    another model than the one under test do not count. `too_long_pattern`: how this server says that a prompt does not
+    fit, where its words are not known here. `workers`: processes that ask this server at the same time.
     """
 
     base_url: str | None = field(default=None, repr=False)  # may carry a user and password
@@ -23,6 +25,9 @@ class Connection:
     retries: int = 5
     headers_env: str | None = None
     concurrency: int = 8
+    strict_model: bool = False
+    too_long_pattern: re.Pattern[str] | None = None
+    workers: int = 1
 
 
 def is_loopback(url: str) -> bool:

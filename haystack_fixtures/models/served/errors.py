@@ -6,7 +6,7 @@ import math
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -35,7 +35,7 @@ class Fault:
     """One failed attempt. `filtered`: no fault of ours or theirs, the server refused to answer this prompt.
 
     `sign`: what it says about the server. `fatal`: every further request would end the same way. `too_long`: the
-    prompt does not fit the window.
+    prompt does not fit the window. `alone`: the next try must be the only request in flight.
     """
 
     kind: ErrorKind
@@ -45,6 +45,7 @@ class Fault:
     fatal: bool = False
     filtered: bool = False
     too_long: bool = False
+    alone: bool = False
     retry_after_s: float | None = None
     status: int | None = None
 
@@ -122,6 +123,12 @@ def fault_of(error: Exception, too_long: re.Pattern[str] | None = None) -> Fault
             return Fault("protocol", f"{type(error).__name__}: {error}")
         case _:
             return None
+
+
+def crowded(fault: Fault, room: str) -> Fault:
+    """A refusal for length of a prompt that has room: the server has none for it beside the others. `room`: why so."""
+    message = f"no room for this prompt, though {room}: {fault.message}"
+    return replace(fault, kind="server", message=message, too_long=False, retry=True, sign="crowded", alone=True)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

@@ -13,6 +13,7 @@ from typing import Any
 from needlework.haystack_fixtures.cache import cache_key, learnt_once
 from needlework.haystack_fixtures.models.model import Calibration, Request, Response
 from needlework.haystack_fixtures.models.served.calibration import calibrate, layout_of, short_requests
+from needlework.haystack_fixtures.models.served.model_name import same_model
 from needlework.haystack_fixtures.models.served.replays import Replays
 from needlework.haystack_fixtures.models.served.window import Window
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -30,13 +31,22 @@ class ServerFacts:
         self,
         *,
         name: str,
+        asked: str,
+        strict: bool,
         ask: Callable[[Request], Response],
         discover: Callable[[], Window],
         tokenizer: Tokenizer,
         shared: Path | None,
     ) -> None:
-        """`name`: model, server and decoding, which the workers of a run share facts by, in the folder `shared`."""
+        """`name`: model, server and decoding, which the workers of a run share facts by, in the folder `shared`.
+
+        `asked`: the model's name as it is asked for, empty where that says nothing of the model. `strict`: answers of
+        another model do not count.
+        """
         self._name = name
+        self._asked = asked
+        self._strict = strict
+        self._answering: str | None = None
         self._ask = ask
         self._discover = discover
         self._tokenizer = tokenizer
@@ -57,7 +67,24 @@ class ServerFacts:
             return response
         self._answered = True
         stale = calibration.why if calibration.status == "stale" else response.stale
-        return replace(response, stale=stale, calibration=calibration)
+        return self._named(replace(response, stale=stale, calibration=calibration))
+
+    def _named(self, response: Response) -> Response:
+        """The response with what its model's name tells: another than the first reply's, or than was asked for."""
+        told = response.model
+        if not told:
+            return response
+        with self._lock:
+            if self._answering is None:
+                self._answering = str(self._once("model", lambda: ({"model": told}, True))["model"])
+            first = self._answering
+        if not same_model(told, first):
+            flag, why = "model_changed", f"the server answered as {told!r}, and as {first!r} before"
+        elif self._asked and not same_model(told, self._asked):
+            flag, why = "other_model", f"the server answered as {told!r}, and {self._asked!r} was asked for"
+        else:
+            return response
+        return replace(response, flags=(*response.flags, flag), other_model=why if self._strict else "")
 
     def _witnessed(self, request: Request) -> Response:
         self._replays.ask(request)

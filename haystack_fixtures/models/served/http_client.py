@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import BadStatusLine, HTTPException, HTTPResponse, IncompleteRead, RemoteDisconnected
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 from weakref import WeakSet
 
@@ -200,8 +200,9 @@ class _Connection(HTTPConnection):
         self._used = 0.0
         self._silence_s = _CONNECT_S
         self._end = math.inf
+        self.response_class = cast("Any", self._answer)
 
-    def response_class(self, sock: socket.socket, *args: Any, **options: Any) -> HTTPResponse:
+    def _answer(self, sock: socket.socket, *args: Any, **options: Any) -> HTTPResponse:
         """The answer, from its first byte on within the time of its exchange."""
         self.allow(self.timeout or _CONNECT_S, self._sending.end)
         response = HTTPResponse(sock, *args, **options)

@@ -13,8 +13,16 @@ from pathlib import Path
 from needlework.haystack_fixtures.errors import printable
 from needlework.haystack_fixtures.models.model import ModelError, Request, Response, starts_answer
 from needlework.haystack_fixtures.models.served.args import ServedOptions, address
+from needlework.haystack_fixtures.models.served.budget import within_budget
 from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.errors import Fault, HttpError, Retries, fault_of, fault_of_status
+from needlework.haystack_fixtures.models.served.errors import (
+    Fault,
+    HttpError,
+    Retries,
+    crowded,
+    fault_of,
+    fault_of_status,
+)
 from needlework.haystack_fixtures.models.served.facts import ServerFacts
 from needlework.haystack_fixtures.models.served.http_client import Allowed, Exchanged, HangUpError, UnreadableError
 from needlework.haystack_fixtures.models.served.lookup import json_fetch
@@ -55,6 +63,9 @@ class ServedModel:
         self._tokenizer = tokenizer
         self._timeout_s = connection.timeout_s
         self._retries = connection.retries
+        self._workers = connection.workers
+        self._longest = 0  # prompt tokens that it has answered
+        self._too_long = connection.too_long_pattern
         self._gate = gate or Turnstile(connection.concurrency)
         self._jitter = random.Random()
         where = address(connection, azure=options.azure_api_version is not None)
@@ -74,6 +85,9 @@ class ServedModel:
             self._identity["azure_deployment"] = options.azure_deployment
         self._facts = ServerFacts(
             name=" ".join(str(fact) for fact in self._identity.values()),
+            # At Azure a deployment is asked, whose name says nothing of its model.
+            asked=name if options.azure_api_version is None else "",
+            strict=connection.strict_model,
             ask=self._respond,
             discover=self._discover,
             tokenizer=tokenizer,
@@ -87,8 +101,14 @@ class ServedModel:
 
     @property
     def window(self) -> int | None:
-        """The window that was given, else the server's own: it is asked on the first call."""
-        return self._facts.window().tokens
+        """The window that was given, else the server's own: it is asked on the first call.
+
+        A server that tells how many requests it works on at once is asked no more: they would wait in its queue.
+        """
+        found = self._facts.window()
+        if found.slots:
+            self._gate.narrow(-(-found.slots // self._workers))
+        return found.tokens
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -99,9 +119,9 @@ class ServedModel:
         return self._facts.checked(request)
 
     def _respond(self, request: Request) -> Response:
-        attempts, spent, since = 0, Retries(self._retries), self._gate.now()
+        attempts, spent, since, alone = 0, Retries(self._retries), self._gate.now(), False
         while True:
-            passage = self._gate.enter()
+            passage = self._gate.enter(alone=alone)
             if passage is None:
                 return Response(error=self._gate.closed, attempts=attempts)
             attempts += 1
@@ -110,11 +130,14 @@ class ServedModel:
             outcome = self._passing(passage, request, dialect, begun)
             latency = time.perf_counter() - begun
             if isinstance(outcome, Reply):
+                if request.cell is not None:
+                    self._longest = max(self._longest, request.prompt.tokens)
                 return _response(self._hidden(outcome), attempts, latency)
             if outcome.filtered:
                 return Response(finish_reason="content_filter", attempts=attempts, latency_s=latency)
             if self._sender.learn(outcome, dialect):
                 continue
+            alone |= outcome.alone
             pause_s = spent.pause_s(outcome, outage=self._gate.outage, jitter=self._jitter)
             if pause_s is None:
                 # A server that refuses all, for so long, will refuse the rest too.
@@ -139,6 +162,10 @@ class ServedModel:
         outcome: Reply | Fault | None = None
         try:
             outcome = self._attempt(request, dialect, begun)
+            if isinstance(outcome, Reply):
+                outcome = within_budget(outcome, request, self._tokenizer)
+            elif outcome.too_long and (room := self._has_room(request)):
+                outcome = crowded(outcome, room)
         finally:
             gone = self._gate.leave(passage, *_told(outcome))
         if gone and isinstance(outcome, Fault):
@@ -146,6 +173,17 @@ class ServedModel:
             self._error(outcome)
             self._sender.http.abort()
         return outcome
+
+    def _has_room(self, request: Request) -> str:
+        """Why this prompt cannot be too long for the server, in words; empty where it may be."""
+        if request.cell is None:
+            return ""
+        window = self._facts.window()
+        share = f", which its {window.slots} slots share: ask with --concurrency 1" if (window.slots or 0) > 1 else ""
+        if window.tokens is not None and window.exact and request.cell.length <= window.tokens:
+            return f"its window is {window.tokens} tokens{share}"
+        longest = self._longest
+        return f"one of {longest} tokens was answered{share}" if request.prompt.tokens <= longest else ""
 
     def _farewell(self, fault: Fault) -> str:
         row = self._gate.silent
@@ -168,6 +206,8 @@ class ServedModel:
             reasoning=hide(reply.reasoning),
             finish_reason=printable(hide(reply.finish_reason), 60),
             id=hide(reply.id),
+            model=printable(hide(reply.model), 200),
+            fingerprint=printable(hide(reply.fingerprint), 200),
         )
 
     def _attempt(self, request: Request, dialect: Dialect, begun: float) -> Reply | Fault:
@@ -183,7 +223,7 @@ class ServedModel:
         try:
             with self._sender.send(request, dialect, allowed) as answer:
                 if answer.status != 200:
-                    return fault_of_status(_http_error(answer))
+                    return fault_of_status(_http_error(answer), self._too_long)
                 chunks = within(answer.chunks(), begun + total_s)
                 if "event-stream" in answer.headers.get("content-type", ""):
                     return read_events(chunks, request.prompt.text, begun)
@@ -191,7 +231,7 @@ class ServedModel:
         except TimeoutError:
             return Fault("timeout", f"no answer in {time.perf_counter() - begun:.3g} s", retry=True, sign="slow")
         except Exception as error:  # noqa: BLE001 - a bad cell never ends the run, whatever a server thinks of
-            return fault_of(error) or Fault("protocol", f"{type(error).__name__}: {error}")
+            return fault_of(error, self._too_long) or Fault("protocol", f"{type(error).__name__}: {error}")
 
 
 def _told(outcome: Reply | Fault | None) -> tuple[Sign, float | None]:
@@ -214,6 +254,8 @@ def _response(reply: Reply, attempts: int, latency: float) -> Response:
         ttft_s=reply.ttft_s,
         attempts=attempts,
         id=reply.id,
+        model=reply.model,
+        fingerprint=reply.fingerprint,
         flags=reply.flags,
     )
 

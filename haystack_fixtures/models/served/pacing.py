@@ -11,10 +11,11 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-Sign = Literal["answered", "broken", "busy", "late", "slow", "down", "gone"]
+Sign = Literal["answered", "broken", "busy", "crowded", "late", "slow", "down", "gone"]
 """What one attempt says about the server.
 
 `answered`: it works, whatever it thinks of the request. `broken`: it answered, wrongly. `busy`: it refuses for now.
+`crowded`: it has no room for this request beside the others that it works on.
 `late`: its answer had begun and was not over in time. `slow`: nothing came in time. `down`: a gateway says that there
 is nobody behind it. `gone`: nobody took the request.
 """
@@ -30,11 +31,13 @@ _STEPS = 16  # rounds from the lowest limit to the highest
 class Pace:
     """The state of one server's requests. Every method takes the time in seconds, of any clock that only goes forward.
 
-    `width`: the highest limit. `cuts` counts decreases: what was begun before the last one says nothing about the new
-    limit and is left out of it, so that a burst of refusals lowers the limit once.
+    `width`: the highest limit at the start, `ceiling`: the highest one now. `cuts` counts decreases: what was begun
+    before the last one says nothing about the new limit and is left out of it, so that a burst of refusals lowers the
+    limit once.
     """
 
     width: int
+    ceiling: int = field(init=False)
     limit: float = field(init=False)
     in_flight: int = field(default=0, init=False)
     cuts: int = field(default=0, init=False)
@@ -47,7 +50,13 @@ class Pace:
     _turned_away: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
+        self.ceiling = self.width
         self.limit = float(self.width)
+
+    def narrow(self, most: int) -> None:
+        """Never again more than so many at once."""
+        self.ceiling = max(1, min(self.ceiling, most))
+        self.limit = min(self.limit, float(self.ceiling))
 
     @property
     def slots(self) -> int:
@@ -78,7 +87,11 @@ class Pace:
             self.silent = 0
         if sign == "answered":
             self.answered_at = now
-        if begun == self.cuts:
+        if begun == self.cuts and sign == "crowded":
+            self.cuts += 1
+            self.narrow(self.slots // 2)
+            self._ended = self._turned_away = 0
+        elif begun == self.cuts:
             self._ended += 1
             self._turned_away += sign in ("busy", "late", "slow")
             if self._ended >= self.slots:
@@ -88,7 +101,7 @@ class Pace:
         share = self._turned_away / self._ended
         step = max(1.0, self.width / _STEPS)
         before = self.slots
-        self.limit = min(max(self.limit * (1 - share / 2) + step * (1 - share), 1.0), float(self.width))
+        self.limit = min(max(self.limit * (1 - share / 2) + step * (1 - share), 1.0), float(self.ceiling))
         self.cuts += self.slots < before
         self._ended = self._turned_away = 0
 

@@ -50,10 +50,9 @@ class ServerSaidError(Exception):
 class Reply:
     """A whole answer. Counts are `None` where the server gives none.
 
-    `finish_reason`: see `finish_of`. `id`: the server's name for this answer, empty without one. `model`, `fingerprint`:
-    who has answered, as the server says (`system_fingerprint`). `flags`:
-    `unclosed_reasoning` where the text ended inside the reasoning, `reasoning_only` where nothing else came,
-    `no_finish_reason`.
+    `finish_reason`: see `finish_of`. `id`: the server's name for this answer, empty without one. `model` and
+    `fingerprint`: who has answered, as the server says (`system_fingerprint`). `flags`: `unclosed_reasoning` where the
+    text ended inside the reasoning, `reasoning_only` where nothing else came, `no_finish_reason`.
     """
 
     text: str = field(repr=False)

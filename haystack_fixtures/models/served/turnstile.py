@@ -14,10 +14,11 @@ from needlework.haystack_fixtures.models.served.pacing import Pace, Sign
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A request that has been let through. `since`: when, by the gate's clock."""
+    """A request that has been let through. `since`: when, by the gate's clock. `alone`: no other is until it leaves."""
 
     begun: int
     since: float
+    alone: bool = False
 
 
 class Turnstile:
@@ -40,30 +41,48 @@ class Turnstile:
         self._closed = threading.Event()
         self._sleep = sleep or self._closed.wait
         self._why: ModelError | None = None
+        self._loners = 0  # requests that are asked alone, or wait to be
 
     @property
     def closed(self) -> ModelError | None:
         """Why nothing more is asked; `None` while the gate is open."""
         return self._why
 
-    def enter(self) -> Passage | None:
-        """Wait for a place and take it; `None` when the gate is closed."""
+    def enter(self, *, alone: bool = False) -> Passage | None:
+        """Wait for a place and take it; `None` when the gate is closed. `alone`: all others wait meanwhile."""
+        with self._changed:
+            self._loners += alone
         while True:
             with self._changed:
-                while self._why is None and (wait_s := self._pace.wait_s(self.now())) == math.inf:
+                while self._why is None and (wait_s := self._wait_s(alone)) == math.inf:
                     self._changed.wait()
                 if self._why is not None:
                     return None
                 if wait_s == 0:
-                    return Passage(self._pace.begin(), self.now())
+                    return Passage(self._pace.begin(), self.now(), alone)
             self._sleep(wait_s)
+
+    def _wait_s(self, alone: bool) -> float:
+        """As `Pace.wait_s`; who is asked alone waits for all that are in flight, the others wait for it."""
+        if self._pace.in_flight if alone else self._loners:
+            return math.inf
+        return self._pace.wait_s(self.now())
+
+    def narrow(self, most: int) -> None:
+        """Let no more than so many through at once from now on."""
+        with self._changed:
+            self._pace.narrow(most)
 
     def leave(self, passage: Passage, sign: Sign, retry_after_s: float | None = None) -> bool:
         """Give the place back. Returns whether the server must be given up: it shows no sign of life any more."""
         with self._changed:
             now = self.now()
             self._pace.end(passage.begun, sign, now, retry_after_s)
-            self._changed.notify(max(1, self._pace.slots - self._pace.in_flight))
+            self._loners -= passage.alone
+            if passage.alone or self._loners:
+                self._changed.notify_all()
+            else:
+                self._changed.notify(max(1, self._pace.slots - self._pace.in_flight))
             return self._pace.given_up(now, now - passage.since)
 
     def wait(self, seconds: float) -> None:

@@ -23,12 +23,13 @@ _LOAD_S = 300.0  # Ollama reads some hundred GiB from disk at worst
 class Window:
     """`tokens` is `None` where nobody tells; then `exact` says that the server was there to be asked.
 
-    `source` says who told, for the manifest.
+    `source` says who told, for the manifest. `slots`: how many requests the server works on at once, where it tells.
     """
 
     tokens: int | None
     source: str
     exact: bool = True
+    slots: int | None = None
 
 
 class Fetch(Protocol):
@@ -90,7 +91,7 @@ def _props(fetch: Fetch, _base: str, root: str, name: str) -> Iterator[Window]:
     told = table_of(fetch(f"{root}/props?model={quote(name, safe='')}&autoload=false"))
     tokens = _tokens(table_of(told.get("default_generation_settings")).get("n_ctx"))
     if tokens:
-        yield Window(tokens, "/props default_generation_settings.n_ctx")
+        yield Window(tokens, "/props default_generation_settings.n_ctx", slots=_tokens(told.get("total_slots")))
 
 
 def _ollama(fetch: Fetch, _base: str, root: str, name: str) -> Iterator[Window]:

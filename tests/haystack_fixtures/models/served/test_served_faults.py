@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from needlework.haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.models.reasoning import part_reasoning
 from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.errors import Fault, delay_s, retry_after
@@ -327,3 +328,58 @@ def test_many_threads_at_once(planted: PlantedServer, model: Callable[..., Serve
         thread.join()
     assert texts == ["Paris"] * 16
     assert len(planted.requests) == 21
+
+
+def test_of_several_choices_the_first_by_index_is_judged(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request
+) -> None:
+    said = [
+        {"index": i, "finish_reason": "stop", "message": {"content": text}} for i, text in ((1, "Lyon"), (0, "Paris"))
+    ]
+    planted.plant({"choices": said})
+    assert model().respond(question).text == "Paris"
+    pieces = [
+        {"choices": [{"index": i, "delta": {"content": text}}]}
+        for i, text in ((1, "Ly"), (0, "Pa"), (1, "on"), (0, "ris"))
+    ]
+    planted.plant(events(*pieces))
+    assert model().respond(question).text == "Paris"
+
+
+def test_an_error_that_says_that_there_is_none_is_none(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request
+) -> None:
+    planted.plant(good() | {"error": {"code": 0, "message": "ok"}})
+    assert model().respond(question).text == "Paris"
+    planted.plant({"error": {"code": 0, "message": "no answer for you"}})
+    assert model(retries=0).respond(question).error is not None
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (
+            Answer(200, {"error": {"code": 503, "message": "upstream overloaded"}}),
+            "HTTP 200 with an error inside: upstream",
+        ),
+        (Answer(200, {"error": "sorry"}), "HTTP 200 with an error inside: sorry"),
+        (Answer(202, ""), "HTTP 202: without a word"),
+    ],
+)
+def test_a_status_is_told_as_it_came(
+    planted: PlantedServer, model: Callable[..., ServedModel], question: Request, answer: Answer, words: str
+) -> None:
+    planted.plant(answer)
+    error = model(retries=0).respond(question).error
+    assert error is not None
+    assert words in error.message
+
+
+@pytest.mark.parametrize("wait", ["inf", "-inf", "nan"])
+def test_an_endless_wait_is_no_wait(wait: str) -> None:
+    assert retry_after({"Retry-After": wait}) is None
+
+
+def test_hidden_reasoning_of_many_blocks_is_read_in_linear_time() -> None:
+    parted = part_reasoning("<think>a</think>" * 100_000 + "Paris")
+    assert (parted.answer, len(parted.reasoning)) == ("Paris", 199_999)

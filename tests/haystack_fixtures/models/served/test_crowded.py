@@ -1,0 +1,103 @@
+"""A server that says "too long" of a prompt that fits: it is too busy, and the prompt is asked alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.model import ModelError, Request
+from needlework.haystack_fixtures.models.served.args import served_options
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.models.served.model import ServedModel
+from needlework.haystack_fixtures.models.served.pacing import Pace
+from needlework.haystack_fixtures.models.served.turnstile import Turnstile
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
+from tests.haystack_fixtures.models.served.slept_time import SleptTime
+
+FULL = Answer(500, {"error": {"message": "Context size has been exceeded.", "type": "server_error"}})
+
+
+@pytest.fixture
+def ask(planted: PlantedServer, chat: Callable[..., Request], mock_tokenizer: Tokenizer) -> Callable[..., object]:
+    time = SleptTime()
+
+    def respond(*answers: Answer | dict[str, object], slots: int = 4, length: int = 500) -> object:
+        planted.told["/props?model=m&autoload=false"] = {
+            "default_generation_settings": {"n_ctx": 4096},
+            "total_slots": slots,
+        }
+        connection = Connection(planted.url, "NO_SUCH_KEY", retries=2)
+        gate = Turnstile(8, now=time.now, sleep=time.sleep)
+        model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
+        planted.plant(good(), good(), *answers)  # two are for calibration
+        request = replace(chat(mock_tokenizer, "What is the capital?", 16), cell=Cell("niah", length, 0.0, "x"))
+        return model.respond(request)
+
+    return respond
+
+
+def test_a_prompt_that_fits_the_window_is_asked_again_alone(ask: Callable[..., object]) -> None:
+    response = ask(FULL, good())
+    assert (response.error, response.attempts, response.text) == (None, 2, "Paris")
+
+
+def test_one_that_has_no_room_alone_either_is_an_error_that_names_the_slots(ask: Callable[..., object]) -> None:
+    error = ask(FULL).error
+    assert isinstance(error, ModelError)
+    assert (error.kind, error.too_long) == ("server", False)
+    assert "4 slots share: ask with --concurrency 1" in error.message
+    assert "Context size has been exceeded" in error.message
+
+
+def test_one_that_is_longer_than_the_window_is_too_long(ask: Callable[..., object]) -> None:
+    response = ask(FULL, length=5000)
+    assert (response.error.too_long, response.attempts) == (True, 1)
+
+
+def test_a_crowded_server_is_never_asked_for_so_much_again() -> None:
+    pace = Pace(8)
+    begun = [pace.begin() for _ in range(8)]
+    for each in begun:
+        pace.end(each, "crowded", 0.0)
+    assert pace.slots == 4  # one burst is one cut
+    for _ in range(200):
+        pace.end(pace.begin(), "answered", 0.0)
+    assert pace.slots == 4
+
+
+def test_who_is_asked_alone_waits_for_all_and_all_wait_for_it() -> None:
+    gate, order = Turnstile(8), []
+    first = gate.enter()
+    assert first is not None
+
+    def pass_through(name: str, alone: bool) -> None:
+        passage = gate.enter(alone=alone)
+        order.append(name)
+        assert passage is not None
+        gate.leave(passage, "answered")
+
+    loner = threading.Thread(target=pass_through, args=("alone", True))
+    loner.start()
+    while not gate._loners:
+        pass
+    other = threading.Thread(target=pass_through, args=("other", False))
+    other.start()
+    assert order == []
+    gate.leave(first, "answered")
+    loner.join(5)
+    other.join(5)
+    assert order == ["alone", "other"]
+
+
+def test_a_server_that_tells_its_slots_is_not_asked_for_more(planted: PlantedServer, mock_tokenizer: Tokenizer) -> None:
+    planted.told["/props?model=m&autoload=false"] = {"default_generation_settings": {"n_ctx": 4096}, "total_slots": 3}
+    connection, gate = Connection(planted.url, "NO_SUCH_KEY", workers=2), Turnstile(8)
+    model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
+    assert model.window == 4096
+    assert [gate.enter() is not None for _ in range(2)] == [True, True]
+    assert gate._pace.slots == 2  # of two workers, each its part
