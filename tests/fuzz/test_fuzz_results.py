@@ -22,7 +22,8 @@ from needlework.results.files.json_file import json_text, read_json
 from needlework.results.files.read_run import load_panels
 from needlework.results.records.journal import Journal, line_of, read_journal
 from needlework.results.records.recipe import recipe_of
-from needlework.results.records.run_folder import answered, whole_run
+from needlework.results.records.run_folder import whole_run
+from needlework.results.records.stored_answers import stored_answers
 from needlework.results.rescore import rescored
 from needlework.results.run.write_all import write_files
 from needlework.results.statistics.comparison import compare as paired
@@ -77,7 +78,7 @@ def resume_from(path: Path) -> None:
     journal = Journal(path, fresh=False)
     try:
         records = read_journal(path)
-        answered(records)
+        stored_answers(records, [])
         everything = whole_run(records, records, records[0]["details"].get("recipe", "") if records else "")
         csv_text(everything)
         json_text(run_report(everything))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import Response
-from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.trials.exchange import Exchange
-from needlework.results.run.make_record import timing_facts
+from needlework.results.run.make_record import make_record
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,8 @@ def test_the_speed_is_that_of_the_tokens_after_the_first(
     completion_tokens: int | None, ttft_s: float | None, latency_s: float, tokens_per_s: float | None
 ) -> None:
     response = Response("x", completion_tokens=completion_tokens, ttft_s=ttft_s, latency_s=latency_s)
-    exchange = Exchange(Cell("niah", 400, 50.0, "code", 0), cast(Suite, None), "m", "k", response)
+    suite = cast(Any, SimpleNamespace(language="en"))
+    exchange = Exchange(Cell("niah", 400, 50.0, "code", 0), suite, "m", "k", response)
+    record = make_record(exchange, None, nodeid="", worker="main", recipe="r", scorer="match", scorer_version=1)
 
-    assert timing_facts(exchange, "main")["tokens_per_s"] == tokens_per_s
+    assert record["timing"]["tokens_per_s"] == tokens_per_s
