@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -17,13 +18,16 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.results.web import log
+from needlework.results.web.earlier_logs import TABLES, take_over_earlier
 from needlework.results.web.guard import Guard
 from needlework.results.web.page import Context, Page, Rebuild, templates
+from needlework.results.web.rating import marks
 from needlework.results.web.sources import Sources
 from needlework.results.web.store import Store, unusable
 
-# In the order of the start page. Each is a module with `SCHEMA` (SQL) and `open_page(context) -> Page | None`: none
-# where no path that was given is of its kind. Raises `InputError`.
+# In the order of the start page. Each is a module with `open_page(context) -> Page | None`: none where no path that
+# was given is of its kind. Raises `InputError`.
 PAGES: tuple[str, ...] = (
     "needlework.results.web.browsing",
     "needlework.results.web.rating",
@@ -38,7 +42,8 @@ def build_app(
 ) -> ASGIApp:
     """Make the app. `hosts`: addresses that it answers to. Raises `InputError`."""
     modules = [import_module(name) for name in PAGES]
-    store = Store(state, [module.SCHEMA for module in modules])
+    store = Store(state, [log.SCHEMA, marks.SCHEMA], earlier=TABLES)
+    _take_over_earlier(store)
     context = Context(sources, store, token or token_urlsafe(24), templates(), rebuild)
     try:
         pages: list[Page] = [page for module in modules if (page := module.open_page(context)) is not None]
@@ -60,6 +65,16 @@ def build_app(
         },
     )
     return Guard(app, token=context.token, hosts=hosts)  # around all, also what answers for a fault of ours
+
+
+def _take_over_earlier(store: Store) -> None:
+    try:
+        with store.writing() as connection:
+            moved = take_over_earlier(connection)
+    except sqlite3.Error as error:
+        raise unusable(store.path, error) from None
+    if moved:
+        print(f"{store.path}: {moved:,} entries of an earlier version are now in one log", file=sys.stderr)
 
 
 def _start_page(context: Context, pages: Sequence[Page]) -> Callable[[Request], HTMLResponse]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from needlework.results.web.annotating.kept import SCHEMA
 from needlework.results.web.annotating.page import open_page
 
-__all__ = ["SCHEMA", "open_page"]
+__all__ = ["open_page"]

@@ -59,7 +59,7 @@ class _Desk:
 
     def works(self, file: _File) -> dict[str, Work]:
         with self.context.store.reading() as connection:
-            return kept.works(connection, file.name)
+            return kept.works(kept.rows_log(connection, file.name))
 
 
 def open_page(context: Context) -> Page | None:
@@ -104,7 +104,7 @@ def _rows(desk: _Desk, request: Request) -> Response:
     file = desk.file(request)
     rows, works = file.jsonl.rows(), desk.works(file)
     with desk.context.store.reading() as connection:
-        batches = kept.set_aside_before(connection, file.name)
+        batches = kept.set_aside_before(kept.rows_log(connection, file.name))
     return desk.context.show(
         request,
         "annotating_rows",
@@ -185,7 +185,7 @@ def _history(desk: _Desk, request: Request) -> Response:
     if not key and request.path_params["row"] < len(rows):
         key = rows[request.path_params["row"]].key
     with desk.context.store.reading() as connection:
-        return told(kept.history(connection, file.name, key))
+        return told(kept.history(kept.rows_log(connection, file.name), key))
 
 
 def _keep(desk: _Desk, request: Request, body: Mapping[str, Any]) -> Response:
@@ -194,9 +194,10 @@ def _keep(desk: _Desk, request: Request, body: Mapping[str, Any]) -> Response:
     change = _change_of(body)
     taken = printable(body.get("taken", ""))
     with desk.context.store.writing() as connection:
-        work, newest = kept.keep(connection, file.name, change)
+        log = kept.rows_log(connection, file.name)
+        work, newest = kept.keep(log, change)
         if taken and newest:
-            kept.take_over(connection, file.name, taken, change.person)
+            kept.take_over(log, taken, change.person)
     rows = file.jsonl.rows()
     place = rows.places.get(change.row)
     following = None if place is None else _following(rows, desk.works(file), place)
@@ -205,13 +206,13 @@ def _keep(desk: _Desk, request: Request, body: Mapping[str, Any]) -> Response:
 
 def _anew(desk: _Desk, request: Request, body: Mapping[str, Any]) -> Response:
     with desk.context.store.writing() as connection:
-        return told({"rows": kept.set_aside(connection, desk.file(request).name, _person(body))})
+        return told({"rows": kept.set_aside(kept.rows_log(connection, desk.file(request).name), _person(body))})
 
 
 def _restore(desk: _Desk, request: Request, body: Mapping[str, Any]) -> Response:
     batch = number_of(body, "batch", 0, _MOST)
     with desk.context.store.writing() as connection:
-        return told({"rows": kept.restore(connection, desk.file(request).name, batch, _person(body))})
+        return told({"rows": kept.restore(kept.rows_log(connection, desk.file(request).name), batch, _person(body))})
 
 
 def _export(desk: _Desk, request: Request, body: Mapping[str, Any]) -> Response:

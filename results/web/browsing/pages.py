@@ -33,7 +33,6 @@ from needlework.results.web.browsing.runs import OpenRun, Reading
 from needlework.results.web.page import Context, Page
 from needlework.results.web.replies import told
 
-SCHEMA = ""  # nothing is said here that must be kept
 NAME = "browse"
 _ON_A_PAGE = 100
 _CUT = 240  # characters of an answer that the list shows

@@ -1,23 +1,20 @@
-"""What annotators said, in the state file: a row for every click, none ever changed but to say that it was undone."""
+"""What annotators said of answers: an event of the log for every click."""
 
 from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from secrets import token_hex
+
+from needlework.results.web.log import Event, Log, utc_now
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS rating_seed (one INTEGER PRIMARY KEY CHECK (one = 1), seed TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS rating_annotators (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL, folded TEXT NOT NULL UNIQUE,
     started TEXT NOT NULL, done TEXT, shown TEXT);
-CREATE TABLE IF NOT EXISTS rating_marks (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, annotator INTEGER NOT NULL REFERENCES rating_annotators,
-    item TEXT NOT NULL, answer TEXT NOT NULL, rating INTEGER CHECK (rating BETWEEN 1 AND 5),
-    comment TEXT NOT NULL, skipped INTEGER NOT NULL, at TEXT NOT NULL, undone INTEGER NOT NULL DEFAULT 0);
-CREATE INDEX IF NOT EXISTS rating_latest ON rating_marks (annotator, undone, item, answer);
 """
+PAGE = "rating"
 WHOLE_ITEM = ""  # the `answer` of a mark that skips an item, or takes that back
 Place = tuple[str, str]  # item, answer
 
@@ -67,7 +64,7 @@ def begin(connection: sqlite3.Connection, name: str) -> int:
     """The number of the annotator of this name, a new one where there is none; capitals make no other name."""
     connection.execute(
         "INSERT OR IGNORE INTO rating_annotators (name, folded, started) VALUES (?, ?, ?)",
-        (name, name.casefold(), _now()),
+        (name, name.casefold(), utc_now()),
     )
     found = connection.execute("SELECT number FROM rating_annotators WHERE folded = ?", (name.casefold(),))
     return int(found.fetchone()["number"])
@@ -81,32 +78,27 @@ def annotators(connection: sqlite3.Connection) -> list[Annotator]:
 
 def set_done(connection: sqlite3.Connection, annotator: int, *, done: bool) -> None:
     """Keep that an annotator is done, or goes on."""
-    connection.execute("UPDATE rating_annotators SET done = ? WHERE number = ?", (_now() if done else None, annotator))
+    connection.execute(
+        "UPDATE rating_annotators SET done = ? WHERE number = ?", (utc_now() if done else None, annotator)
+    )
 
 
 def set_shown(connection: sqlite3.Connection) -> None:
     """Keep that names and results are shown from now on, to everyone who has begun."""
-    connection.execute("UPDATE rating_annotators SET shown = ? WHERE shown IS NULL", (_now(),))
+    connection.execute("UPDATE rating_annotators SET shown = ? WHERE shown IS NULL", (utc_now(),))
 
 
 def marks_of(connection: sqlite3.Connection, annotator: int, item: str | None = None) -> dict[Place, Mark]:
     """What stands for each answer and item that an annotator said something about; of one item where it is given."""
-    rows = connection.execute(
-        f"SELECT {_COLUMNS}, MAX(number) AS number FROM rating_marks"  # noqa: S608 - our own columns
-        " WHERE annotator = ? AND undone = 0 AND (? IS NULL OR item = ?) GROUP BY item, answer",
-        (annotator, item, item),
-    )
-    return {(mark.item, mark.answer): mark for mark in map(_mark, rows)}
+    events = _log(connection).standing(who=_name(connection, annotator))
+    marks = [_mark(each) for each in events if item is None or each.item[0] == item]
+    return {(mark.item, mark.answer): mark for mark in marks}
 
 
 def standing(connection: sqlite3.Connection, annotator: int, item: str, answer: str) -> Mark:
     """What stands for one answer, or an item."""
-    row = connection.execute(
-        f"SELECT {_COLUMNS}, number FROM rating_marks"  # noqa: S608 - our own columns
-        " WHERE annotator = ? AND undone = 0 AND item = ? AND answer = ? ORDER BY number DESC LIMIT 1",
-        (annotator, item, answer),
-    ).fetchone()
-    return Mark(item=item, answer=answer) if row is None else _mark(row)
+    found = _log(connection).standing([item, answer], _name(connection, annotator))
+    return _mark(found[-1]) if found else Mark(item=item, answer=answer)
 
 
 def say(connection: sqlite3.Connection, annotator: int, mark: Mark) -> Mark:
@@ -128,35 +120,36 @@ def say(connection: sqlite3.Connection, annotator: int, mark: Mark) -> Mark:
 
 def undo(connection: sqlite3.Connection, annotator: int) -> Mark | None:
     """Undo the last thing that an annotator said; returns it, or `None` where there is nothing."""
-    row = connection.execute(
-        f"SELECT {_COLUMNS}, number FROM rating_marks"  # noqa: S608 - our own columns
-        " WHERE annotator = ? AND undone = 0 ORDER BY number DESC LIMIT 1",
-        (annotator,),
-    ).fetchone()
-    if row is None:
+    found = _log(connection).standing(who=_name(connection, annotator))
+    if not found:
         return None
-    connection.execute("UPDATE rating_marks SET undone = 1 WHERE number = ?", (row["number"],))
-    return _mark(row)
+    _log(connection).take_back(found[-1])
+    return _mark(found[-1])
 
 
-_COLUMNS = "item, answer, rating, comment, skipped, at"
+def what_of(answer: str, *, skipped: bool) -> str:
+    """What the log calls a mark."""
+    if answer != WHOLE_ITEM:
+        return "rated"
+    return "skipped" if skipped else "taken up"
 
 
-def _mark(row: sqlite3.Row) -> Mark:
-    return Mark(
-        row["number"], row["item"], row["answer"], row["rating"], row["comment"], bool(row["skipped"]), row["at"]
-    )
+def _log(connection: sqlite3.Connection) -> Log:
+    return Log(connection, PAGE)
+
+
+def _name(connection: sqlite3.Connection, annotator: int) -> str:
+    row = connection.execute("SELECT name FROM rating_annotators WHERE number = ?", (annotator,)).fetchone()
+    return str(row["name"])
+
+
+def _mark(event: Event) -> Mark:
+    item, answer = event.item
+    return Mark(event.number, item, answer, **event.said, at=event.at)
 
 
 def _insert(connection: sqlite3.Connection, annotator: int, mark: Mark) -> Mark:
     """Times of its own are kept."""
-    at = mark.at or _now()
-    number = connection.execute(
-        "INSERT INTO rating_marks (annotator, item, answer, rating, comment, skipped, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (annotator, mark.item, mark.answer, mark.rating, mark.comment, mark.skipped, at),
-    ).lastrowid
-    return replace(mark, number=number or 0, at=at)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    said = {"rating": mark.rating, "comment": mark.comment, "skipped": mark.skipped}
+    what, where = what_of(mark.answer, skipped=mark.skipped), [mark.item, mark.answer]
+    return _mark(_log(connection).add(where, _name(connection, annotator), what, said, at=mark.at))

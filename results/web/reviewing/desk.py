@@ -14,7 +14,7 @@ from needlework.haystack_fixtures.errors import printable
 from needlework.results.web.page import Context
 from needlework.results.web.reviewing.files import QuestionsFile
 from needlework.results.web.reviewing.library import Library
-from needlework.results.web.reviewing.opinions import keys_since, last_number, last_opinion, latest, read_opinions
+from needlework.results.web.reviewing.opinions import by_key, last_opinion, opinions, opinions_log
 from needlework.results.web.reviewing.pairs import Pair, fingerprint, pair_of
 from needlework.results.web.reviewing.wire import document_number, state_for_page
 
@@ -54,7 +54,7 @@ class Desk:
         if key not in asked.rows:
             raise HTTPException(404, "the file has no such pair any more: load the page again")
         with self.context.store.reading() as connection:
-            mine = last_opinion(connection, asked.file.name, key, by)
+            mine = last_opinion(opinions_log(connection, asked.file.name), key, by)
         pair = pair_of(asked.rows[key])
         return mine.pair if mine and mine.pair and mine.about == fingerprint(pair) else pair
 
@@ -79,8 +79,9 @@ class Desk:
     def changed(self, asked: Asked, since: int) -> dict[str, Any]:
         """The state of all pairs of which something was said after the number `since`."""
         with self.context.store.reading() as connection:
-            keys = [key for key in keys_since(connection, asked.file.name, since) if key in asked.rows]
-            number = last_number(connection, asked.file.name)
-            now = latest(read_opinions(connection, asked.file.name)) if keys else {}
+            log = opinions_log(connection, asked.file.name)
+            keys = [key for key in log.items_since(since) if key in asked.rows]
+            number = log.last_number()
+            now = by_key(opinions(log)) if keys else {}
         states = {key: state_for_page(now.get(key, {}), asked.rows[key]) for key in keys}
         return {"sha256": asked.sha256, "number": number, "states": states}

@@ -11,10 +11,11 @@ from pathlib import Path
 from needlework.haystack_fixtures.documents.questions import Rows, question_file, read_rows
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.whole_files import write_whole
-from needlework.results.web.reviewing.opinions import utc_now
+from needlework.results.web.log import Log
 from needlework.results.web.store import as_text, name_beside
 
 _OPTION = "PATH"
+WRITTEN = "written"  # the page of the log that has what was written to files
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,8 @@ def on_disk(path: Path) -> str | None:
 
 def written_by(connection: sqlite3.Connection, file: QuestionsFile, digest: str) -> str | None:
     """The reviewer whose decisions we wrote to the target, with this sha256; `None` where it is not from here."""
-    row = connection.execute(
-        "SELECT reviewer FROM reviewing_written WHERE target = ? AND sha256 = ? ORDER BY number DESC LIMIT 1",
-        (as_text(file.target.name), digest),
-    ).fetchone()
-    return None if row is None else str(row["reviewer"])
+    found = [each.who for each in _written(connection, file).history() if each.said["sha256"] == digest]
+    return found[-1] if found else None
 
 
 def write_reviewed(connection: sqlite3.Connection, file: QuestionsFile, rows: Rows, by: str) -> str:
@@ -71,11 +69,13 @@ def write_reviewed(connection: sqlite3.Connection, file: QuestionsFile, rows: Ro
         write_whole(file.target, content)
     except OSError as error:
         raise InputError(_OPTION, file.target, f"cannot be written ({error.strerror})") from None
-    connection.execute(
-        "INSERT INTO reviewing_written (file, target, reviewer, at, sha256) VALUES (?, ?, ?, ?, ?)",
-        (file.name, as_text(file.target.name), by, utc_now(), digest),
-    )
+    _written(connection, file).add(file.name, by, "wrote", {"sha256": digest})
     return digest
+
+
+def _written(connection: sqlite3.Connection, file: QuestionsFile) -> Log:
+    """What was written to the target, from whichever file."""
+    return Log(connection, WRITTEN, as_text(file.target.name))
 
 
 @lru_cache(8)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from needlework.results.web.replies import told
 from needlework.results.web.reviewing.desk import Desk
-from needlework.results.web.reviewing.opinions import last_number, latest, read_opinions
+from needlework.results.web.reviewing.opinions import by_key, opinions, opinions_log
 from needlework.results.web.reviewing.wire import pair_for_page, state_for_page
 
 
@@ -16,8 +16,8 @@ def pairs(desk: Desk, request: Request) -> Response:
     """All pairs of a file, and what reviewers say of them."""
     asked = desk.asked(request)
     with desk.context.store.reading() as connection:
-        now = latest(read_opinions(connection, asked.file.name))
-        number = last_number(connection, asked.file.name)
+        log = opinions_log(connection, asked.file.name)
+        now, number = by_key(opinions(log)), log.last_number()
     return told(
         {
             "sha256": asked.sha256,

@@ -15,7 +15,7 @@ from needlework.results.web.reviewing import listed, said, texts
 from needlework.results.web.reviewing.desk import Desk
 from needlework.results.web.reviewing.files import named
 from needlework.results.web.reviewing.library import Library
-from needlework.results.web.reviewing.opinions import latest, read_opinions
+from needlework.results.web.reviewing.opinions import by_key, opinions, opinions_log
 
 
 def open_page(context: Context) -> Page | None:
@@ -57,7 +57,7 @@ def _how_far(desk: Desk) -> str:
             except InputError as error:
                 lines.append(str(error))
                 continue
-            now = [each for key, each in latest(read_opinions(connection, file.name)).items() if key in rows]
+            now = [each for key, each in by_key(opinions(opinions_log(connection, file.name))).items() if key in rows]
             by = sorted({name for each in now for name in each})
             counts = ", ".join(f"{name} {sum(name in each for each in now)}" for name in by) or "nobody yet"
             lines.append(f"{file.path.name}: {len(rows)} pairs; decided by {counts}")

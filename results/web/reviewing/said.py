@@ -13,8 +13,8 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.results.web.replies import number_of, text_of, told
 from needlework.results.web.reviewing.desk import Asked, Desk
 from needlework.results.web.reviewing.files import on_disk, write_reviewed, written_by
+from needlework.results.web.reviewing.opinions import by_key, last_opinion, opinions, opinions_log, take_back
 from needlework.results.web.reviewing.opinions import decide as keep
-from needlework.results.web.reviewing.opinions import last_opinion, latest, read_opinions, take_back
 from needlework.results.web.reviewing.pairs import fingerprint, pair_of
 from needlework.results.web.reviewing.standing import problem_of, reviewed
 from needlework.results.web.reviewing.wire import reviewer_of, status_of_change, wording_of
@@ -38,13 +38,13 @@ def decide(desk: Desk, request: Request, body: Mapping[str, Any]) -> Response:
     if status == "accept" and (problem := problem_of(pair, desk.library.has)):
         raise InputError("accept", key, f"{problem}: edit the pair, or reject it")
     with desk.context.store.writing() as connection:
-        mine = last_opinion(connection, asked.file.name, key, by)
+        log = opinions_log(connection, asked.file.name)
+        mine = last_opinion(log, key, by)
         if seen != (mine.number if mine else 0):
             line = "not kept: you decided on this pair in another window since; its decision is shown now"
             return _conflict(desk, asked, body, line)
         keep(
-            connection,
-            asked.file.name,
+            log,
             key,
             by,
             status=status,
@@ -60,13 +60,14 @@ def undo(desk: Desk, request: Request, body: Mapping[str, Any]) -> Response:
     asked, by = desk.asked(request), reviewer_of(body)
     number = number_of(body, "number", 0, _MOST)
     with desk.context.store.writing() as connection:
-        mine = [each for each in read_opinions(connection, asked.file.name, by=by) if each.key in asked.rows]
+        log = opinions_log(connection, asked.file.name)
+        mine = [each for each in opinions(log, by=by) if each.key in asked.rows]
         if not mine:
             return told({"error": "there is nothing to take back"}, 409)
         if mine[-1].number != number:
             line = f"not taken back: your last decision is another one since, on pair {mine[-1].key}; look at it"
             return _conflict(desk, asked, body, line)
-        take_back(connection, asked.file.name, mine[-1])
+        take_back(log, mine[-1])
     return told({"key": mine[-1].key, **desk.changed(asked, number_of(body, "since", 0, _MOST))})
 
 
@@ -74,7 +75,7 @@ def write(desk: Desk, request: Request, body: Mapping[str, Any]) -> Response:
     """Writes the reviewed file. `replace`: sha256 of one to write over although it is not this reviewer's."""
     asked, by = desk.asked(request), reviewer_of(body)
     with desk.context.store.writing() as connection:
-        now = latest(read_opinions(connection, asked.file.name))
+        now = by_key(opinions(opinions_log(connection, asked.file.name)))
         made = reviewed(asked.rows, now, by, desk.library.has)
         there = on_disk(asked.file.target)
         writer = there and written_by(connection, asked.file, there)

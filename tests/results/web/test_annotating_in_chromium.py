@@ -63,8 +63,14 @@ def fields(chrome):
 def kept(source, row):
     """The newest work on a row, straight from the file that keeps it."""
     with sqlite3.connect(source.with_name("people.sqlite")) as connection:
-        found = connection.execute("SELECT pairs, state FROM annotating_rows WHERE place = ?", (row,)).fetchone()
-    return found and (json.loads(found[0]), found[1])
+        events = connection.execute(
+            "SELECT what, said FROM events WHERE page = 'documents' AND undone = 0 ORDER BY number"
+        )
+        found = [(what, said) for what, text in events if (said := json.loads(text))["place"] == row]
+    if not found:
+        return None
+    what, said = found[-1]
+    return ([], "untouched") if what == "set aside" else (said["pairs"], said["state"])
 
 
 def write(chrome, selector, text, number=0):
