@@ -34,6 +34,7 @@ from needlework.results.run.latency import publish_latencies
 from needlework.results.run.make_record import lost_record
 from needlework.results.run.manifest import command_line, manifest, merge_facts, models_before, write_manifest
 from needlework.results.run.step_summary import write_step_summary
+from needlework.results.tables.replayed import replayed_lines
 from needlework.results.tables.shared_tokens import shared_lines
 from needlework.results.tables.unscored import unscored_lines
 
@@ -62,12 +63,16 @@ class Recorder:
         self._verdicts: list[Verdict] = []
         self._session: pytest.Session | None = None
         self._fault = ""
+        self._written_at = "earlier"
         self.folder = folder
 
     @property
     def earlier(self) -> list[Record]:
         """What the journal held before this session."""
         if self._earlier is None:
+            with suppress(OSError):
+                at = datetime.fromtimestamp((self.folder / JOURNAL).stat().st_mtime)
+                self._written_at = at.isoformat(" ", timespec="minutes")
             self._earlier = read_journal(self.folder / JOURNAL)
         return self._earlier
 
@@ -296,6 +301,8 @@ class Recorder:
         for line in unscored_lines(self._records):
             terminalreporter.write_line(line, red=line.startswith("invalid"), yellow=line.startswith("skipped"))
         for line in shared_lines(self._records):
+            terminalreporter.write_line(line)
+        for line in replayed_lines(self._records, self._written_at):
             terminalreporter.write_line(line)
         terminalreporter.write_sep("-", f"results: {_relative(self.folder)}")
         for path in self._files:

@@ -14,6 +14,7 @@ from needlework.results.statistics.needlebench import Design, NeedleBench, needl
 from needlework.results.statistics.panels import Panel, depth_order, summarise
 from needlework.results.statistics.retrieval import ArmScore, arm_scores
 from needlework.results.statistics.ruler import RulerTable, ruler_tables
+from needlework.results.statistics.server_notes import server_notes
 from needlework.results.statistics.stability import Stability, stability_line, stability_of
 from needlework.results.statistics.summary_rows import PanelStatistics, run_statistics
 from needlework.results.statistics.tasks import Macro, TaskScore, macros, task_scores
@@ -72,7 +73,7 @@ def run_report(
         suites=needlebench(ordered, design),
         documents=document_statistics(ordered, vote),
         stability=stability,
-        notes=(*notes, *([stability_line(stability)] if stability else [])),
+        notes=(*notes, *server_notes(ordered), *([stability_line(stability)] if stability else [])),
     )
 
 

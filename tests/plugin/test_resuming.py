@@ -63,3 +63,12 @@ def test_the_same_run_twice_gives_the_same_results(project):
     project.run("--run-name=b")
 
     assert content("a") == content("b")
+
+
+def test_answers_from_the_journal_are_told(project):
+    project.run("-k", "depth50")
+    told = project.run().stdout.str()
+    assert "2 of 6 answers are from this run's journal, written 20" in told
+    assert "; 4 were asked now" in told
+    assert "6 of 6 answers are from this run's journal" in (again := project.run().stdout.str())
+    assert "none was asked now" in again

@@ -1,0 +1,85 @@
+"""What the answers of a run tell about its server: sentences that a person must read before the scores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from needlework.results.records.record import Record
+
+_MANY = 0.5  # share of trials from which on a flag is about the server and not about a trial
+_FEWEST = 5  # trials; from so many on a cache that gave nothing is told
+_UNANSWERED = ("skipped", "error")
+
+
+def server_notes(records: Sequence[Record]) -> tuple[str, ...]:
+    """Sentences about the servers of a run, a model at a time; none where nothing is odd.
+
+    They rest on the records alone: on the names that replies bear, on flags, token counts and outcomes.
+    """
+    found: list[str] = []
+    for model in dict.fromkeys(record["model"] for record in records):
+        asked = [record for record in records if record["model"] == model and record["outcome"] not in _UNANSWERED]
+        found += [f"{model}: {sentence}" for sentence in _of_model(asked)] if asked else []
+    return tuple(found)
+
+
+def _of_model(asked: Sequence[Record]) -> Iterator[str]:
+    yield from _names(asked)
+    yield from _template(asked)
+    flags = Counter(flag for record in asked for flag in set(record["details"].get("flags", ())))
+    if flags["no_usage"]:
+        yield (
+            f"the server counted no tokens for {_of(flags['no_usage'], asked)}: nothing proves that these prompts were"
+            " read whole; --canary does"
+        )
+    if flags["over_budget"]:
+        yield f"{_of(flags['over_budget'], asked)} have more tokens than were asked for: the server heeds no limit"
+    yield from _cache(asked)
+
+
+def _names(asked: Sequence[Record]) -> Iterator[str]:
+    names = Counter(name for record in asked if (name := record["response"].get("model")))
+    changed = [record for record in asked if "model_changed" in record["details"].get("flags", ())]
+    if changed:
+        told = ", ".join(f"{name!r} ({count})" for name, count in names.most_common())
+        yield (
+            f"the server CHANGED ITS MODEL during the run: answers came from {told}; first at {changed[0]['id']};"
+            " --strict-model makes such answers invalid"
+        )
+    elif any("other_model" in record["details"].get("flags", ()) for record in asked):
+        yield f"the server answers as {', '.join(map(repr, names))}, which is not the name that was asked for"
+    prints = {mark for record in asked if (mark := record["response"].get("fingerprint"))}
+    if len(prints) > 1:
+        yield f"the server's system_fingerprint changed during the run: {len(prints)} kinds"
+
+
+def _template(asked: Sequence[Record]) -> Iterator[str]:
+    empty = sum(record["outcome"] == "empty" for record in asked)
+    other = [record for record in asked if "template_difference" in record["details"].get("flags", ())]
+    many_empty = empty >= _MANY * len(asked) and len(asked) > 1
+    if len(other) >= _MANY * len(asked):
+        tokens = [
+            record["response"]["prompt_tokens"] - record["prompt"]["tokens"]
+            for record in other
+            if record["response"].get("prompt_tokens") is not None and "tokens" in record["prompt"]
+        ]
+        by = f" ({median(tokens):+.0f} tokens a prompt)" if tokens else ""
+        likely = f": with {_of(empty, asked)} empty, a WRONG CHAT TEMPLATE is the likely cause" if many_empty else ""
+        yield f"the server's chat template is not the tokenizer's{by}{likely}"
+    elif many_empty:
+        yield f"{_of(empty, asked)} are empty: look at the chat template, the stop strings and the answer budget"
+
+
+def _cache(asked: Sequence[Record]) -> Iterator[str]:
+    """A server that reports what its prompt cache gave, and reports nothing though prompts begin alike."""
+    cached = [record["timing"].get("cached_tokens") for record in asked]
+    fillers = Counter((record["length"], record["prompt"].get("filler_sha256")) for record in asked)
+    alike = max(fillers.values()) >= _FEWEST
+    if alike and all(count == 0 for count in cached):
+        yield "the prompt cache gave nothing, though prompts begin alike: it is off, and each is computed whole"
+
+
+def _of(count: int, asked: Sequence[Record]) -> str:
+    return f"{count} of {len(asked)} answers"

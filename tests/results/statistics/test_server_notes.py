@@ -1,0 +1,65 @@
+"""What is told about a server before its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from needlework.results.records.record import Record
+from needlework.results.statistics.server_notes import server_notes
+
+
+@pytest.fixture
+def notes(make_record: Callable[..., Record]) -> Callable[..., str]:
+    def told(rows: Sequence[dict[str, Any]]) -> str:
+        records = []
+        for number, row in enumerate(rows):
+            response = {"prompt_tokens": row.get("counted", 980), "model": row.get("said", "m")}
+            fields = {
+                "details": {"flags": list(row.get("flags", ())), "recipe": "r"},
+                "response": response | ({"fingerprint": row["fingerprint"]} if "fingerprint" in row else {}),
+                "timing": {"cached_tokens": row.get("cached", 3)},
+                "prompt": {"tokens": 980, "filler_sha256": "same"},
+            }
+            records.append(make_record(repeat=number, outcome=row.get("outcome", "found"), **fields))
+        return "\n".join(server_notes(records))
+
+    return told
+
+
+def test_nothing_is_said_of_a_server_that_does_what_it_should(notes: Callable[..., str]) -> None:
+    assert notes([{}] * 8) == ""
+
+
+def test_a_model_that_changed_is_told_with_its_answers(notes: Callable[..., str]) -> None:
+    told = notes([{}] * 3 + [{"said": "small", "flags": ["model_changed"]}])
+    assert "CHANGED ITS MODEL" in told
+    assert "'m' (3), 'small' (1)" in told
+
+
+def test_another_name_than_the_one_asked_for(notes: Callable[..., str]) -> None:
+    assert "answers as 'x.gguf'" in notes([{"said": "x.gguf", "flags": ["other_model"]}] * 2)
+
+
+def test_a_fingerprint_that_changed(notes: Callable[..., str]) -> None:
+    assert "2 kinds" in notes([{"fingerprint": "a"}, {"fingerprint": "b"}, {"fingerprint": "a"}])
+
+
+def test_a_wrong_template_is_named_as_the_likely_cause_of_empty_answers(notes: Callable[..., str]) -> None:
+    row = {"flags": ["template_difference"], "counted": 957}
+    told = notes([row | {"outcome": "empty"}] * 26 + [row] * 10)
+    assert "(-23 tokens a prompt): with 26 of 36 answers empty, a WRONG CHAT TEMPLATE is the likely cause" in told
+    assert "WRONG" not in notes([row] * 4)
+
+
+def test_no_counts_no_limit_no_cache(notes: Callable[..., str]) -> None:
+    assert "counted no tokens for 2 of 2 answers" in notes([{"flags": ["no_usage"]}] * 2)
+    assert "heeds no limit" in notes([{"flags": ["over_budget"]}])
+    assert "prompt cache gave nothing" in notes([{"cached": 0}] * 5)
+    assert notes([{"cached": 0}] * 4 + [{}]) == notes([{"cached": None}] * 5) == ""
+
+
+def test_trials_without_an_answer_say_nothing_of_the_server(notes: Callable[..., str]) -> None:
+    assert notes([{"outcome": "error", "flags": ["no_usage"]}, {"outcome": "skipped"}]) == ""
