@@ -1,0 +1,34 @@
+"""What a task of your own is made of; see docs/extend.md. Nothing is imported before it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from needlework.haystack_fixtures.errors import InputError
+    from needlework.haystack_fixtures.grid.cells import Cell
+    from needlework.haystack_fixtures.haystacks.document import Document
+    from needlework.haystack_fixtures.haystacks.listing import Listing
+    from needlework.haystack_fixtures.needles.needle import Needle
+    from needlework.haystack_fixtures.settings.settings import Suite
+    from needlework.haystack_fixtures.tasks.task import Asked, FollowUp, Task
+
+_HOME = {
+    "Asked": "tasks.task",
+    "Cell": "grid.cells",
+    "Document": "haystacks.document",
+    "FollowUp": "tasks.task",
+    "InputError": "errors",
+    "Listing": "haystacks.listing",
+    "Needle": "needles.needle",
+    "Suite": "settings.settings",
+    "Task": "tasks.task",
+}
+__all__ = ["Asked", "Cell", "Document", "FollowUp", "InputError", "Listing", "Needle", "Suite", "Task"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

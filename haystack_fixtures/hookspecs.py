@@ -7,7 +7,20 @@ from collections.abc import Sequence
 import pytest
 
 from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.tasks.task import Task
 from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
+
+
+@pytest.hookspec
+def pytest_needlework_tasks(config: pytest.Config) -> Sequence[Task] | None:
+    """Give tasks of your own; a test asks their cells by `@pytest.mark.cells("my_task")`.
+
+    Called once, before anything is collected: it is seen in plug-ins, and in the `conftest.py` of the folder that
+    pytest is started in or given. See docs/extend.md::
+
+        def pytest_needlework_tasks(config):
+            return [MY_TASK]
+    """
 
 
 @pytest.hookspec(firstresult=True)

@@ -24,9 +24,18 @@ from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.prompts.prompt import Prompt
 from needlework.haystack_fixtures.settings.default_text import stand_ins, with_text_at_hand
 from needlework.haystack_fixtures.settings.options import OPTIONS
-from needlework.haystack_fixtures.settings.presets import built_in_presets
+from needlework.haystack_fixtures.settings.presets import built_in_presets, task_suite
 from needlework.haystack_fixtures.settings.settings import Settings, resolve_settings
-from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, grid, longest_first
+from needlework.haystack_fixtures.tasks.catalogue import (
+    TASKS,
+    Series,
+    Tasks,
+    deepest_first,
+    grid,
+    longest_first,
+    tasks_marked,
+    with_tasks,
+)
 from needlework.haystack_fixtures.trials.exchange import Exchange
 from needlework.haystack_fixtures.workers import distribution, worker_devices
 from needlework.haystack_fixtures.workers.top_up import Further
@@ -34,6 +43,8 @@ from needlework.haystack_fixtures.workers.top_up_items import FURTHER
 from needlework.haystack_fixtures.workers.top_up_items import cell_of as cell_of
 
 SETTINGS = pytest.StashKey[Settings]()
+_TASKS = pytest.StashKey[Tasks]()
+_GRID = pytest.StashKey[tuple[Series, ...]]()
 ENGINE = pytest.StashKey[Engine]()
 QUEUE = pytest.StashKey[Queue]()
 EXCHANGE = pytest.StashKey[Exchange]()
@@ -82,9 +93,10 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "cells(task): run once for each cell of this task's, or family's, grid")
-    for task in TASKS.values():
+    tasks = tasks_of(config).values()
+    for task in tasks:
         config.addinivalue_line("markers", f"{task.name}: {task.about}")
-    for family in dict.fromkeys(task.family for task in TASKS.values() if task.family):
+    for family in dict.fromkeys(task.family for task in tasks if task.family):
         config.addinivalue_line("markers", f"{family}: every task of this family")
     settings_of(config)
     if config.pluginmanager.hasplugin("xdist"):
@@ -98,13 +110,25 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(further, "needlework-further")
 
 
+def tasks_of(config: pytest.Config) -> Tasks:
+    """The tasks that this run knows, by name: ours, installed packages', and those of `pytest_needlework_tasks`."""
+    if _TASKS not in config.stash:
+        given = config.hook.pytest_needlework_tasks(config=config)
+        try:
+            config.stash[_TASKS] = with_tasks([task for tasks in given[::-1] for task in tasks or ()])
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
+    return config.stash[_TASKS]
+
+
 def settings_of(config: pytest.Config) -> Settings:
     """The run's settings, resolved on first use: other plugins' hooks may come before ours."""
     if SETTINGS not in config.stash:
         try:
             # Without an ini file pytest's root depends on which words of the command line are folders.
             root = config.rootpath if config.inipath else config.invocation_params.dir
-            asked = resolve_settings(_command_line(config), _ini(config), root)
+            others = [task_suite(name, task.suite) for name, task in tasks_of(config).items() if name not in TASKS]
+            asked = resolve_settings(_command_line(config), _ini(config), root, own=others)
             config.stash[_STAND_INS] = stand_ins(asked)
             config.stash[SETTINGS] = with_text_at_hand(asked)
         except InputError as error:
@@ -132,29 +156,31 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None or "cell" not in metafunc.fixturenames:
         return
     name = marker.args[0] if marker.args else marker.kwargs.get("task")
-    tasks = {task.name for task in TASKS.values() if name in (task.name, task.family)}
     try:
-        cells = [cell for series in _grid(metafunc.config) if series.suite.task in tasks for cell in series.cells]
+        tasks = {task.name: task for task in tasks_marked(str(name), tasks_of(metafunc.config))}
+        cells = [cell for series in grid_of(metafunc.config) if series.suite.task in tasks for cell in series.cells]
     except InputError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.Collector.CollectError(str(error)) from None
     further = metafunc.config.stash.get(FURTHER, None)
     found = _in_order(metafunc.config, cells) if further is None else [cell for cell in further if cell.task in tasks]
-    marks = {task: [getattr(pytest.mark, word) for word in (task, TASKS[task].family) if word] for task in tasks}
+    marks = {name: [getattr(pytest.mark, word) for word in (name, task.family) if word] for name, task in tasks.items()}
     metafunc.parametrize("cell", [pytest.param(cell, id=cell.id, marks=marks[cell.task]) for cell in found])
 
 
 def _in_order(config: pytest.Config, cells: Sequence[Cell]) -> list[Cell]:
     if distribution.is_worker(config):
         return longest_first(cells)
-    return deepest_first(cells) if all(runs_here(spec) for spec in settings_of(config).model) else list(cells)
+    return (
+        deepest_first(cells, tasks_of(config))
+        if all(runs_here(spec) for spec in settings_of(config).model)
+        else list(cells)
+    )
 
 
-_GRID = pytest.StashKey[tuple[Any, ...]]()
-
-
-def _grid(config: pytest.Config) -> tuple[Any, ...]:
+def grid_of(config: pytest.Config) -> tuple[Series, ...]:
+    """All cells of the run by series, made on first use. Raises `InputError`."""
     if _GRID not in config.stash:
-        config.stash[_GRID] = grid(settings_of(config))
+        config.stash[_GRID] = grid(settings_of(config), tasks_of(config))
     return config.stash[_GRID]
 
 
@@ -179,7 +205,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if distribution.is_worker(config) or not asks_cells(config):
         return
     try:
-        series = _grid(config)
+        series = grid_of(config)
         if distribution.has_workers(config) and not config.option.collectonly:
             engine_of(config).prepare([each.cells[0] for each in series])
     except InputError as error:
@@ -267,7 +293,10 @@ def engine_of(config: pytest.Config) -> Engine:
     """This process's engine, made on first use."""
     if ENGINE not in config.stash:
         config.stash[ENGINE] = Engine(
-            settings_of(config), default_cache_dir(), workers=distribution.worker_count(config)
+            settings_of(config),
+            default_cache_dir(),
+            workers=distribution.worker_count(config),
+            tasks=tasks_of(config),
         )
     return config.stash[ENGINE]
 

@@ -12,7 +12,7 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.needles.canaries import Canaries
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.tasks.catalogue import Series, grid, task_named
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid
 from needlework.haystack_fixtures.trials.trial import Trial
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 
@@ -20,15 +20,18 @@ from needlework.haystack_fixtures.trials.trials import TrialBuilder
 class Engine:
     """Builds the trials of a run and loads its models, each when it is needed first. Threads may share it.
 
-    `workers`: processes that share this run (concurrency and CPU threads are divided between them).
+    `workers`: processes that share this run (concurrency and CPU threads are divided between them). `tasks`: those that
+    its suites name.
     """
 
-    def __init__(self, settings: Settings, cache_dir: Path, *, workers: int = 1) -> None:
+    def __init__(self, settings: Settings, cache_dir: Path, *, workers: int = 1, tasks: Tasks = TASKS) -> None:
         self.settings = settings
+        self._tasks = tasks
         self.workers = workers
         self._cache_dir = cache_dir
         self._series: dict[tuple[str, str, str], Series] = {
-            (series.cells[0].task, series.cells[0].needle, series.cells[0].model): series for series in grid(settings)
+            (series.cells[0].task, series.cells[0].needle, series.cells[0].model): series
+            for series in grid(settings, tasks)
         }
         self._builders: dict[tuple[str, str | None], TrialBuilder] = {}
         self._pool = ModelPool(settings, cache_dir, workers)
@@ -46,8 +49,8 @@ class Engine:
 
     def scorer(self, cell: Cell) -> str:
         """The scorer that the cell's suite names, else its task's."""
-        suite = self.series_of(cell).suite
-        return suite.scorer or task_named(suite.task).scorer
+        series = self.series_of(cell)
+        return series.suite.scorer or series.task.scorer
 
     def builder(self, cell: Cell) -> TrialBuilder:
         """What builds this cell's trial."""
@@ -55,7 +58,9 @@ class Engine:
         key = (series.model, self.settings.tokenizer or series.suite.tokenizer_model)
         with self._turn:
             if key not in self._builders:
-                self._builders[key] = TrialBuilder(self.settings, self._pool.tokenizer(*key), self._cache_dir)
+                self._builders[key] = TrialBuilder(
+                    self.settings, self._pool.tokenizer(*key), self._cache_dir, tasks=self._tasks
+                )
             return self._builders[key]
 
     def model(self, cell: Cell) -> Model:
@@ -131,7 +136,7 @@ class Engine:
         """What a manifest says about this cell's texts, tokenizer and model."""
         series, builder = self.series_of(cell), self.builder(cell)
         suite, corpus, shape = series.suite, builder.corpus(series.suite), builder.shape(series.suite)
-        loaded, own = self._pool.loaded(series.model), task_named(series.suite.task).facts
+        loaded, own = self._pool.loaded(series.model), series.task.facts
         embedders = builder.embedders(suite)
         return {
             "corpora": {f"{suite.corpus}/{suite.language}": corpus.facts},

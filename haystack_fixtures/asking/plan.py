@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.grid.cells import Cell, depth_label
-from needlework.haystack_fixtures.tasks.catalogue import task_named
 from needlework.haystack_fixtures.trials.contexts import reserved
 
 
@@ -15,7 +14,8 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
     chosen: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
         # Questions on documents are many, and alike in everything that is told.
-        label = cell.needle if task_named(cell.task).corpus is None else engine.series_of(cell).retriever
+        series = engine.series_of(cell)
+        label = cell.needle if series.task.corpus is None else series.retriever
         chosen.setdefault((cell.task, label, cell.model), []).append(cell)
     total_in = total_out = 0
     yield f"plan: preset {engine.settings.preset}, seed {engine.settings.seed}"
@@ -41,9 +41,8 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         yield "  " + (placed if depths == [None] else f"{len(shown)} depths (percent): {' '.join(shown)}")
         yield f"  trials per cell: {repeats}"
         yield f"  corpus {corpus.name} ({corpus.language}, {corpus.licence}), sha256 {corpus.sha256[:12]}"
-        tokenizer = engine.builder(first).tokenizer.name
-        scorer = suite.scorer or task_named(suite.task).scorer
-        yield f"  prompt {suite.prompt}, template {suite.template}, scorer {scorer}, tokenizer {tokenizer}"
+        told = f"scorer {engine.scorer(first)}, tokenizer {engine.builder(first).tokenizer.name}"
+        yield f"  prompt {suite.prompt}, template {suite.template}, {told}"
         yield f"  {prompt_tokens:,} prompt tokens, at most {answer_tokens:,} answer tokens"
     yield ""
     total = f"{total_in:,} prompt tokens, at most {total_out:,} answer tokens"

@@ -52,6 +52,15 @@ def built_in_presets() -> dict[str, Preset]:
     return found
 
 
+def task_suite(task: str, suite: Mapping[str, Any]) -> dict[str, str]:
+    """The suite of a task that no preset has, as written: the quick preset's grid where it says nothing else.
+
+    Raises `InputError` for keys that no suite has.
+    """
+    usual = {key: value for key, value in load_preset("quick").suites[0].items() if key in ("lengths", "depths")}
+    return usual | _suite(f"task {task}", dict(suite) | {"task": task})
+
+
 def as_written(option: str, value: object) -> str:
     """A TOML value as the command line would have it: lists become `a,b`."""
     if isinstance(value, list) and all(isinstance(part, (str, int, float)) for part in value):

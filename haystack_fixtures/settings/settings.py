@@ -118,17 +118,23 @@ _LEVAL = {"leval_subset": "scored", "leval_truncation": "exact", "leval_length_h
 _RETRIEVAL = {"chunk_size": "1000", "chunk_overlap": "200", "retrieve": 4, "embedder": None}
 
 
-def resolve_settings(command_line: Written, ini: Written, root: Path) -> Settings:
+def resolve_settings(
+    command_line: Written, ini: Written, root: Path, *, own: Sequence[Mapping[str, str]] = ()
+) -> Settings:
     """Bring the sources together: command line over `--config` TOML over ini over defaults.
 
     A preset counts as written at the place where it is named: `--preset` beats `lengths` of the ini file, and
-    `--lengths` beats the preset. Relative results folders start at `root`. Raises `InputError`.
+    `--lengths` beats the preset. `own`: suites of the user's own tasks, asked too where no preset is named. Relative
+    results folders start at `root`. Raises `InputError`.
     """
     toml = _read_config(_one(command_line, "config") or _one(ini, "config"))
     levels: list[Written] = [command_line, toml, ini]
-    levels.append({"preset": _default_preset(_first(levels, "task"))})
+    own_names = {suite["task"] for suite in own}
+    levels.append({"preset": _default_preset(_first(levels, "task"), own_names)})
     named = next(i for i, level in enumerate(levels) if "preset" in level)
     preset = load_preset(cast(str, levels[named]["preset"]))
+    if levels[named] is levels[-1]:
+        preset = replace(preset, suites=(*preset.suites, *own))
     above, below = levels[: named + 1], levels[named + 1 :]
 
     run: dict[str, Parsed] = {}
@@ -154,10 +160,10 @@ def resolve_settings(command_line: Written, ini: Written, root: Path) -> Setting
     )
 
 
-def _default_preset(tasks: object) -> str:
+def _default_preset(tasks: object, own: set[str]) -> str:
     """`quick`, or where that lacks a task that was asked for, the preset that has every one."""
     wanted = cast("tuple[str, ...]", BY_KEY["task"].parse("--task", tasks)) if isinstance(tasks, str) else ()
-    return "families" if set(wanted) - {suite["task"] for suite in load_preset("quick").suites} else "quick"
+    return "families" if set(wanted) - own - {suite["task"] for suite in load_preset("quick").suites} else "quick"
 
 
 def _suites(preset: Preset, above: Sequence[Written], below: Sequence[Written], tasks: object) -> tuple[Suite, ...]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from types import MappingProxyType
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, slug
@@ -44,8 +48,11 @@ _FAMILIES = (
     semantic,
     state_world,
 )
-TASKS: dict[str, Task] = {task.name: task for family in _FAMILIES for task in family.TASKS}
+Tasks = Mapping[str, Task]
+TASKS: Tasks = MappingProxyType({task.name: task for family in _FAMILIES for task in family.TASKS})
+GROUP = "needlework.tasks"  # of entry points: each names a `Task`, or a sequence of them
 
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
 MOST_CELLS = 1_000_000
 # Of a question whose answer may be anything.
 _OPEN = {"chance": 0.0, "floor": 0.0}
@@ -56,20 +63,62 @@ class Series:
     """The cells of one needle label of one suite, and one model."""
 
     suite: Suite
+    task: Task
     model: str
     cells: tuple[Cell, ...]
 
     @property
     def retriever(self) -> str:
         """What finds the context of these cells; empty where nothing is retrieved."""
-        return split_label(self.cells[0].needle, arms_of(task_named(self.suite.task), self.suite))[1]
+        return split_label(self.cells[0].needle, arms_of(self.task, self.suite))[1]
 
 
-def task_named(name: str) -> Task:
-    """A task by name. Raises `InputError`."""
-    if name not in TASKS:
-        raise InputError("task", name, f"use one of {', '.join(TASKS)}")
-    return TASKS[name]
+def with_tasks(more: Sequence[Task]) -> Tasks:
+    """Our tasks and those of others: of installed packages (entry points of `GROUP`), and `more`.
+
+    Raises `InputError` for two of one name, and for what is no task.
+    """
+    found = dict(TASKS)
+    for task in (*_installed(), *more):
+        if not isinstance(task, Task):
+            raise InputError("task", task, "is no Task; see docs/extend.md")
+        if not _NAME.fullmatch(task.name):
+            raise InputError("task", task.name, "give it a name of small letters, digits and _")
+        if found.setdefault(task.name, task) is not task:
+            raise InputError("task", task.name, "is the name of another task already; give yours a name of its own")
+    return MappingProxyType(found)
+
+
+def _installed() -> Iterator[Task]:
+    for entry in entry_points(group=GROUP):
+        try:
+            found = entry.load()
+        except Exception as error:  # noqa: BLE001 - whatever a package raises on import
+            remedy = f"the entry point {entry.value} cannot be loaded ({type(error).__name__}: {error})"
+            raise InputError("task", entry.name, remedy) from None
+        yield from [found] if isinstance(found, Task) else found
+
+
+def task_named(name: str, tasks: Tasks = TASKS) -> Task:
+    """A task by name. Raises `InputError` with the nearest names."""
+    if name not in tasks:
+        raise InputError("task", name, near_names(name, tasks))
+    return tasks[name]
+
+
+def tasks_marked(name: str, tasks: Tasks) -> list[Task]:
+    """The tasks of `@pytest.mark.cells(name)`: the one of that name, or a family's. Raises `InputError`."""
+    found = [task for task in tasks.values() if name in (task.name, task.family)]
+    if not found:
+        families = [task.family for task in tasks.values() if task.family]
+        raise InputError("@pytest.mark.cells", name, near_names(name, [*tasks, *families]))
+    return found
+
+
+def near_names(name: str, known: Sequence[str] | Tasks) -> str:
+    """The remedy for a name that is not known."""
+    near = get_close_matches(name, dict.fromkeys(known), n=3)
+    return f"did you mean {', '.join(near)}?" if near else f"use one of {', '.join(dict.fromkeys(known))}"
 
 
 def family_of(task: str) -> str:
@@ -77,16 +126,15 @@ def family_of(task: str) -> str:
     return TASKS[task].family or task if task in TASKS else task
 
 
-def ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Asked:
     """What a cell asks, the cells of controls and retrievers included."""
-    task = task_named(suite.task)
     label, arm = split_label(cell.needle, arms_of(task, suite))
-    label, control = split_label(label, () if arm else controls_of(suite))
+    label, control = split_label(label, () if arm else controls_of(task, suite))
     if not control and not arm:
         asked = task.ask(suite, cell, seed)
     else:
         asked = task.ask(suite, replace(cell, needle=label, depth=task.depths(suite)[0]), seed)
-    if "absent" in controls_of(suite):
+    if "absent" in controls_of(task, suite):
         asked = may_abstain(asked, suite.language)
     asked = replace(asked, reference=_OPEN | asked.reference)
     if arm:
@@ -96,24 +144,24 @@ def ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     return focused(asked, label) if control == "focused" else asked
 
 
-def controls_of(suite: Suite) -> tuple[str, ...]:
+def controls_of(task: Task, suite: Suite) -> tuple[str, ...]:
     """The suite's controls that its task has."""
-    task = task_named(suite.task)
     has = {"absent": task.absent, "focused": task.focused}
     return tuple(control for control in suite.controls if has[control])
 
 
-def grid(settings: Settings) -> tuple[Series, ...]:
+def grid(settings: Settings, tasks: Tasks = TASKS) -> tuple[Series, ...]:
     """All cells of a run, in their standing order: by suite, needle, model, length, repeat, depth."""
-    for check in dict.fromkeys(check for suite in settings.suites if (check := task_named(suite.task).check)):
-        check([suite for suite in settings.suites if task_named(suite.task).check is check])
-    check_arms([(task_named(suite.task), suite) for suite in settings.suites])
+    asked = [(task_named(suite.task, tasks), suite) for suite in settings.suites]
+    for check in dict.fromkeys(task.check for task, _ in asked if task.check):
+        check([suite for task, suite in asked if task.check is check])
+    check_arms(asked)
     specs = tuple(dict.fromkeys(settings.model))
     slugs = [slug(spec) if len(specs) > 1 else "" for spec in specs]
     series: dict[tuple[str, str, str], Series] = {}
     count = 0
-    for suite in settings.suites:
-        for label, lengths, depths in _axes(suite):
+    for task, suite in asked:
+        for label, lengths, depths in _axes(task, suite):
             for spec, model in zip(specs, slugs, strict=True):
                 count += len(lengths) * len(depths) * suite.repeats
                 if count > MOST_CELLS:
@@ -130,13 +178,12 @@ def grid(settings: Settings) -> tuple[Series, ...]:
                     raise InputError(
                         "--preset", settings.preset, f"two suites ask {suite.task} with needle {label}: name them apart"
                     )
-                series[suite.task, label, model] = Series(suite, spec, cells)
+                series[suite.task, label, model] = Series(suite, task, spec, cells)
     return tuple(series.values())
 
 
-def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | None, ...]]]:
+def _axes(task: Task, suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | None, ...]]]:
     """Needle labels of a suite with their lengths and depths; retrievers have no depth, and controls neither."""
-    task = task_named(suite.task)
     labels = {without_language(label, suite): label for label in task.labels(suite)}
     wanted = [name for name in labels if not suite.variants or name in suite.variants]
     if labels and not wanted:
@@ -149,13 +196,13 @@ def _axes(suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | No
             yield label, lengths, task.depths(suite)
         for arm in arms_of(task, suite):
             yield control_label(label, arm), lengths, (None,)
-        if "absent" in controls_of(suite):
+        if "absent" in controls_of(task, suite):
             yield control_label(label, "absent"), lengths, (None,)
-        if "focused" in controls_of(suite):
+        if "focused" in controls_of(task, suite):
             yield control_label(label, "focused"), (min(lengths),), (None,)
 
 
-def deepest_first(cells: Sequence[Cell]) -> list[Cell]:
+def deepest_first(cells: Sequence[Cell], tasks: Tasks = TASKS) -> list[Cell]:
     """Order for one process with a model of its own, which keeps the previous prompt's key/value cache.
 
     Prompts of one haystack are alike up to the needle, also those of other lengths: from the needle that stands
@@ -165,7 +212,7 @@ def deepest_first(cells: Sequence[Cell]) -> list[Cell]:
 
     def place(cell: Cell) -> tuple[object, ...]:
         depth = cell.depth or 0.0
-        if task_named(cell.task).one_haystack:
+        if tasks[cell.task].one_haystack:
             # Without a depth nothing parts the others.
             depth = 100.0 if cell.depth is None else depth
             return cell.model, cell.task, "", cell.repeat, -cell.length * depth, -cell.length, cell.needle

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from needlework.haystack_fixtures.corpora.corpus import Corpus
@@ -96,7 +96,8 @@ class Task:
     the suite's lengths that a label is asked at; all of them, unless its text has a length of its own. `corpus(suite)`:
     the texts that take the place of the suite's corpus. `retrieves`: its context may be retrieved; it says what to
     search (`Asked.search`). `check(suites)`: raises `InputError` where suites of its family, all that a run has, cannot
-    be asked. `facts(suite)`: what a manifest tells of the user's files beside their texts.
+    be asked. `facts(suite)`: what a manifest tells of the user's files beside their texts. `suite`: how it is asked
+    where no preset says: keys and values as in a preset's file.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Task:
     check: Callable[[Sequence[Suite]], None] | None = None
     retrieves: bool = False
     facts: Callable[[Suite], dict[str, dict[str, Any]]] | None = None
+    suite: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 def no_depths(_suite: Suite) -> tuple[None]:

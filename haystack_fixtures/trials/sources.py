@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments, HaystackSource, order_source
 from needlework.haystack_fixtures.haystacks.whole_documents import DocumentSource, OtherDocuments, document_source
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
-from needlework.haystack_fixtures.tasks.catalogue import task_named
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 # Characters of generated text per token, more than any tokenizer here packs into one on average.
@@ -51,7 +51,8 @@ class _Kept(Generic[Source]):
 class Sources:
     """Corpora and sources by suite and repeat. May be shared by threads."""
 
-    def __init__(self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path) -> None:
+    def __init__(self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path, *, tasks: Tasks = TASKS) -> None:
+        self._tasks = tasks
         self._tokenizer = tokenizer
         self._cache_dir = cache_dir
         self._seed = settings.seed
@@ -66,7 +67,7 @@ class Sources:
 
     def corpus(self, suite: Suite) -> Corpus:
         """The suite's corpus, long enough for the longest length of the run; or the texts that its task has itself."""
-        own = task_named(suite.task).corpus
+        own = self._tasks[suite.task].corpus
         if own is not None:
             return own(suite)
         key = (suite.corpus, suite.language, suite.text_field, suite.file_list)

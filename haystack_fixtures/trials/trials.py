@@ -19,7 +19,7 @@ from needlework.haystack_fixtures.prompts.prompt import Message, bare_prompt
 from needlework.haystack_fixtures.prompts.shape import Shape, guided, lay_out, load_shape, raw_text
 from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
 from needlework.haystack_fixtures.settings.settings import Settings, Suite, recipe_fields
-from needlework.haystack_fixtures.tasks.catalogue import ask, task_named
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
 from needlework.haystack_fixtures.tasks.task import Asked
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.trials.contexts import Contexts, Frame, put
@@ -37,10 +37,11 @@ class TrialBuilder:
     Threads may share it: they build at the same time, and what several of them need is made once.
     """
 
-    def __init__(self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path) -> None:
+    def __init__(self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path, *, tasks: Tasks = TASKS) -> None:
+        self._tasks = tasks
         self._settings = settings
         self._tokenizer = tokenizer
-        self._sources = Sources(settings, tokenizer, cache_dir)
+        self._sources = Sources(settings, tokenizer, cache_dir, tasks=tasks)
         self._retrieval = Retrieval(settings, tokenizer, cache_dir)
         self._shapes: dict[tuple[str, str], Shape] = {}
         self._contexts = Contexts(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
@@ -91,7 +92,7 @@ class TrialBuilder:
         return self._build(suite, cell, asked, question)
 
     def _ask(self, suite: Suite, cell: Cell) -> Asked:
-        asked = ask(suite, cell, self._settings.seed)
+        asked = ask(self._tasks[suite.task], suite, cell, self._settings.seed)
         if not asked.retriever:
             return asked
         recipe = self._retrieval.recipe(suite, asked.retriever)
@@ -164,7 +165,7 @@ class TrialBuilder:
             "cache_policy": self._settings.cache_policy,
             "model": json.loads(model),
         }
-        version = task_named(suite.task).version
+        version = self._tasks[suite.task].version
         return recipe_frame(
             constant
             | ({"canary": True} if self._settings.canary else {})

@@ -9,7 +9,7 @@ from pathlib import Path
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.tasks.catalogue import grid
+from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.results.gates.baseline import OPTION, Baseline, load_baseline
 from needlework.results.gates.gate import Gate, groups_of
 from needlework.results.gates.top_up import Want, next_round
@@ -33,7 +33,7 @@ class Gatekeeper:
     to yet: a look leaves them out, so that a run that was killed decides as it would have done without.
     """
 
-    def __init__(self, settings: Settings, gates: Sequence[Gate], folder: Path) -> None:
+    def __init__(self, settings: Settings, grid: Sequence[Series], gates: Sequence[Gate], folder: Path) -> None:
         self._gates = gates
         self._seed = settings.seed
         self._top_up = settings.top_up
@@ -41,7 +41,7 @@ class Gatekeeper:
         self._asked: set[Cell] = set()
         self._models: dict[Cell, str] = {}  # of every cell, at repeat 0, in the run's order
         self._repeats: dict[Cell, int] = {}
-        for series in grid(settings):
+        for series in grid:
             for cell in series.cells:
                 at = replace(cell, repeat=0)
                 self._models[at] = series.model

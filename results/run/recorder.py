@@ -16,9 +16,9 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, depth_label, parse_id
-from needlework.haystack_fixtures.plugin import asks_cells, cell_of
+from needlework.haystack_fixtures.plugin import asks_cells, cell_of, grid_of
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.tasks.catalogue import Series, grid
+from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.haystack_fixtures.whole_files import drop_halves
 from needlework.haystack_fixtures.workers.distribution import has_workers
 from needlework.results.gates.gate import Gate
@@ -131,7 +131,7 @@ class Recorder:
                 )
 
     def _series(self, task: str, needle: str, model: str) -> Series | None:
-        for series in grid(self._settings):
+        for series in grid_of(self._config):
             first = series.cells[0]
             if (first.task, first.needle, first.model) == (task, needle, model):
                 return series
@@ -153,7 +153,7 @@ class Recorder:
 
     def _open(self) -> None:
         if self._gates:
-            self._gatekeeper = Gatekeeper(self._settings, self._gates, self.folder)
+            self._gatekeeper = Gatekeeper(self._settings, grid_of(self._config), self._gates, self.folder)
         path = self.folder / JOURNAL
         self._journal = Journal(path, fresh=self._settings.fresh)
         self._earlier = [] if self._settings.fresh else self.earlier

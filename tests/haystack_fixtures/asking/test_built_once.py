@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles import needle_sets as needle_files
 from needlework.haystack_fixtures.settings.settings import resolve_settings
-from needlework.haystack_fixtures.tasks import catalogue as tasks
-from needlework.haystack_fixtures.tasks.catalogue import grid
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.tasks.task import Asked
 from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
@@ -44,10 +43,15 @@ class Counting:
         return self._inner.encode(text)
 
 
-def built(folder: Path, tokenizer: object, **given: str):
+def cells_of(folder: Path, **given: str):
     options = {"lengths": "1k:16k:4", "depths": "0:100:5", "corpus": "pydoc", "model": ["mock:perfect"]}
     settings = resolve_settings(options | given, {}, folder)
     (series,) = grid(settings)
+    return settings, series
+
+
+def built(folder: Path, tokenizer: object, **given: str):
+    settings, series = cells_of(folder, **given)
     return TrialBuilder(settings, tokenizer, folder), series  # type: ignore[arg-type]
 
 
@@ -79,11 +83,11 @@ def test_each_repeat_opens_its_text_once(tmp_path, monkeypatch):
     assert opened == list(range(6))
 
 
-def test_a_cell_is_asked_once_for_key_and_prompt(tmp_path, monkeypatch):
+def test_a_cell_is_asked_once_for_key_and_prompt(tmp_path):
     asked = []
-    niah = tasks.TASKS["niah"]
-    monkeypatch.setitem(tasks.TASKS, "niah", replace(niah, ask=lambda *args: asked.append(args[1]) or niah.ask(*args)))
-    builder, series = built(tmp_path, load_tokenizer("tiktoken:cl100k_base"))
+    watched = replace(TASKS["niah"], ask=lambda *args: asked.append(args[1]) or TASKS["niah"].ask(*args))
+    settings, series = cells_of(tmp_path)
+    builder = TrialBuilder(settings, load_tokenizer("tiktoken:cl100k_base"), tmp_path, tasks={"niah": watched})
     for cell in series.cells:
         builder.key(series.suite, cell, {})
         builder.build(series.suite, cell)

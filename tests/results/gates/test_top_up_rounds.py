@@ -11,6 +11,7 @@ import pytest
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import Gatekeeper, check_gates
 from needlework.results.gates.top_up import Want, next_round
@@ -62,7 +63,7 @@ class Run:
     def __init__(self, score, *gates, folder=Path("nowhere"), **options):
         written = GRID | {"gate": list(gates)} | options
         self.settings = resolve_settings(written, {}, Path())
-        self.keeper = Gatekeeper(self.settings, [parse_gate(gate) for gate in gates], folder)
+        self.keeper = Gatekeeper(self.settings, grid(self.settings), [parse_gate(gate) for gate in gates], folder)
         self.score, self.records, self.rounds = score, [], []
 
     def answer(self, cells):

@@ -1,0 +1,141 @@
+"""The examples of docs/extend.md do what the page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
+
+
+@pytest.fixture
+def page(project):
+    """Writes the files that the code blocks of one section begin with: `page("A task of your own")`."""
+
+    def write(section: str) -> None:
+        text = PAGE.read_text(encoding="utf-8").split(f"\n## {section}\n")[1].split("\n## ")[0]
+        for name, code in re.findall(r"```python\n# (\S+)\n(.*?)```", text, re.DOTALL):
+            (project.pytester.path / name).write_text(code, encoding="utf-8")
+
+    return write
+
+
+PRESET = """
+[harbour]
+[[harbour.suite]]
+task = "berths"
+lengths = "500"
+depths = "50"
+"""
+
+
+@pytest.fixture
+def berths(page):
+    page("A task of your own")
+
+
+@pytest.mark.usefixtures("berths")
+def test_a_task_of_ones_own_is_asked_scored_and_written(project):
+    assert project.run("test_berths.py", "-v").parseoutcomes() == {"scored": 6}
+    records = project.records()
+    assert {record["task"] for record in records} == {"berths"}
+    assert {(record["score"], record["outcome"]) for record in records} == {(1.0, "found")}
+
+
+@pytest.mark.usefixtures("berths")
+def test_it_stands_beside_the_preset_and_is_chosen_by_name_and_mark(project):
+    project.run("--plan").stdout.fnmatch_lines(["*12 cells*"])
+    for chosen in (("--task=berths",), ("-k", "berths"), ("-m", "berths")):
+        assert project.run(*chosen, name=chosen[0].strip("-")).parseoutcomes()["scored"] == 6
+    project.run("--task=berth", name="s").stderr.fnmatch_lines(["ERROR: --task: 'berth': *did you mean berths?*"])
+
+
+@pytest.mark.usefixtures("berths")
+def test_a_preset_of_ones_own_names_it(project):
+    (project.pytester.path / "harbour.toml").write_text(PRESET, encoding="utf-8")
+    options = ("--preset=harbour.toml", "--model=mock:perfect", "--corpus=pydoc", "--run-name=h")
+    assert project.pytester.runpytest("-p", "no:cacheprovider", *options).parseoutcomes() == {"scored": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("berths")
+def test_workers_ask_it(project):
+    assert project.run("test_berths.py", "-n2", process=True).parseoutcomes() == {"scored": 6}
+    assert len(project.records()) == 6
+
+
+@pytest.fixture
+def installed(project):
+    """Pretends that a package is installed whose entry point names a task: `installed("harbour:BERTHS")`."""
+
+    def install(named: str) -> None:
+        folder = project.pytester.mkdir("site")
+        (folder / "harbour-1.dist-info").mkdir()
+        (folder / "harbour-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: harbour\nVersion: 1\n")
+        points = f"[needlework.tasks]\nberths = {named}\n"
+        (folder / "harbour-1.dist-info" / "entry_points.txt").write_text(points)
+        code = (project.pytester.path / "conftest.py").read_text(encoding="utf-8")
+        (folder / "harbour.py").write_text(code.split("def pytest_needlework_tasks")[0], encoding="utf-8")
+        project.pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
+        project.pytester.syspathinsert(folder)
+
+    return install
+
+
+@pytest.mark.usefixtures("berths")
+def test_a_package_brings_a_task_by_entry_point(project, installed):
+    installed("harbour:BERTHS")
+    assert project.run("test_berths.py").parseoutcomes() == {"scored": 6}
+
+
+@pytest.mark.usefixtures("berths")
+def test_an_entry_point_that_does_not_load_is_one_line(project, installed):
+    installed("harbour:DOCKS")
+    said = "ERROR: task: 'berths': the entry point harbour:DOCKS cannot be loaded (AttributeError: *"
+    project.run("test_berths.py").stderr.fnmatch_lines([said])
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("nihh", "did you mean niah?"), ("needlebnch", "did you mean needlebench"), ("x", "use one of niah,")],
+)
+def test_a_misspelt_mark_is_an_error_that_names_the_near_name(project, name, said):
+    project.pytester.makepyfile(
+        test_wrong=f"""
+        import pytest
+
+        @pytest.mark.cells("{name}")
+        def test_wrong(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+        """
+    )
+    result = project.run()
+    result.stdout.fnmatch_lines([f"*@pytest.mark.cells: '{name}': {said}*"])
+    result.assert_outcomes(errors=1)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ('replace(TASKS["niah"])', "'niah': is the name of another task already*"),
+        ('replace(TASKS["niah"], name="Two words")', "'Two words': *small letters*"),
+        ('replace(TASKS["niah"], name="x", suite={"lenths": "1k"})', "*lenths*did you mean lengths?*"),
+        ('"niah"', "'niah': is no Task*"),
+    ],
+)
+def test_what_is_no_good_task_is_one_line(project, given, said):
+    project.pytester.makeconftest(
+        f"""
+        from dataclasses import replace
+        from needlework.haystack_fixtures.tasks.catalogue import TASKS
+
+        pytest_plugins = ("needlework.plugin",)
+
+        def pytest_needlework_tasks(config):
+            return [{given}]
+        """
+    )
+    project.run().stderr.fnmatch_lines([f"ERROR: *{said}"])
