@@ -19,6 +19,8 @@ hypothesis.settings.register_profile("fast", _ANY, max_examples=20, derandomize=
 hypothesis.settings.register_profile("thorough", _ANY, max_examples=100)
 hypothesis.settings.load_profile("fast")
 
+_SLOW_FIXTURES = {"browser", "llama_server", "embedding_server"}
+
 # These tests start hundreds of processes. Where this is set, each of them would compile and rewrite everything again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -37,10 +39,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the slow tests out, unless `-m` chooses among them or one is named (`file.py::test`).
 
-    What opens a browser is slow.
+    What opens a browser, or runs a model behind a server, is slow.
     """
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        if not _SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
     if config.option.markexpr or any("::" in named for named in config.args):
         return

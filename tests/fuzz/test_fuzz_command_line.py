@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from needlework.haystack_fixtures.settings.options import OPTIONS
-from tests.fuzz.junk import LONG, ODD_WORDS, SEED, bounded, check_line
+from tests.fuzz.junk import ODD_WORDS, SEED, bounded, check_line
 from tests.plugin.conftest import project
 
 __all__ = ["project"]
@@ -17,7 +17,9 @@ WORDS = [word for word in ODD_WORDS if "\0" not in word and len(word) < 4000 and
 LARGE = {"preset": ("quick",), "run_name": (), "task": ()}
 
 
-@pytest.mark.parametrize("number", range(300 if LONG else 16))
+@pytest.mark.parametrize(
+    "number", [*range(16), *(pytest.param(number, marks=pytest.mark.slow) for number in range(16, 200))]
+)
 def test_junk(number: int, project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none-at-all")
     chance = random.Random(f"{SEED} {number}")

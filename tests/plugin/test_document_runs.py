@@ -95,6 +95,7 @@ def test_a_model_that_forgets_the_middle_is_seen(run, project):
     assert result.ret != 0
 
 
+@pytest.mark.slow
 def test_two_workers_and_a_second_start_ask_the_same(run, project):
     once = ("--task=doc_position,doc_absent", "--template=raw", "--depths=0,50")
     run(*once, "-k", "depth50")

@@ -83,6 +83,7 @@ def test_a_disk_that_is_full(largest: int, line: tuple[str, ...], project: Any) 
     goes_on(project, project.runs, kept)
 
 
+@pytest.mark.slow
 def test_a_full_disk_under_workers(project: Any) -> None:
     refused(limited(project, 9_000, "-n2"), "journal", "free space")
     goes_on(project, project.runs, journal(project.runs))
@@ -109,7 +110,7 @@ def mounted(*words: str, at: Path) -> Iterator[None]:
         subprocess.run(["umount", "-l", str(at)], check=True)
 
 
-@pytest.mark.parametrize("free_kb", [0, 12, 40, 120])
+@pytest.mark.parametrize("free_kb", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (12, 40, 120))])
 def test_a_real_file_system_that_is_full(free_kb: int, project: Any, tmp_path: Path) -> None:
     with mounted("-t", "tmpfs", "-o", "size=300k", "tmpfs", at=tmp_path):
         (tmp_path / "others").write_bytes(b"x" * 1024 * (300 - free_kb))
@@ -197,6 +198,7 @@ def test_results_that_are_a_folder(project: Any) -> None:
     goes_on(project, project.runs, kept)
 
 
+@pytest.mark.slow
 def test_two_runs_into_one_folder(project: Any) -> None:
     words = [*GRID, *MORE, "-p", "no:hypothesispytest", "--concurrency=1", "--model=mock:sleep=0.4", "--run-name=r"]
     first = project.pytester.popen([sys.executable, "-m", "pytest", *words], stdout=subprocess.DEVNULL)

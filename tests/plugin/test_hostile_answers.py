@@ -168,6 +168,7 @@ def test_a_run_survives(say: Any, project: Any, server: Loopback, monkeypatch: p
         check_terminal(out + err)
 
 
+@pytest.mark.slow
 def test_workers_carry_it_too(project: Any, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.pytester.path / "summary.md"))
     result = ask(project, server, "-n2")

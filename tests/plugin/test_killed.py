@@ -1,7 +1,7 @@
 """`kill -9` at any moment, then the same command again: the same final files, and no scored trial asked twice.
 
 The model is a server that counts its requests: it is the one witness that cannot be fooled by our own files.
-`NEEDLEWORK_LONG=1` kills 60 times instead of 5. A seed of `NEEDLEWORK_KILL_SEED` tries other moments.
+Two kills, and 60 more that are slow. A seed of `NEEDLEWORK_KILL_SEED` tries other moments.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ import pytest
 from tests.loopback import Loopback, loopback, mixed
 
 ROOT = Path(__file__).parent.parent.parent
-LONG = bool(os.environ.get("NEEDLEWORK_LONG"))
 SEED = int(os.environ.get("NEEDLEWORK_KILL_SEED", "1"))
-CHAINS, KILLS = (12, 5) if LONG else (1, 5)
 CONCURRENCY = 6
 GRID = ("--lengths=300,400", "--depths=0,40,100", "--repeats=8", "--answer-budget=16", "--corpus=pydoc")
 CELLS = 2 * 3 * 8
@@ -98,16 +96,18 @@ def undisturbed(server: Loopback, tmp_path_factory: pytest.TempPathFactory) -> d
     return command.files()
 
 
-@pytest.mark.parametrize("chain", range(CHAINS))
+@pytest.mark.parametrize(
+    ("chain", "kills"), [(0, 2), *(pytest.param(chain, 5, marks=pytest.mark.slow) for chain in range(1, 13))]
+)
 def test_a_killed_run_goes_on_and_ends_like_an_undisturbed_one(
-    chain: int, server: Loopback, undisturbed: dict[str, Any], tmp_path: Path
+    chain: int, kills: int, server: Loopback, undisturbed: dict[str, Any], tmp_path: Path
 ) -> None:
     chance = random.Random(f"{SEED} {chain}")
     command = Command(server, tmp_path, "run")
     server.asked.clear()
     frozen: dict[str, int] = {}
     killed, sessions = 0, 0
-    while killed < KILLS:
+    while killed < kills:
         workers = chance.choice((0, 2, 2, 3))
         process = command.start(workers)
         try:

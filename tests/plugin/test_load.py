@@ -1,11 +1,10 @@
 """Many requests in flight at a server that fails every fifth of them: every cell is scored or truly failed, none is
-lost, none asked twice. NEEDLEWORK_LONG=1 asks 2,000 cells in place of 300.
+lost, none asked twice.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -17,9 +16,7 @@ import pytest
 
 from tests.storm_server import FAULTS, ROOT, storm_server
 
-LONG = bool(os.environ.get("NEEDLEWORK_LONG"))
 CONCURRENCY, RETRIES, DEPTHS = 64, 4, 10
-REPEATS = 200 if LONG else 30
 TRANSIENT = {"rate_limit", "server", "timeout", "protocol"}
 
 
@@ -37,16 +34,18 @@ def journal(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "r" / "journal.jsonl").read_text(encoding="ascii").splitlines()]
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_storm_loses_no_cell_and_asks_none_twice(workers: int, tmp_path: Path) -> None:
-    grid = (f"--depths=0:100:{DEPTHS}", f"--repeats={REPEATS}", "--timeout=4", f"-n{workers}")
+@pytest.mark.parametrize(
+    ("workers", "repeats"), [(0, 30), *(pytest.param(n, 200, marks=pytest.mark.slow) for n in (0, 2))]
+)
+def test_a_storm_loses_no_cell_and_asks_none_twice(workers: int, repeats: int, tmp_path: Path) -> None:
+    grid = (f"--depths=0:100:{DEPTHS}", f"--repeats={repeats}", "--timeout=4", f"-n{workers}")
     with storm_server(latency_s=0.05, failing=0.2) as storm:
         result = run(tmp_path, storm.url, *grid)
         seen = storm.seen()
     assert result.returncode in (0, 1), result.stdout + result.stderr
 
     records = journal(tmp_path)
-    assert len({record["id"] for record in records}) == len(records) == DEPTHS * REPEATS
+    assert len({record["id"] for record in records}) == len(records) == DEPTHS * repeats
     scored = [record for record in records if record["outcome"] == "found"]
     failed = [record for record in records if record["outcome"] == "error"]
     assert len(scored) + len(failed) == len(records)
@@ -65,13 +64,9 @@ def test_a_storm_loses_no_cell_and_asks_none_twice(workers: int, tmp_path: Path)
     assert seen["most_in_flight"] <= CONCURRENCY
     assert workers or seen["most_in_flight"] > CONCURRENCY / 2, "a worker knows only the cells that it has been given"
     assert set(seen["faults"]) == {"", *FAULTS}, "every fault was met"
-    if LONG:
-        took_s = seen["ended"] - seen["began"]
-        print(
-            f"\n-n {workers}: {len(scored)} scored, {len(failed)} failed, {attempts.total()} attempts in {took_s:.0f} s"
-        )
 
 
+@pytest.mark.slow
 def test_a_rejected_key_ends_the_run_with_one_line(tmp_path: Path) -> None:
     with storm_server(refuses=True) as storm:
         result = run(tmp_path, storm.url, "--depths=0:100:10", "--repeats=20", "-n2")
@@ -82,6 +77,7 @@ def test_a_rejected_key_ends_the_run_with_one_line(tmp_path: Path) -> None:
     assert sum(seen["asked"].values()) <= CONCURRENCY
 
 
+@pytest.mark.slow
 def test_a_dead_server_ends_the_run_and_the_next_run_goes_on(tmp_path: Path) -> None:
     grid = ("--depths=0:100:10", "--repeats=3")
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -109,6 +109,7 @@ def test_a_run_that_goes_on_asks_nothing_again_and_new_arms_join_it(run, project
     assert len(server.requests) == asked
 
 
+@pytest.mark.slow
 def test_two_workers_find_the_same_chunks_as_one(run, project, server):
     run(*dense(server), name="one", model="mock:sleep=0.01")
     run(*dense(server), "-n2", name="two", model="mock:sleep=0.01")

@@ -43,6 +43,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return path, cache
 
 
+@pytest.mark.slow
 def test_two_processes_make_one_conversion(tiny: tuple[Path, Path]) -> None:
     path, cache = tiny
     folder = prepare_gguf(path, cache)

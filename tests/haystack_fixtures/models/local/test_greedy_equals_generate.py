@@ -21,7 +21,7 @@ from needlework.haystack_fixtures.models.model_named import load_model
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
-STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 6
+STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 2
 QUESTIONS = (
     "What is the capital of France?",
     f"{STORY}\nWhat is the code of the red house?",
@@ -53,7 +53,7 @@ def expected(library_model: Any, smol_tokenizer: Tokenizer, chat: Callable[..., 
     return answers
 
 
-@pytest.mark.parametrize("chunk", [16, 1024])
+@pytest.mark.parametrize("chunk", [pytest.param(16, marks=pytest.mark.slow), 64])
 def test_greedy_equals_generate(
     library_model: Any,
     smol_tokenizer: Tokenizer,
@@ -73,12 +73,12 @@ def test_a_reused_prefix_changes_no_answer(
 ) -> None:
     runner = GreedyRunner(library_model, [2])
     prompts = [chat(smol_tokenizer, question).prompt.ids for question in QUESTIONS]
-    for number in (1, 2, 1, 0, 3, 3, 2):
+    for number in (1, 2, 1, 3, 3):
         kept = runner._ids
         [found] = runner.run([prompts[number]], [12], Limits(64, 1, 0))
         assert found.ids == expected[number]
         assert found.cached == min(common_prefix(kept, prompts[number]), len(prompts[number]) - 1)
-    assert common_prefix(prompts[1], prompts[2]) > 150
+    assert common_prefix(prompts[1], prompts[2]) > 50
 
 
 def test_a_cache_that_cannot_be_cut_is_left(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -302,7 +301,7 @@ def test_the_plain_kernel_is_that_of_the_device(causal: bool) -> None:
     )
 
 
-@pytest.mark.skipif(not os.environ.get("NEEDLEWORK_LONG"), reason="minutes; set NEEDLEWORK_LONG=1")
+@pytest.mark.slow
 def test_cells_of_a_real_grid(cache_dir: Path, smol: LocalModel, smol_tokenizer: Tokenizer, tmp_path: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM
