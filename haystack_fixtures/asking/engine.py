@@ -131,6 +131,7 @@ class Engine:
                 builder.build(series.suite, cell)
         for spec in dict.fromkeys(self._series[at].model for at in shortest):
             self._pool.check(spec)
+        self._pool.check_judge()
 
     def facts(self, cell: Cell) -> dict[str, Any]:
         """What a manifest says about this cell's texts, tokenizer and model."""

@@ -10,6 +10,7 @@ from typing import Any, cast
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.models.model_named import (
     check_model_args,
+    check_weights,
     load_model,
     resolve_tokenizer,
     runs_here,
@@ -42,6 +43,17 @@ class ModelPool:
     def check(self, spec: str) -> None:
         """Refuse before the first cell what could not be loaded. Raises `InputError`."""
         check_model_args(spec, self._args(), self._connection(self._settings.base_url))
+        if not self._settings.plan:
+            check_weights(spec, self._args(), self._cache_dir)
+
+    def check_judge(self) -> None:
+        """The same of the judge: every answer would be asked for, and paid, before it is found missing."""
+        if self._settings.judge:
+            from needlework.haystack_fixtures.models.judging import check_judge
+
+            check_judge(
+                self._settings.judge, self._connection(self._settings.judge_base_url or self._settings.base_url)
+            )
 
     def model(self, spec: str, tokenizer: Tokenizer) -> Model:
         """The model of a spec. Raises `InputError` when it cannot be loaded."""

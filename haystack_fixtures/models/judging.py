@@ -11,7 +11,7 @@ from types import MappingProxyType
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.model import Model, Request, Response
-from needlework.haystack_fixtures.models.model_named import load_model, resolve_tokenizer
+from needlework.haystack_fixtures.models.model_named import check_model_args, load_model, resolve_tokenizer
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.prompts.prompt import Message, bare_prompt
 from needlework.haystack_fixtures.settings.option_values import key_value
@@ -90,6 +90,15 @@ class Judge:
     def close(self) -> None:
         """Let go of the model; questions in other threads end at once."""
         self.model.close()
+
+
+def check_judge(spec: str, connection: Connection) -> None:
+    """Refuse a judge that could never be opened. Raises `InputError` in the words of `--judge`."""
+    try:
+        check_model_args(spec, {}, connection)
+    except InputError as error:
+        error.args = (_named(str(error), _OPTION),)
+        raise
 
 
 def judge_for_command(

@@ -146,6 +146,14 @@ def check_model_args(spec: str, model_args: Mapping[str, str], connection: Conne
             local_options(model_args)
 
 
+def check_weights(spec: str, model_args: Mapping[str, str], cache_dir: Path) -> None:
+    """Convert a GGUF file now, once for all workers: one that is damaged is then told before the first cell."""
+    parsed = parse_spec(spec)
+    if parsed.kind == "gguf":
+        require_packages(spec)
+        _checkpoint(parsed, model_args, cache_dir, weights=True)
+
+
 def load_model(
     spec: str,
     *,

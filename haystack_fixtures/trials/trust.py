@@ -64,8 +64,9 @@ def check_answer(prompt_tokens: int, answers: Sequence[str], response: Response)
 def check_canaries(canaries: Canaries, response: Response, *, counted: bool) -> Check:
     """What the answer to the question for the marks at both ends of a context shows.
 
-    One mark without the other: the model knows what was asked and was not given one end, whatever the server counts.
-    Neither: it may be too weak to answer, and is believed, with flags, where the server `counted` the prompt's tokens.
+    A missing mark makes the answer invalid where nothing else proves that the prompt came whole. Where the server
+    `counted` the prompt's tokens, and rightly, it is a flag: models that are too weak to repeat two marks are many, and
+    servers that cut a prompt and count it whole are few.
     """
     if response.error is not None:
         return Check(flags=("canary_unasked",))
@@ -73,7 +74,7 @@ def check_canaries(canaries: Canaries, response: Response, *, counted: bool) -> 
     missing = tuple(f"canary_{end}_missing" for end in ends)
     if not missing:
         return Check(flags=("canaries_found",))
-    if len(missing) == 2 and counted:
+    if counted:
         return Check(flags=missing)
     why = f"asked for the marks at both ends of the text, the model does not have the one at the {' and '.join(ends)}"
     return Check(invalid=missing, why=why)

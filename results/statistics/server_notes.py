@@ -28,7 +28,7 @@ def server_notes(records: Sequence[Record]) -> tuple[str, ...]:
 def _of_model(asked: Sequence[Record]) -> Iterator[str]:
     yield from _names(asked)
     yield from _template(asked)
-    flags = Counter(flag for record in asked for flag in set(record["details"].get("flags", ())))
+    flags = Counter(flag for record in asked for flag in _flags(record))
     if flags["no_usage"]:
         yield (
             f"the server counted no tokens for {_of(flags['no_usage'], asked)}: nothing proves that these prompts were"
@@ -36,19 +36,29 @@ def _of_model(asked: Sequence[Record]) -> Iterator[str]:
         )
     if flags["over_budget"]:
         yield f"{_of(flags['over_budget'], asked)} have more tokens than were asked for: the server heeds no limit"
+    lost = sum(bool({"canary_start_missing", "canary_end_missing"} & _flags(record)) for record in asked)
+    if lost:
+        yield (
+            f"{_of(lost, asked)} lack a mark that stood at an end of the text: the model is too weak to repeat both, or"
+            " the server cuts prompts and counts them whole"
+        )
     yield from _cache(asked)
+
+
+def _flags(record: Record) -> set[str]:
+    return set(record["details"].get("flags", ()))
 
 
 def _names(asked: Sequence[Record]) -> Iterator[str]:
     names = Counter(name for record in asked if (name := record["response"].get("model")))
-    changed = [record for record in asked if "model_changed" in record["details"].get("flags", ())]
+    changed = [record for record in asked if "model_changed" in _flags(record)]
     if changed:
         told = ", ".join(f"{name!r} ({count})" for name, count in names.most_common())
         yield (
             f"the server CHANGED ITS MODEL during the run: answers came from {told}; first at {changed[0]['id']};"
             " --strict-model makes such answers invalid"
         )
-    elif any("other_model" in record["details"].get("flags", ()) for record in asked):
+    elif any("other_model" in _flags(record) for record in asked):
         yield f"the server answers as {', '.join(map(repr, names))}, which is not the name that was asked for"
     prints = {mark for record in asked if (mark := record["response"].get("fingerprint"))}
     if len(prints) > 1:
@@ -57,7 +67,7 @@ def _names(asked: Sequence[Record]) -> Iterator[str]:
 
 def _template(asked: Sequence[Record]) -> Iterator[str]:
     empty = sum(record["outcome"] == "empty" for record in asked)
-    other = [record for record in asked if "template_difference" in record["details"].get("flags", ())]
+    other = [record for record in asked if "template_difference" in _flags(record)]
     many_empty = empty >= _MANY * len(asked) and len(asked) > 1
     if len(other) >= _MANY * len(asked):
         tokens = [

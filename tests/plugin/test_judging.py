@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.haystack_fixtures.models.served.planted_http import Answer, good, planted_server
 
 
@@ -54,3 +56,12 @@ def test_a_judging_scorer_without_a_judge_is_one_line(project):
 
     assert result.ret == 4
     assert "give --judge SPEC" in result.stderr.str()
+
+
+@pytest.mark.parametrize("judge", ["nosuch", "openai:gpt", "mock:no-such-behaviour"])
+def test_a_judge_that_can_never_answer_is_refused_before_the_first_cell(project, judge, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    result = project.run(f"--judge={judge}", "--scorer=judge_evalscope")
+
+    assert result.ret == 4
+    assert not (project.runs / "r" / "results.json").exists()
