@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
-from needlework.results.files.json_file import read_json
+from needlework.results.files.read_run import Run, read_run
 from needlework.results.html.comparison import write_comparison_html
 from needlework.results.pictures.difference import write_difference_heatmaps
 from needlework.results.pictures.heatmap import FORMATS, parse_formats
-from needlework.results.records.record import Record
 from needlework.results.statistics.comparison import Comparison, compare
 from needlework.results.statistics.joining import differing_trial
 from needlework.results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
@@ -37,30 +33,11 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One side: its folder, its records, and what its manifest says (`None` without one)."""
-
-    folder: Path
-    records: list[Record]
-    manifest: Mapping[str, Any] | None
-
-    @property
-    def name(self) -> str:
-        """The name of the folder."""
-        return self.folder.resolve().name
-
-    @property
-    def label(self) -> str:
-        """`run (model)`."""
-        return one_line(f"{self.name} ({', '.join(sorted({record['model'] for record in self.records}))})")
-
-
 def _compare(options: argparse.Namespace) -> None:
     first, second = _load(options.first), _load(options.second)
     comparison = compare(first.records, second.records)
-    parts = differing_parts(first.manifest, second.manifest)
-    dtypes = differing_dtypes(first.manifest, second.manifest)
+    parts = differing_parts(first.manifest or None, second.manifest or None)
+    dtypes = differing_dtypes(first.manifest or None, second.manifest or None)
     if comparison.prompts_differ:
         a, b = differing_trial(first.records, second.records)
         parts += differing_facts(a, b)
@@ -69,7 +46,7 @@ def _compare(options: argparse.Namespace) -> None:
     if dtypes and not options.allow_different_dtypes:
         remedy = f"one model in two kinds of numbers ({'; '.join(dtypes)}); --allow-different-dtypes compares them"
         raise InputError("runs", f"{first.name} and {second.name}", remedy)
-    print(f"A: {first.label}\nB: {second.label}\n")
+    print(f"A: {_label(first)}\nB: {_label(second)}\n")
     print("\n".join(comparison_lines(comparison)))
     print("\ndiffers between the runs (A / B):", *(one_line(part) for part in parts or ["nothing"]), sep="\n  ")
     print()
@@ -80,7 +57,7 @@ def _compare(options: argparse.Namespace) -> None:
         first.records,
         second.records,
         title=options.title or f"{second.name} − {first.name}",
-        names=(first.label, second.label),
+        names=(_label(first), _label(second)),
         parts=parts,
     )
     print(folder / "report.html")
@@ -89,7 +66,7 @@ def _compare(options: argparse.Namespace) -> None:
         folder,
         titles=_titles(comparison, options.title, first, second),
         subtitles=[
-            f"A: {first.label} · B: {second.label} · {family_sentence(family)}" for family in comparison.families
+            f"A: {_label(first)} · B: {_label(second)} · {family_sentence(family)}" for family in comparison.families
         ],
         formats=options.format,
     ):
@@ -106,7 +83,7 @@ def _refusal(comparison: Comparison, parts: Sequence[str]) -> str:
     )
 
 
-def _titles(comparison: Comparison, title: str | None, first: _Run, second: _Run) -> list[str]:
+def _titles(comparison: Comparison, title: str | None, first: Run, second: Run) -> list[str]:
     """The given title alone where there is one picture, before the family's name where there are several."""
     names = [family_name(family.family) for family in comparison.families]
     if title is not None and len(names) == 1:
@@ -114,25 +91,16 @@ def _titles(comparison: Comparison, title: str | None, first: _Run, second: _Run
     return [f"{title or f'{second.name} - {first.name}'} · {name}" for name in names]
 
 
-def _load(path: Path) -> _Run:
-    if not path.exists():
-        raise InputError("run", path, "does not exist; give a run folder or its results.json")
-    file = path / "results.json" if path.is_dir() else path
-    if not file.is_file():
-        raise InputError("run", path, "has no results.json; resume the run with --run-name to finish it")
-    records = read_json(file)
-    if not records:
+def _load(path: Path) -> Run:
+    run = read_run(path)
+    if not run.records:
         raise InputError("run", path, "holds no trials; there is nothing to compare")
-    return _Run(file.parent, records, _manifest(file.parent / "manifest.json"))
+    return run
 
 
-def _manifest(path: Path) -> Mapping[str, Any] | None:
-    """The manifest beside a results.json; only the report of what differs needs it."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return content if isinstance(content, dict) else None
+def _label(run: Run) -> str:
+    """`run (model)`."""
+    return one_line(f"{run.name} ({', '.join(sorted({record['model'] for record in run.records}))})")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.files.read_run import load_panels, load_records
+from needlework.results.files.read_run import load_panels, read_run
 from needlework.results.pictures.documents_chart import write_document_charts
 from needlework.results.pictures.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
 from needlework.results.pictures.panel import Style
 from needlework.results.records.samples import OWN_DOCUMENTS
-from needlework.results.statistics.documents import document_statistics
 from needlework.results.statistics.panels import Panel
 
 
@@ -61,8 +60,10 @@ def _plot(options: argparse.Namespace) -> list[Path]:
         drawn, named = [panels[number] for number in here], [titles[number] for number in here]
         paths += write_heatmaps(drawn, place, style=style, formats=options.format, titles=named)
     for path in dict.fromkeys(path for path, panel in found if panel.task in OWN_DOCUMENTS):
-        statistics = document_statistics(load_records(path))
-        paths += write_document_charts(statistics, options.out or _folder(path), options.format)
+        if path.suffix.lower() != ".csv":  # it has scores, and no questions
+            paths += write_document_charts(
+                read_run(path).report.documents, options.out or _folder(path), options.format
+            )
     if several:
         stem = places[0] / "heatmap-combined"
         heading = options.title or ""

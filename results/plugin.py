@@ -15,6 +15,7 @@ from needlework.haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, se
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
 from needlework.haystack_fixtures.workers.distribution import is_worker, worker_name
+from needlework.results import hookspecs
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import check_gates
 from needlework.results.gates.power_plan import check_power, parse_power, power_lines
@@ -27,6 +28,7 @@ from needlework.results.run.make_record import make_record, shown, waiting_answe
 from needlework.results.run.progress import progress_of
 from needlework.results.run.recorder import GATE, Recorder
 from needlework.results.run.scorer_names import check_scorer
+from needlework.results.run.signals import EndSignals
 from needlework.results.tables.terminal import score_glyph
 from needlework.scoring.plugin import AGAIN_KEY, SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY
 from needlework.scoring.recording import JUDGE
@@ -56,6 +58,16 @@ def pytest_configure(config: pytest.Config) -> None:
     except (InputError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
     config.pluginmanager.register(Recorder(config, settings, folder, gates), _RECORDER)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """A worker that has cells leaves the end of the run to its controller, which a signal to both would race."""
+    if is_worker(session.config) and any(cell_of(item) is not None for item in session.items):
+        EndSignals().start(ignore=True)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

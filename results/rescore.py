@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from needlework.haystack_fixtures.asking.reconstruct import settings_of
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.results.files.json_file import read_json
+from needlework.results.files.read_run import read_run, report_of
 from needlework.results.records.record import Record
 from needlework.results.run.scorer_names import check_scorer
 from needlework.results.run.write_all import write_files
 from needlework.results.statistics.absent import is_absent
-from needlework.results.statistics.needlebench import design_of
-from needlework.results.statistics.panels import summarise
-from needlework.results.statistics.run_report import run_report
 from needlework.results.tables.headline import headline
 from needlework.results.tables.needlebench import needlebench_lines
 from needlework.scoring.outcomes import outcome_of
@@ -48,36 +42,23 @@ def main(argv: Sequence[str]) -> int:
         check_scorer(options.scorer)
         if options.scorer.startswith(JUDGE):
             raise InputError("--scorer", options.scorer, "needs a judge; run again with --judge, answers are kept")
-        path = options.run / "results.json" if options.run.is_dir() else options.run
-        if not path.is_file():
-            raise InputError("RUN", options.run, "give a run's folder, or its results.json")
-        before = read_json(path)
-        after = [rescored(record, options.scorer) for record in before]
-        out = options.out or path.parent / f"rescored-{options.scorer}"
+        run = read_run(options.run)
+        after = tuple(rescored(record, options.scorer) for record in run.records)
+        out = options.out or run.folder / f"rescored-{options.scorer}"
         out.mkdir(parents=True, exist_ok=True)
-        settings = _settings(path.parent / "manifest.json")
-        design, vote = (design_of(settings), settings.vote) if settings else (None, 0)
-        report = run_report(after, design=design, vote=vote)
+        report = report_of(run, after)
         write_files(out, report)
     except InputError as error:
         return refuse("rescore", error)
     except (OSError, ValueError) as error:  # a full disk; a name that no file can have
         problem = getattr(error, "strerror", None) or error
         return refuse("rescore", InputError("RUN", options.run, f"cannot be read or written ({problem})"))
-    for old, new in zip(summarise(before), report.panels, strict=True):
+    for old, new in zip(run.panels, report.panels, strict=True):
         print(f"{new.name}\n  before: {headline(old)}\n  {options.scorer}: {headline(new)}")
     for line in needlebench_lines(report.suites):
         print(line)
     print(f"written to {out}")
     return 0
-
-
-def _settings(manifest: Path) -> Settings | None:
-    """What the run was to ask; without a manifest beside the results nobody knows."""
-    try:
-        return settings_of(json.loads(manifest.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError, InputError):
-        return None
 
 
 def rescored(record: Record, scorer: str) -> Record:

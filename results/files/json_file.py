@@ -38,6 +38,8 @@ def write_json(path: Path, report: RunReport) -> None:
 def json_text(report: RunReport) -> str:
     """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order."""
     parts: dict[str, object] = {
+        "planned": report.planned,
+        "recorded": len(report.records),
         "notes": list(report.notes),
         "summary": [panel_object(panel) for panel in report.panels],
         "statistics": _plain(statistics_object(report.statistics)),
@@ -57,13 +59,17 @@ def json_text(report: RunReport) -> str:
 
 def read_json(path: Path) -> list[Record]:
     """Read the records of a `results.json`. Raises `InputError` where it is none or is of a newer schema."""
+    return records_in(parsed(path), path)
+
+
+def parsed(path: Path) -> Any:
+    """Return what a JSON file holds. Raises `InputError` where it cannot be read, or is none."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        return json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise InputError("results file", path, f"is not JSON ({error})") from None
     except OSError as error:
         raise InputError("results file", path, f"cannot be read ({error.strerror})") from None
-    return records_in(content, path)
 
 
 def records_in(content: object, path: Path) -> list[Record]:

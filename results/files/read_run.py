@@ -1,20 +1,85 @@
-"""Panels from whatever a path holds: a run folder, a journal, a report, or another system's files."""
+"""Runs from disk: records with what their manifest says; and panels of whatever a path holds, other systems' too."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.files.csv_file import read_csv
 from needlework.results.files.foreign import foreign_panels, panels_in_json
-from needlework.results.files.json_file import check_record, read_json, records_in
+from needlework.results.files.json_file import check_record, parsed, read_json, records_in
 from needlework.results.records.journal import read_journal
 from needlework.results.records.record import Record
+from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.statistics.panels import Panel, panels_of, summarise
+from needlework.results.statistics.run_report import RunReport, interrupted, noted, run_report
 
+RESULTS = "results.json"
 # Of a run folder: the first that is there. A journal knows of trials that a killed run never reported.
-_OF_A_RUN = ("results.json", "journal.jsonl", "results.csv")
+_OF_A_RUN = (RESULTS, JOURNAL, "results.csv")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A recorded run. `records`: the last one of each trial; `manifest`: what it was made of, empty without one;
+    `planned`: how many trials it was to have, more than `records` where it was interrupted.
+    """
+
+    folder: Path
+    records: tuple[Record, ...]
+    manifest: Mapping[str, Any]
+    planned: int
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.resolve().name
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """The panels of the report, without the work for the rest of it."""
+        return noted(summarise(self.records), interrupted(len(self.records), self.planned))
+
+    @cached_property
+    def report(self) -> RunReport:
+        """Everything that is computed of the records."""
+        return report_of(self, self.records)
+
+
+def read_run(path: str | Path) -> Run:
+    """Read a run: its folder, its results.json, or its journal.jsonl, which a killed run has alone.
+
+    Raises `InputError`, one clear line, where there is none, or a file of it is damaged.
+    """
+    path = Path(path)
+    file = next((path / name for name in (RESULTS, JOURNAL) if (path / name).is_file()), path)
+    if not file.is_file():
+        raise InputError("run", path, "has no results.json; give a run's folder" if path.exists() else "does not exist")
+    manifest = _manifest(file.parent / MANIFEST)
+    if file.suffix.lower() == ".jsonl":
+        records, planned = _journal(file), manifest.get("planned")
+    else:
+        content = parsed(file)
+        records, planned = records_in(content, file), content.get("planned")
+    whole = planned if isinstance(planned, int) and planned > len(records) else len(records)
+    return Run(file.parent, tuple(records), manifest, whole)
+
+
+def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
+    """The report of `records`, which are the run's own or made from them: another scorer's verdicts."""
+    from needlework.haystack_fixtures.asking.reconstruct import settings_of
+    from needlework.results.statistics.needlebench import design_of
+
+    try:
+        settings = settings_of(run.manifest)
+    except InputError:  # no manifest, or an older one: nobody knows what was to be asked
+        return run_report(records, planned=run.planned)
+    return run_report(records, design=design_of(settings), vote=settings.vote, planned=run.planned)
 
 
 def load_panels(path: Path) -> tuple[Panel, ...]:
@@ -32,22 +97,9 @@ def load_panels(path: Path) -> tuple[Panel, ...]:
     return panels
 
 
-def load_records(path: Path) -> list[Record]:
-    """Read the records of a path that `load_panels` has read; none where it holds scores alone, or another system's."""
-    if path.is_dir():
-        own = next((path / name for name in _OF_A_RUN if (path / name).is_file()), None)
-        return [] if own is None else load_records(own)
-    if path.suffix.lower() == ".csv":
-        return []
-    if path.suffix.lower() == ".jsonl":
-        return _journal(path)
-    content = json.loads(path.read_text(encoding="utf-8-sig"))
-    return [] if panels_in_json(content, path) else records_in(content, path)
-
-
 def run_records(folder: Path) -> list[Record]:
     """Read the last record of each trial of a run; none where it has just begun. Raises `InputError`."""
-    report, journal = folder / "results.json", folder / "journal.jsonl"
+    report, journal = folder / RESULTS, folder / JOURNAL
     return read_json(report) if report.is_file() else _journal(journal)
 
 
@@ -59,23 +111,14 @@ def _load(path: Path) -> tuple[Panel, ...]:
         raise InputError("results file", path, "is empty")
     if path.suffix.lower() == ".csv":
         return _csv(path)
-    if path.suffix.lower() == ".jsonl":
-        return summarise(_journal(path))
-    return _json(path)
+    foreign = () if path.suffix.lower() == ".jsonl" else panels_in_json(parsed(path), path)
+    return foreign or read_run(path).panels
 
 
 def _csv(path: Path) -> tuple[Panel, ...]:
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         first = file.readline()
     return foreign_panels(path) if first.startswith("dataset,") else panels_of(read_csv(path))
-
-
-def _json(path: Path) -> tuple[Panel, ...]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise InputError("results file", path, f"is not JSON ({error})") from None
-    return panels_in_json(content, path) or summarise(records_in(content, path))
 
 
 def _journal(path: Path) -> list[Record]:
@@ -86,3 +129,12 @@ def _journal(path: Path) -> list[Record]:
     recipe = records[-1]["details"].get("recipe") if records else None
     same = (record for record in records if record["details"].get("recipe") == recipe)
     return list({(record["model"], record["id"]): record for record in same}.values())
+
+
+def _manifest(path: Path) -> Mapping[str, Any]:
+    """The manifest beside the results; one that is missing or damaged says nothing."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}

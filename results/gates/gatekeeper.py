@@ -67,8 +67,13 @@ class Gatekeeper:
         if self._baseline is not None:
             self._baseline.check(record)
 
-    def verdicts(self, records: Sequence[Record]) -> list[Verdict]:
-        """Every gate's verdicts: those of the looks there were, or of one now."""
+    def verdicts(self, records: Sequence[Record], interrupted: str = "") -> list[Verdict]:
+        """Every gate's verdicts: those of the looks there were, or of one now.
+
+        A run that was `interrupted`, in words, decides nothing: what it did not come to may be what would have failed.
+        """
+        if interrupted:
+            return [Verdict(gate.text, "all", "inconclusive", note=f"void: {interrupted}") for gate in self._gates]
         if self._looks:
             return [look.verdict for _, look in sorted(self._looks.items(), key=lambda item: item[0][0])]
         return [verdict for gate in self._gates for verdict in judge_gate(gate, records, self._baseline)]

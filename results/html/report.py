@@ -54,7 +54,8 @@ def html_text(
         "documents": [
             (on_one_line(documents_name(each)), document_tables(each), document_rows(each)) for each in report.documents
         ],
-        "notes": [on_one_line(note, 2_000) for note in report.notes],
+        "interrupted": report.interrupted,
+        "notes": [on_one_line(note, 2_000) for note in report.notes if note != report.interrupted],
         "unscored": UNSCORED,
         "trials": len(records),
     }

@@ -29,10 +29,19 @@ _SECRET = re.compile(r"(?i)(key|token|secret|password|authorization|header\.[^=]
 
 
 def manifest(
-    settings: Settings, *, argv: Sequence[str], root: Path, facts: Mapping[str, Any], started: str, ended: str | None
+    settings: Settings,
+    *,
+    argv: Sequence[str],
+    root: Path,
+    facts: Mapping[str, Any],
+    started: str,
+    ended: str | None,
+    planned: int,
+    recorded: int,
 ) -> dict[str, Any]:
     """The manifest as an object. No secret is in it: options hold names of environment variables, and values of
-    arguments that look like keys or headers are left out."""
+    arguments that look like keys or headers are left out. `planned`, `recorded`: the trials that the run is to have,
+    and has."""
     options = {key: value for key, value in asdict(settings).items() if key != "suites"}
     for name in ("base_url", "judge_base_url", "embedder_base_url"):
         options[name] = None if options[name] is None else without_credentials(options[name])
@@ -44,6 +53,8 @@ def manifest(
         "schema": 1,
         "started": started,
         "ended": ended,
+        "planned": planned,
+        "recorded": recorded,
         "folder": str(Path.cwd()),
         "command": [_public(word, known) for word in argv],
         "options": {key: str(value) if isinstance(value, Path) else value for key, value in options.items()},

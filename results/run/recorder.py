@@ -33,6 +33,8 @@ from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
 from needlework.results.run.latency import publish_latencies
 from needlework.results.run.make_record import lost_record
 from needlework.results.run.manifest import command_line, manifest, merge_facts, models_before, write_manifest
+from needlework.results.run.selected import Selected
+from needlework.results.run.signals import EndSignals
 from needlework.results.run.step_summary import write_step_summary
 from needlework.results.tables.replayed import replayed_lines
 from needlework.results.tables.shared_tokens import shared_lines
@@ -64,6 +66,8 @@ class Recorder:
         self._session: pytest.Session | None = None
         self._fault = ""
         self._written_at = "earlier"
+        self._selected = Selected()
+        self._signals = EndSignals()
         self.folder = folder
 
     @property
@@ -93,10 +97,20 @@ class Recorder:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         option = session.config.option
         only_looks = option.collectonly or option.showfixtures or option.show_fixtures_per_test
-        if self._journal is not None or only_looks or self._settings.plan:
+        if only_looks or self._settings.plan:
             return
-        if any(cell_of(item) is not None for item in session.items):
+        cells = [item.nodeid for item in session.items if cell_of(item) is not None]
+        self._selected.add(cells)
+        if cells and self._journal is None:
             self._open_or_refuse()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        first = not self._selected
+        self._selected.add(ids)
+        if first and self._journal is not None:
+            with suppress(OSError):  # the journal tells of a full disk
+                self._write_manifest(None)
 
     def _open_or_refuse(self) -> None:
         try:
@@ -139,6 +153,7 @@ class Recorder:
 
     def _keep(self, record: Record, line: str | None = None) -> None:
         self._records.append(record)
+        self._config.hook.pytest_needlework_recorded(config=self._config, record=record)
         if self._fault:
             return
         try:
@@ -169,6 +184,7 @@ class Recorder:
             with suppress(OSError):
                 (self._settings.results_dir / ".gitignore").write_text("*\n")
             self._write_manifest(None)
+            self._signals.start()
         except OSError as error:
             with suppress(OSError):
                 self._journal.close()
@@ -176,6 +192,7 @@ class Recorder:
             raise InputError("--results-dir", self.folder, problem) from None
 
     def _write_manifest(self, ended: str | None) -> None:
+        records = whole_run(self.earlier, self._records, self._recipe)
         write_manifest(
             self.folder / MANIFEST,
             manifest(
@@ -185,11 +202,14 @@ class Recorder:
                 facts=self._facts,
                 started=self._started,
                 ended=ended,
+                planned=self._selected.planned(records),
+                recorded=len(records),
             ),
         )
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logfinish(self) -> None:
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self._selected.end(nodeid)
         if self._fault:
             raise pytest.exit.Exception(self._fault, returncode=4)
 
@@ -227,7 +247,8 @@ class Recorder:
             try:
                 style = Style(colors=self._settings.heatmap_colors, numbers=self._settings.heatmap_numbers)
                 design = design_of(self._settings)
-                report = run_report(records, design=design, vote=self._settings.vote)
+                planned = self._selected.planned(records)
+                report = run_report(records, design=design, vote=self._settings.vote, planned=planned)
                 self._files = write_files(self.folder, report, style)
                 self._report = report
                 self._write_manifest(datetime.now(UTC).isoformat(timespec="seconds"))
@@ -241,18 +262,28 @@ class Recorder:
             with suppress(OSError):
                 self._journal.close()
         if self._gatekeeper is not None:
-            self._verdicts = self._gatekeeper.verdicts(records)
+            self._verdicts = self._gatekeeper.verdicts(records, self._report.interrupted if self._report else "")
         for verdict in self._verdicts:
             for case in gate_case(verdict):
                 session.config.hook.pytest_runtest_logreport(report=case)
         session.exitstatus = self._exit_status(int(session.exitstatus), records)
+        if self._report is not None:
+            hook = self._config.hook
+            hook.pytest_needlework_written(config=self._config, report=self._report, folder=self.folder)
         yield
 
+    def pytest_unconfigure(self) -> None:
+        self._signals.stop()
+
     def _exit_status(self, status: int, records: list[Record]) -> int:
-        if status not in (0, 1):
+        if status not in (0, 1, 2):
             return status
         if self._fault:
             return 4
+        if self._verdicts and self._report is not None and self._report.interrupted:
+            return VOID
+        if status == pytest.ExitCode.INTERRUPTED:
+            return status
         if self._void(records):
             return VOID
         states = {verdict.state for verdict in self._verdicts}

@@ -72,7 +72,8 @@ class Panel:
 
     `lengths`: tokens, ascending. `depths`: percent, ascending, `None` ("all") last. `cells`: by (length, depth); a
     missing key is a cell that never ran. `columns`, `rows`: one tally for each length and each depth, over trials and
-    not over cells, so that a missing cell shows in its n. `source`: the system whose files these are.
+    not over cells, so that a missing cell shows in its n. `source`: the system whose files these are. `note`: what is
+    to be said of the run beside the score.
     """
 
     model: str
@@ -85,6 +86,7 @@ class Panel:
     rows: tuple[Tally, ...]
     overall: Tally
     source: str = OWN
+    note: str = ""
 
     @property
     def name(self) -> str:

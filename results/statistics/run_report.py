@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from needlework.haystack_fixtures.tasks.catalogue import family_of
@@ -27,8 +27,8 @@ class RunReport:
     `panels`: a heatmap's worth each, with `statistics` of the same names; `twins`: questions asked with and without
     their answer; `tasks`, `macros`: a row for each task, and the mean over families; `retrieval`: a row for each way to
     retrieve; `ruler`, `suites`: the tables of RULER and NeedleBench; `documents`: documents of one's own; `stability`:
-    answers to prompts that were asked again; `notes`: sentences about the run as a whole. What a run has nothing of is
-    empty.
+    answers to prompts that were asked again; `planned`: how many trials the run was to have; `notes`: sentences about
+    the run as a whole. What a run has nothing of is empty.
     """
 
     records: tuple[Record, ...]
@@ -42,6 +42,7 @@ class RunReport:
     suites: tuple[NeedleBench, ...]
     documents: tuple[Documents, ...]
     stability: Stability | None
+    planned: int
     notes: tuple[str, ...]
 
     @property
@@ -49,21 +50,34 @@ class RunReport:
         """The models that were asked, sorted."""
         return tuple(dict.fromkeys(record["model"] for record in self.records))
 
+    @property
+    def interrupted(self) -> str:
+        """`interrupted after 8 of 40 trials`; empty for a run that came to its end."""
+        return interrupted(len(self.records), self.planned)
+
 
 def run_report(
-    records: Iterable[Record], *, design: Design | None = None, vote: int = 0, notes: Sequence[str] = ()
+    records: Iterable[Record],
+    *,
+    design: Design | None = None,
+    vote: int = 0,
+    planned: int | None = None,
+    notes: Sequence[str] = (),
 ) -> RunReport:
     """Compute everything that is reported of `records`; their order does not matter.
 
-    `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`: the run's `--vote`. `notes`: what
-    else is to be said of the run, a sentence each.
+    `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`: the run's `--vote`. `planned`:
+    how many trials it was to have, all of these where nothing is said. `notes`: what else is to be said of the run, a
+    sentence each.
     """
     ordered = tuple(sorted(records, key=reading_order))
     tasks = task_scores(ordered, family_of)
     stability = stability_of(ordered)
+    still = stability_line(stability) if stability else ""
+    early = interrupted(len(ordered), len(ordered) if planned is None else planned)
     return RunReport(
         records=ordered,
-        panels=summarise(ordered),
+        panels=noted(summarise(ordered), early),
         statistics=run_statistics(ordered),
         twins=absent_twins(ordered),
         tasks=tasks,
@@ -73,8 +87,19 @@ def run_report(
         suites=needlebench(ordered, design),
         documents=document_statistics(ordered, vote),
         stability=stability,
-        notes=(*notes, *server_notes(ordered), *([stability_line(stability)] if stability else [])),
+        planned=len(ordered) if planned is None else planned,
+        notes=tuple(filter(None, (early, *notes, *server_notes(ordered), still))),
     )
+
+
+def interrupted(recorded: int, planned: int) -> str:
+    """`interrupted after 8 of 40 trials`; empty where there are as many as were planned."""
+    return f"interrupted after {recorded:,} of {planned:,} trials" if recorded < planned else ""
+
+
+def noted(panels: Iterable[Panel], note: str) -> tuple[Panel, ...]:
+    """The panels with a note on their run, which their headlines then have."""
+    return tuple(replace(panel, note=note) for panel in panels)
 
 
 def reading_order(record: Record) -> tuple[Any, ...]:

@@ -18,6 +18,8 @@ def headline(panel: Panel) -> str:
     parts = [score_words(overall), _cells(panel), *_unscored(overall)]
     if panel.source != OWN:
         parts.append(f"data: {panel.source}")
+    if panel.note:
+        parts.append(panel.note)
     return " · ".join(parts)
 
 

@@ -1,0 +1,123 @@
+"""A run that ended early writes the same files, says so in all of them, and decides no gate."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from needlework.results.files.read_run import read_run
+from tests.plugin.conftest import GRID, Project
+
+WORDS = "interrupted after 2 of 6 trials"
+FILES = {"report.html", "results.json", "results.csv", "cells.csv", "journal.jsonl", "manifest.json"}
+
+
+@pytest.fixture
+def stopped(project: Project) -> Project:
+    """It stops after two cells."""
+    project.pytester.makepyfile(
+        test_needles="""
+        import pytest
+        asked = []
+
+        @pytest.mark.cells("niah")
+        def test_needle(cell, generate, assert_scored, request):
+            assert_scored(generate(cell))
+            asked.append(cell)
+            if len(asked) == 2:
+                request.session.shouldstop = "that will do"
+        """
+    )
+    return project
+
+
+def test_every_file_says_so(stopped: Project) -> None:
+    result = stopped.run()
+
+    assert result.ret == 2
+    result.stdout.fnmatch_lines([f"*{WORDS}*", WORDS])
+    results, manifest = json.loads(stopped.file("results.json")), json.loads(stopped.file("manifest.json"))
+    assert (results["planned"], results["recorded"], results["notes"]) == (6, 2, [WORDS])
+    assert (manifest["planned"], manifest["recorded"]) == (6, 2)
+    assert f"It was {WORDS}" in stopped.file("report.html")
+    (svg,) = (stopped.runs / "r").glob("heatmap-*.svg")
+    assert WORDS in svg.read_text(encoding="utf-8")
+    assert read_run(stopped.runs / "r").report.interrupted == WORDS
+
+
+def test_no_gate_passes_on_half_a_run(stopped: Project) -> None:
+    result = stopped.run("--gate=score >= 0.1")
+
+    assert result.ret == 11
+    result.stdout.fnmatch_lines([f"  inconclusive  all *void: {WORDS}"])
+
+
+def test_the_same_command_again_makes_it_whole(stopped: Project) -> None:
+    stopped.run()
+    stopped.pytester.makepyfile(
+        test_needles="""
+        import pytest
+
+        @pytest.mark.cells("niah")
+        def test_needle(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+        """
+    )
+    result = stopped.run("--gate=score >= 0.5")
+
+    assert result.ret == 0
+    assert "interrupted" not in result.stdout.str()
+    assert json.loads(stopped.file("results.json"))["planned"] == 6
+
+
+def test_cells_that_a_run_was_not_to_ask_are_not_missing(project: Project) -> None:
+    project.run("-k", "len400")
+    project.run("-k", "len600-depth50")
+
+    assert json.loads(project.file("results.json"))["planned"] == 4
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="sends signals")
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize(("name", "group"), [("SIGTERM", False), ("SIGTERM", True), ("SIGHUP", True), ("SIGINT", True)])
+def test_signals_end_a_run_as_ctrl_c_does(project: Project, name: str, group: bool, workers: int) -> None:
+    """`group`: to the workers too, as Slurm and terminals do."""
+    project.pytester.makepyfile(
+        test_needles="""
+        import time
+        import pytest
+
+        @pytest.mark.cells("niah")
+        def test_needle(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+            time.sleep(0.5)
+        """
+    )
+    arguments = [*GRID, "--repeats=8", "--model=mock:perfect", "--run-name=r", f"-n{workers}", "--gate=score >= 0.1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *arguments],
+        cwd=project.pytester.path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+    journal = project.runs / "r" / "journal.jsonl"
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not (journal.exists() and journal.stat().st_size):
+        time.sleep(0.05)
+    (os.killpg if group else os.kill)(process.pid, getattr(signal, name))
+    said, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 11, said
+    assert {path.name for path in (project.runs / "r").iterdir()} >= FILES
+    results = json.loads(project.file("results.json"))
+    assert results["planned"] == 48
+    assert 0 < results["recorded"] < 48
+    assert f"interrupted after {results['recorded']} of 48 trials" in said
+    assert {record["outcome"] for record in results["records"]} == {"found"}
