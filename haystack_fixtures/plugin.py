@@ -48,7 +48,7 @@ _GRID = pytest.StashKey[tuple[Series, ...]]()
 ENGINE = pytest.StashKey[Engine]()
 QUEUE = pytest.StashKey[Queue]()
 EXCHANGE = pytest.StashKey[Exchange]()
-_RUNNING = pytest.StashKey[pytest.Item]()
+"""In the config's stash: the last exchange of the test that runs; absent until it has asked."""
 _STAND_INS = pytest.StashKey[list[str]]()
 
 
@@ -341,25 +341,31 @@ def model(cell: Cell, pytestconfig: pytest.Config) -> Model:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    item.config.stash[_RUNNING] = item
+    forget_exchange(item.config)
+
+
+def forget_exchange(config: pytest.Config) -> None:
+    """Let go of a test's exchange, which has its whole prompt."""
+    if EXCHANGE in config.stash:
+        del config.stash[EXCHANGE]
 
 
 @pytest.fixture(scope="session")  # made once: making fixtures anew is a fifth of what pytest does for a test
-def generate(pytestconfig: pytest.Config) -> Callable[[Cell], Exchange]:
+def generate(request: pytest.FixtureRequest) -> Callable[[Cell], Exchange]:
     """Ask the model under test: `exchange = generate(cell)`. Never raises for a fault of model or server.
 
     The exchange has the answer, the reference, and the facts that the record will tell. Hand it to `assert_scored`.
     """
-    queue, workers_tests = queue_of(pytestconfig), distribution.tests_of_worker(pytestconfig)
+    config, session = request.config, request.session
+    queue, workers_tests = queue_of(config), distribution.tests_of_worker(config)
 
     def ask(cell: Cell) -> Exchange:
         if workers_tests is not None:
             queue.announce(distribution.upcoming(workers_tests))
         exchange = queue.exchange(cell)
-        item = pytestconfig.stash[_RUNNING]
-        item.stash[EXCHANGE] = exchange
+        config.stash[EXCHANGE] = exchange
         if exchange.response.error is not None and exchange.response.error.fatal:
-            item.session.shouldstop = f"stopped: {exchange.response.error.message}"
+            session.shouldstop = f"stopped: {exchange.response.error.message}"
         return exchange
 
     return ask

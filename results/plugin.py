@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError, printable
-from needlework.haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, settings_of
+from needlework.haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, forget_exchange, settings_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
 from needlework.haystack_fixtures.workers.distribution import is_worker, worker_name
@@ -19,19 +18,20 @@ from needlework.results import hookspecs
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import check_gates
 from needlework.results.gates.power_plan import check_power, parse_power, power_lines
-from needlework.results.records.journal import WaitingAnswers, line_of, read_journal, read_waiting
+from needlework.results.records.journal import WaitingAnswers, read_journal, read_waiting
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, run_folder
 from needlework.results.records.stored_answers import stored_answers
+from needlework.results.run.carried import Carried, Shown, attach, carried_by, drop_record
 from needlework.results.run.make_record import make_record, shown, waiting_answer
 from needlework.results.run.progress import progress_of
 from needlework.results.run.recorder import GATE, Recorder
 from needlework.results.run.scorer_names import check_scorer
 from needlework.results.run.signals import EndSignals
 from needlework.results.tables.terminal import score_glyph
-from needlework.scoring.plugin import AGAIN_KEY, SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY
-from needlework.scoring.recording import JUDGE
+from needlework.scoring.plugin import SCORED
+from needlework.scoring.recording import JUDGE, Scored
 
 _RECORDER = "needlework-recorder"
 _INPUT = "needlework_run_folder"
@@ -141,55 +141,45 @@ def _recorder(config: pytest.Config) -> Recorder:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the record to the call's report, as a JSON string: that crosses to the controller whatever it holds."""
+    """Attach the record to the call's report, as JSON: that crosses to the controller whatever it holds."""
     report = yield
-    exchange = item.stash.get(EXCHANGE, None)
-    if exchange is not None and call.when == "teardown":
-        del item.stash[EXCHANGE]  # pytest keeps every item; a run of long prompts must not keep every prompt
-    if call.when != "call" or exchange is None:
+    config = item.config
+    exchange = config.stash.get(EXCHANGE, None)
+    if exchange is None or call.when == "setup":
         return report
-    scorer, version = item.stash.get(SCORER_KEY, ("", 0))
-    error = item.stash.get(SCORE_ERROR_KEY, None)
-    if SCORER_KEY not in item.stash:
+    if call.when == "teardown":
+        forget_exchange(config)
+        return report
+    scored = config.stash.get(SCORED, None)
+    if scored is None:
         reason = "call assert_scored(exchange)" if report.passed else report.longreprtext.strip().splitlines()[-1]
-        error = ("harness", f"the test asked the model and scored nothing: {reason}")
-    record = make_record(
-        exchange,
-        item.stash.get(SCORE_KEY, None),
-        nodeid=item.nodeid,
-        worker=worker_name(item.config),
-        recipe=item.config.stash[_RECIPE],
-        scorer=scorer,
-        scorer_version=version,
-        error=error,
-        again=item.stash.get(AGAIN_KEY, ()),
-    )
+        message = f"the test asked the model and scored nothing: {reason}"
+        scored = Scored(None, error_kind="harness", message=message)
+    record = make_record(exchange, scored, nodeid=item.nodeid, worker=worker_name(config), recipe=config.stash[_RECIPE])
     item.user_properties += [("outcome", record["outcome"]), ("n_prompt_tokens", record["prompt"].get("tokens", 0))]
     if record["score"] is not None:
         item.user_properties.append(("score", f"{record['score']:.4f}"))
-    carried = cast("Any", report)
-    carried.needlework_record = line_of(record)
-    carried.needlework_shown = _status(record)
-    carried.needlework_facts = _new_facts(item)
-    if settings_of(item.config).save_prompts and exchange.trial is not None:
-        carried.needlework_fault = _save_prompt(_folder(item.config), exchange.key, exchange.trial.prompt.text)
+    fault = ""
+    if settings_of(config).save_prompts and exchange.trial is not None:
+        fault = _save_prompt(_folder(config), exchange.key, exchange.trial.prompt.text)
     if record["outcome"] == "error" and report.passed:
         report.outcome = "failed"
-        fault = record["error"]
-        report.longrepr = f"{fault['kind']}: {printable(fault['message'])}" if fault else "error"
+        error = record["error"]
+        report.longrepr = f"{error['kind']}: {printable(error['message'])}" if error else "error"
+    attach(report, Carried(record, _shown(record, report), _new_facts(item), fault))
     return report
 
 
-def _new_facts(item: pytest.Item) -> str | None:
+def _new_facts(item: pytest.Item) -> dict[str, Any]:
     """What this process can tell the manifest, once for each series of cells."""
     cell = cell_of(item)
     told = item.config.stash[_TOLD]
     if cell is None or (cell.task, cell.needle, cell.model) in told:
-        return None
+        return {}
     told.add((cell.task, cell.needle, cell.model))
     with suppress(InputError):
-        return json.dumps(engine_of(item.config).facts(cell), default=str)
-    return None
+        return engine_of(item.config).facts(cell)
+    return {}
 
 
 def _save_prompt(folder: Path, key: str, text: str) -> str:
@@ -205,29 +195,30 @@ def _save_prompt(folder: Path, key: str, text: str) -> str:
     return ""
 
 
-def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
+def pytest_report_teststatus(report: Any, config: pytest.Config) -> tuple[str, str, Any] | None:
     if report.nodeid.startswith(GATE):
         # Counted, and told in the summary; no part of the cells' progress.
         return "" if report.when != "call" else "inconclusive" if report.skipped else report.outcome, "", ""
-    status = getattr(report, "needlework_shown", None)
-    if status is None or report.when != "call":
+    carried = None if is_worker(config) else carried_by(report)
+    if carried is None or report.when != "call":
         return None
-    category, letter, word, colour = status
+    category, letter, word, colour = carried.shown
     return category, letter, (word, {colour: True})
 
 
-def _status(record: Record) -> tuple[str, str, str, str]:
-    """How the terminal shows a record: category, letter, words, colour."""
+def _shown(record: Record, report: pytest.TestReport) -> Shown:
+    """How the terminal shows a record; a failure of the test's own as pytest shows any."""
     outcome, score = record["outcome"], record["score"]
-    if score is not None:
-        return "scored", score_glyph(score), shown(record), "green"
     if outcome == "error":
         return outcome, _LETTERS[outcome], shown(record).upper(), "red"
+    if report.failed:
+        return "failed", "F", "FAILED", "red"
+    if score is not None:
+        return "scored", score_glyph(score), shown(record), "green"
     return outcome, _LETTERS[outcome], shown(record), "yellow"
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_logreport(report: Any) -> None:
     """Every other hook has seen the record by now; the terminal keeps reports until the end."""
-    if hasattr(report, "needlework_record"):
-        report.needlework_record = None
+    drop_record(report)

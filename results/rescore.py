@@ -28,7 +28,9 @@ class _Stored:
     reference: dict[str, Any]
     error_kind: str | None
     finish_reason: str | None
-    invalid: tuple[str, ...]
+    scorer: str | None = None
+    ask_judge: None = None
+    asked_again: tuple[_Stored, ...] = ()
 
 
 def main(argv: Sequence[str]) -> int:
@@ -72,7 +74,7 @@ def rescored(record: Record, scorer: str) -> Record:
     if is_absent(record) and not knows_absence(scorer):
         return record
     response = record["response"]
-    stored = _Stored(response.get("text", ""), record["reference"], None, response.get("finish_reason"), ())
+    stored = _Stored(response.get("text", ""), record["reference"], None, response.get("finish_reason"))
     scored = score_exchange(stored, scorer)
     outcome, value = outcome_of(
         error_kind=scored.error_kind,

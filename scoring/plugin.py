@@ -5,7 +5,7 @@ Recording is all it does: results are reported, and turned into an exit code, el
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import pytest
@@ -13,15 +13,8 @@ import pytest
 from needlework.scoring.recording import Answered, Scored, ScorerLike, score_exchange
 from needlework.scoring.scores import Score
 
-SCORE_KEY = pytest.StashKey[Score]()
-"""The score of the test's last scored exchange; absent if that exchange has none."""
-SCORER_KEY = pytest.StashKey[tuple[str, int]]()
-"""Name and version of the scorer; `("", 0)` when the exchange had an error and nothing was scored."""
-AGAIN_KEY = pytest.StashKey[Sequence[Scored]]()
-"""What came of scoring the same prompt's further answers (`exchange.asked_again`), in their order."""
-SCORE_ERROR_KEY = pytest.StashKey[tuple[str, str]]()
-"""Kind and message when there is no score; absent if there is one."""
-_RUNNING = pytest.StashKey[pytest.Item]()
+SCORED = pytest.StashKey[Scored]()
+"""In the config's stash: what came of the last scoring by the test that runs; absent until it has scored."""
 
 
 class AssertScored(Protocol):
@@ -33,7 +26,8 @@ class AssertScored(Protocol):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    item.config.stash[_RUNNING] = item
+    if SCORED in item.config.stash:
+        del item.config.stash[SCORED]
 
 
 @pytest.fixture(scope="session")  # made once: making fixtures anew is a fifth of what pytest does for a test
@@ -46,26 +40,12 @@ def assert_scored(pytestconfig: pytest.Config) -> AssertScored:
     """
 
     def record(exchange: Answered, scorer: ScorerLike | None = None) -> Score:
-        scored = score_exchange(exchange, scorer)
-        stash = pytestconfig.stash[_RUNNING].stash
-        store_score(stash, scored)
-        stash[AGAIN_KEY] = [score_exchange(each, scorer) for each in getattr(exchange, "asked_again", ())]
+        again = tuple(score_exchange(each, scorer) for each in exchange.asked_again)
+        scored = replace(score_exchange(exchange, scorer), again=again)
+        pytestconfig.stash[SCORED] = scored
         return scored.for_asserting
 
     return record
-
-
-def store_score(stash: pytest.Stash, scored: Scored) -> None:
-    """Put a score, or why there is none, into a test's stash, in place of an earlier one."""
-    stash[SCORER_KEY] = (scored.scorer, scored.version)
-    if scored.score is not None:
-        stash[SCORE_KEY] = scored.score
-        if SCORE_ERROR_KEY in stash:
-            del stash[SCORE_ERROR_KEY]
-    else:
-        stash[SCORE_ERROR_KEY] = (scored.error_kind or "harness", scored.message)
-        if SCORE_KEY in stash:
-            del stash[SCORE_KEY]
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:

@@ -28,7 +28,7 @@ ScorerLike = str | Scorer | Callable[[str, Reference], Score | float]
 
 
 class Answered(Protocol):
-    """What a scorer needs of an exchange with a model. `scorer`, a name, may also be there: the suite's choice."""
+    """What scoring needs of an exchange with a model."""
 
     @property
     def answer(self) -> str:
@@ -47,15 +47,24 @@ class Answered(Protocol):
         """Why the model stopped."""
 
     @property
-    def invalid(self) -> tuple[str, ...]:
-        """Why the prompt that the model saw is not the one that was built."""
+    def scorer(self) -> str | None:
+        """The name of the scorer that the suite chose, if it chose one."""
+
+    @property
+    def ask_judge(self) -> Callable[[str, str], str] | None:
+        """The reply of the run's judge to a system text and a user text; `None` where there is no judge."""
+
+    @property
+    def asked_again(self) -> Sequence[Answered]:
+        """Further answers to the same prompt, to be scored alike."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
     """What came of scoring: a score, or the kind and message of an error, and who judged.
 
-    `harness`: the scorer or the reference is at fault; `judge`: the judge's reply could not be read.
+    `harness`: the scorer or the reference is at fault; `judge`: the judge's reply could not be read. `again`: what came
+    of scoring the further answers to the same prompt, in their order.
     """
 
     score: Score | None
@@ -63,6 +72,7 @@ class Scored:
     version: int = 0
     error_kind: str | None = None
     message: str = ""
+    again: tuple[Scored, ...] = ()
 
     @property
     def for_asserting(self) -> Score:
@@ -97,7 +107,7 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
 def _suites_scorer(exchange: Answered) -> str:
     reference = exchange.reference
     absent = reference.get("absent") if isinstance(reference, Mapping) else getattr(reference, "absent", False)
-    name = getattr(exchange, "scorer", None) or DEFAULT_SCORER
+    name = exchange.scorer or DEFAULT_SCORER
     return ABSTAIN.name if absent is True and not knows_absence(name) else name
 
 
@@ -107,10 +117,9 @@ def knows_absence(scorer: str) -> bool:
 
 
 def _judge(exchange: Answered, name: str) -> Scorer:
-    ask = getattr(exchange, "ask_judge", None)
-    if ask is None:
+    if exchange.ask_judge is None:
         raise ValueError(f"{name} needs a judge: give --judge SPEC")
-    return judged(ask, name.removeprefix(JUDGE))
+    return judged(exchange.ask_judge, name.removeprefix(JUDGE))
 
 
 def as_scorer(scorer: ScorerLike) -> Scorer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 from needlework.haystack_fixtures.grid.cells import Cell
@@ -15,20 +14,10 @@ from needlework.scoring.recording import Scored
 from needlework.scoring.scores import Score
 
 
-def make_record(
-    exchange: Exchange,
-    score: Score | None,
-    *,
-    nodeid: str,
-    worker: str,
-    recipe: str,
-    scorer: str,
-    scorer_version: int,
-    error: tuple[str, str] | None = None,
-    again: Sequence[Scored] = (),
-) -> Record:
-    """The record of one trial. `error` (kind, message) is a fault after the response: a judge's, or the test's own."""
-    cell, response = exchange.cell, exchange.response
+def make_record(exchange: Exchange, scored: Scored, *, nodeid: str, worker: str, recipe: str) -> Record:
+    """The record of one trial. Where `scored` has no score, its error is a judge's, or the test's own."""
+    cell, response, score = exchange.cell, exchange.response, scored.score
+    error = None if score is not None else (scored.error_kind or "harness", scored.message)
     if response.error is not None:
         error = (response.error.kind, response.error.message)
     outcome, value = outcome_of(
@@ -47,7 +36,7 @@ def make_record(
     if score is not None and score.details:
         details["score"] = dict(score.details)
     if exchange.again:
-        details["stability"] = asked_again(exchange, again)
+        details["stability"] = asked_again(exchange, scored.again)
     return Record(
         schema=SCHEMA,
         key=exchange.key,
@@ -63,8 +52,8 @@ def make_record(
         seed=exchange.seed,
         outcome=outcome,
         score=value,
-        scorer=scorer,
-        scorer_version=scorer_version,
+        scorer=scored.scorer,
+        scorer_version=scored.version,
         why=_why(exchange, score, error, outcome),
         question=exchange.question,
         expected=list(reference.get("answers") or ()) or list(reference.get("parts") or ()),
@@ -74,7 +63,7 @@ def make_record(
         response=_response_facts(exchange),
         details=details,
         error={"kind": error[0], "message": error[1]} if error else None,
-        timing=_timing_facts(exchange, worker),
+        timing=timing_facts(exchange, worker),
     )
 
 
@@ -90,7 +79,7 @@ def waiting_answer(exchange: Exchange, worker: str) -> WaitingAnswer | None:
         prompt=dict(facts_of(exchange)),
         response=_response_facts(exchange),
         details={"flags": list(exchange.flags)},
-        timing=_timing_facts(exchange, worker),
+        timing=timing_facts(exchange, worker),
     )
 
 
@@ -114,7 +103,7 @@ def _response_facts(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def _timing_facts(exchange: Exchange, worker: str) -> dict[str, Any]:
+def timing_facts(exchange: Exchange, worker: str) -> dict[str, Any]:
     """What may differ between two runs of the same thing."""
     response = exchange.response
     return {

@@ -6,7 +6,6 @@ before and put back after. On anything but a terminal there is none.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import threading
@@ -20,6 +19,7 @@ import pytest
 
 from needlework.haystack_fixtures.grid.cells import parse_id
 from needlework.results.records.record import Record
+from needlework.results.run.carried import carried_by
 
 _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"
 _EVERY_S = 0.5
@@ -118,9 +118,9 @@ class Progress:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
-        text = getattr(report, "needlework_record", None)
-        if text is not None and report.when == "call":
-            self._tally.add(json.loads(text))
+        carried = carried_by(report)
+        if carried is not None and carried.record is not None:
+            self._tally.add(carried.record)
         with self._drawn:  # nothing is drawn while pytest writes
             self._write(_CLEAR)
             result = yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Generator, Sequence
@@ -30,6 +29,7 @@ from needlework.results.records.journal import Journal, drop_waiting, line_of, r
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
+from needlework.results.run.carried import carried_by
 from needlework.results.run.latency import publish_latencies
 from needlework.results.run.make_record import lost_record
 from needlework.results.run.manifest import command_line, manifest, merge_facts, models_before, write_manifest
@@ -119,12 +119,11 @@ class Recorder:
             raise pytest.UsageError(str(error)) from None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        text = getattr(report, "needlework_record", None)
-        if text is not None and report.when == "call":
-            facts = getattr(report, "needlework_facts", None)
-            merge_facts(self._facts, json.loads(facts) if facts else {})
-            self._keep(json.loads(text), text)
-            self._fault = self._fault or getattr(report, "needlework_fault", "")
+        carried = carried_by(report)
+        if carried is not None and carried.record is not None:
+            merge_facts(self._facts, carried.facts)
+            self._keep(carried.record)
+            self._fault = self._fault or carried.fault
         elif report.failed and report.when != "teardown":
             named = parse_id(report.nodeid)
             if named is not None:
@@ -151,7 +150,7 @@ class Recorder:
                 return series
         return None
 
-    def _keep(self, record: Record, line: str | None = None) -> None:
+    def _keep(self, record: Record) -> None:
         self._records.append(record)
         self._config.hook.pytest_needlework_recorded(config=self._config, record=record)
         if self._fault:
@@ -162,7 +161,7 @@ class Recorder:
             if self._gatekeeper is not None:
                 self._gatekeeper.check(record)
             if not record["timing"].get("replayed"):
-                cast(Journal, self._journal).append(line_of(record) if line is None else line)
+                cast(Journal, self._journal).append(line_of(record))
         except InputError as error:
             self._fault = str(error)
 

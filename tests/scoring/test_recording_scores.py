@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,9 +11,7 @@ import pytest
 
 from needlework.scoring.judges.scorers import judged
 from needlework.scoring.outcomes import outcome_of
-from needlework.scoring.plugin import SCORE_ERROR_KEY, SCORE_KEY, SCORER_KEY, store_score
 from needlework.scoring.recording import as_reference, score_exchange
-from needlework.scoring.scorers.match import MATCH
 from needlework.scoring.scores import Reference, Score, Scorer
 
 pytest_plugins = ["pytester"]
@@ -29,8 +27,9 @@ class Exchange:
     reference: object = Reference(("48213",))
     error_kind: str | None = None
     finish_reason: str | None = "stop"
-    invalid: tuple[str, ...] = ()
     scorer: str | None = None
+    ask_judge: Callable[[str, str], str] | None = None
+    asked_again: tuple[Exchange, ...] = ()
 
 
 @pytest.mark.parametrize(
@@ -143,36 +142,30 @@ def test_references_of_other_kinds() -> None:
     assert as_reference(Task()) == wanted
 
 
-def test_the_stash_holds_the_last_result_only() -> None:
-    stash = pytest.Stash()
-    store_score(stash, score_exchange(Exchange()))
-    assert stash[SCORE_KEY] == 1.0
-    assert stash[SCORER_KEY] == ("match", MATCH.version)
-    assert SCORE_ERROR_KEY not in stash
-    store_score(stash, score_exchange(Exchange(error_kind="oom")))
-    assert SCORE_KEY not in stash
-    assert stash[SCORE_ERROR_KEY] == ("oom", "no score: error oom")
-
-
 _SUITE = """
 from types import SimpleNamespace
 import pytest
 from needlework.scoring.scorers.match import MATCH
-from needlework.scoring.plugin import SCORE_KEY, SCORER_KEY
+from needlework.scoring.plugin import SCORED
 
 def exchange(answer, **more):
-    plain = dict(answer=answer, reference={"answers": ["48213"]}, error_kind=None, finish_reason="stop", invalid=())
+    plain = dict(answer=answer, reference={"answers": ["48213"]}, error_kind=None, finish_reason="stop",
+                 scorer=None, ask_judge=None, asked_again=())
     return SimpleNamespace(**{**plain, **more})
 
-def test_records(assert_scored, request):
-    score = assert_scored(exchange("It is 48213."))
+def test_records(assert_scored, pytestconfig):
+    score = assert_scored(exchange("It is 48213.", asked_again=(exchange("No."),)))
     assert score == 1
-    assert request.node.stash[SCORE_KEY] is score
-    assert request.node.stash[SCORER_KEY] == ("match", MATCH.version)
+    scored = pytestconfig.stash[SCORED]
+    assert scored.score is score
+    assert (scored.scorer, scored.version) == ("match", MATCH.version)
+    assert [each.score.value for each in scored.again] == [0]
 
-def test_never_raises(assert_scored):
+def test_never_raises_and_the_last_counts(assert_scored, pytestconfig):
+    assert SCORED not in pytestconfig.stash, "of another test"
     assert_scored(exchange("x"), scorer="no_such")
     assert_scored(exchange("x", error_kind="oom"), scorer="match")
+    assert pytestconfig.stash[SCORED].error_kind == "oom"
 
 def test_explains(assert_scored):
     assert assert_scored(exchange("It is 48214."), scorer="match") >= 0.9

@@ -62,21 +62,21 @@ def context(trial: Trial) -> str:
     return trial.prompt.text[slice(*trial.prompt.context)]
 
 
-class _Answered:
+class _Exchange:
     """An exchange as far as scoring looks at it."""
 
     def __init__(self, trial: Trial, answer: str, finish_reason: str, scorer: str) -> None:
         self.answer, self.finish_reason, self.scorer = answer, finish_reason, scorer
         self.reference: object = trial.asked.reference
-        self.error_kind: str | None = None
-        self.invalid: tuple[str, ...] = ()
+        self.error_kind = self.ask_judge = None
+        self.asked_again: tuple[_Exchange, ...] = ()
 
 
 def judged(trial: Trial, answer: str, finish_reason: str = "stop") -> Scored:
     """The score of an answer to a trial, by the task's scorer; of an absent twin by `abstain`."""
     from needlework.haystack_fixtures.tasks.catalogue import task_named
 
-    return score_exchange(_Answered(trial, answer, finish_reason, task_named(trial.suite.task).scorer))
+    return score_exchange(_Exchange(trial, answer, finish_reason, task_named(trial.suite.task).scorer))
 
 
 def mock_says(trial: Trial, behaviour: str) -> str:

@@ -112,7 +112,7 @@ def test_an_unreadable_reply_is_asked_for_once_more_then_is_an_error_and_never_a
     class Exchange:
         answer, reference, scorer = "Oruro", REFERENCE, "judge_documents"
         error_kind = finish_reason = None
-        invalid = ()
+        asked_again = ()
         ask_judge = staticmethod(Judge("no", "no", ruling(True)))
 
     scored = score_exchange(Exchange())
@@ -129,8 +129,8 @@ def test_a_blank_answer_is_empty_and_nobody_is_asked() -> None:
 def test_scorers_that_know_absence_judge_it_themselves(scorer: str, used: str) -> None:
     class Exchange:
         answer, reference = "NOT FOUND", {"answers": ["NOT FOUND"], "absent": True}
-        error_kind = finish_reason = None
-        invalid = ()
+        error_kind = finish_reason = ask_judge = None
+        asked_again = ()
 
         def __init__(self) -> None:
             self.scorer = scorer

@@ -97,14 +97,14 @@ def test_any_answer_has_a_score(answer: str) -> None:
         assert (score.value == 1) == (score.verdict == "found")
 
 
-class Answered:
+class Exchange:
     """An exchange with an answer to TEXT."""
 
     def __init__(self, answer: str, finish_reason: str) -> None:
         self.answer, self.finish_reason = answer, finish_reason
         self.reference: object = TEXT
-        self.error_kind: str | None = None
-        self.invalid: tuple[str, ...] = ()
+        self.error_kind = self.scorer = self.ask_judge = None
+        self.asked_again: tuple[Exchange, ...] = ()
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ class Answered:
 def test_a_copy_that_was_cut_off_has_no_score(
     answer: str, finish_reason: str, outcome: tuple[str, float | None]
 ) -> None:
-    score = score_exchange(Answered(answer, finish_reason), COPY).score
+    score = score_exchange(Exchange(answer, finish_reason), COPY).score
     made = outcome_of(error_kind=None, finish_reason=finish_reason, invalid=(), score=score, answer_text=answer)
     assert made == outcome
 

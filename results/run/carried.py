@@ -1,0 +1,51 @@
+"""What a test's report carries from the process that ran it to the one that writes: one JSON text, parsed once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from needlework.results.records.record import Record
+
+Shown = tuple[str, str, str, str]
+"""A test in the terminal: category, letter, words, colour."""
+
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=str).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """`facts`: what the manifest is to tell, once for each series of cells. `fault`: why the run has to end, if it has.
+
+    `record` is `None` once everyone has seen it.
+    """
+
+    record: Record | None
+    shown: Shown
+    facts: Mapping[str, Any]
+    fault: str = ""
+
+
+def attach(report: object, carried: Carried) -> None:
+    """Put it on a report, as text: reports of workers are sent, and a record may hold anything that JSON has."""
+    fields = {"record": carried.record, "shown": carried.shown, "facts": carried.facts, "fault": carried.fault}
+    cast("Any", report).needlework = _encode(fields)
+
+
+def carried_by(report: object) -> Carried | None:
+    """What a report carries; `None` where it is of no cell. For the process that writes: read, it cannot be sent."""
+    found = getattr(report, "needlework", None)
+    if isinstance(found, str):
+        fields = json.loads(found)
+        found = Carried(fields["record"], tuple(fields["shown"]), fields["facts"], fields["fault"])
+        cast("Any", report).needlework = found
+    return found if isinstance(found, Carried) else None
+
+
+def drop_record(report: object) -> None:
+    """Keep the record no longer: it has been seen, or sent."""
+    found = getattr(report, "needlework", None)
+    if found is not None:
+        cast("Any", report).needlework = replace(found, record=None) if isinstance(found, Carried) else None
