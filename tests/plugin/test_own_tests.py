@@ -24,7 +24,7 @@ def test_a_failed_assert_on_a_score_is_a_failure_in_the_terminal(project, worker
             "*score 0 (wrong) >= 0.5*",
             "*scorer: match v*",
             "FAILED test_needles.py::test_needle[[]niah-len*-depth50-code-r0]*",
-            "*2 failed, 4 scored*",
+            "*2 failed,*4 scored*",
         ]
     )
     assert [record["outcome"] for record in project.records()].count("wrong") == 2
