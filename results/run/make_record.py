@@ -63,7 +63,7 @@ def make_record(exchange: Exchange, scored: Scored, *, nodeid: str, worker: str,
         response=_response_facts(exchange),
         details=details,
         error={"kind": error[0], "message": error[1]} if error else None,
-        timing=timing_facts(exchange, worker),
+        timing=_timing_facts(exchange, worker),
     )
 
 
@@ -79,7 +79,7 @@ def waiting_answer(exchange: Exchange, worker: str) -> WaitingAnswer | None:
         prompt=dict(facts_of(exchange)),
         response=_response_facts(exchange),
         details={"flags": list(exchange.flags)},
-        timing=timing_facts(exchange, worker),
+        timing=_timing_facts(exchange, worker),
     )
 
 
@@ -103,7 +103,7 @@ def _response_facts(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def timing_facts(exchange: Exchange, worker: str) -> dict[str, Any]:
+def _timing_facts(exchange: Exchange, worker: str) -> dict[str, Any]:
     """What may differ between two runs of the same thing."""
     response = exchange.response
     return {

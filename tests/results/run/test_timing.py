@@ -11,6 +11,7 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import Response
 from needlework.haystack_fixtures.trials.exchange import Exchange
 from needlework.results.run.make_record import make_record
+from needlework.scoring.recording import Scored
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,6 @@ def test_the_speed_is_that_of_the_tokens_after_the_first(
     response = Response("x", completion_tokens=completion_tokens, ttft_s=ttft_s, latency_s=latency_s)
     suite = cast(Any, SimpleNamespace(language="en"))
     exchange = Exchange(Cell("niah", 400, 50.0, "code", 0), suite, "m", "k", response)
-    record = make_record(exchange, None, nodeid="", worker="main", recipe="r", scorer="match", scorer_version=1)
+    record = make_record(exchange, Scored(None), nodeid="", worker="main", recipe="r")
 
     assert record["timing"]["tokens_per_s"] == tokens_per_s
