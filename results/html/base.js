@@ -39,4 +39,3 @@ function scoreWords(stat) {
 
 const outcomeWords = (stat) =>
   outcomes.filter((name) => stat.count(name)).map((name) => `${integer(stat.count(name))} ${name}`).join(" · ");
-

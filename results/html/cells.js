@@ -45,4 +45,3 @@ function trialView(trial, place) {
     timings.childElementCount ? folded("Timings", timings) : null,
     ...more);
 }
-

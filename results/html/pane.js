@@ -79,4 +79,3 @@ function startPane() {
     if (!pane.hidden) closePane();
   });
 }
-

@@ -137,4 +137,3 @@ function timingFacts(trial) {
     ["worker", trial.worker],
   ];
 }
-
