@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ hypothesis.settings.register_profile("thorough", _ANY, max_examples=100)
 hypothesis.settings.load_profile("fast")
 
 _SLOW_FIXTURES = {"browser", "llama_server", "embedding_server"}
+
+# Most tests take less than 2 seconds of processor time. A busy machine takes half as much again, never this much more.
+_MOST_CPU_S = 10.0
 
 # These tests start hundreds of processes. Where this is set, each of them would compile and rewrite everything again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -50,3 +54,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     slow = [item for item in items if item.get_closest_marker("slow") and here in item.path.parents]
     items[:] = [item for item in items if item not in slow]
     config.hook.pytest_deselected(items=slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """A test that takes so much processor time, in this process and in those that it waits for, is to be marked."""
+    cpu, clock = _cpu_s(), time.monotonic()
+    result = yield
+    # A process of a fixture may be counted where it is waited for; but no test can use more than all cores.
+    used = min(_cpu_s() - cpu, (time.monotonic() - clock) * (os.cpu_count() or 1))
+    quick = not item.get_closest_marker("slow") and not item.config.getoption("hypothesis_profile", default=None)
+    if quick and used > _MOST_CPU_S:
+        pytest.fail(f"took {used:.0f} s of processor time: make it cheaper, or mark it `slow` (CONTRIBUTING.md)")
+    return result
+
+
+def _cpu_s() -> float:
+    """Seconds of processor time of this process and of the children that it has waited for."""
+    return sum(os.times()[:4])
