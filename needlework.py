@@ -9,6 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from needlework.results import Run
 
 __path__ = [str(Path(__file__).parent)]
 
@@ -18,6 +22,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     from needlework.__main__ import main as run
 
     return run(argv)
+
+
+def run(**options: object) -> Run:
+    """Run the benchmarks, as `pytest --pyargs needlework.benchmarks` does, and return the `needlework.results.Run`.
+
+    `options`: those of `pytest --help` as a TOML file names them: `run(model="mock:perfect", lengths=[500, 1000])`.
+    What pytest prints is printed. Raises `RuntimeError`, with pytest's last line, where no run was written.
+    """
+    from needlework.results.run.session import run_session
+
+    return run_session(options)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,30 @@
+"""Recorded runs: `read_run` gives one, with its records and its report. Nothing is imported before it is asked for.
+
+>>> from needlework.results import read_run
+>>> run = read_run("results/runs/nightly")  # doctest: +SKIP
+>>> [(panel.name, panel.overall.mean, panel.overall.n) for panel in run.panels]  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from needlework.results.files.read_run import Run, read_run
+    from needlework.results.records.record import Record
+    from needlework.results.statistics.run_report import RunReport
+
+_HOME = {
+    "Record": "records.record",
+    "Run": "files.read_run",
+    "RunReport": "statistics.run_report",
+    "read_run": "files.read_run",
+}
+__all__ = ["Record", "Run", "RunReport", "read_run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -139,3 +139,35 @@ def test_what_is_no_good_task_is_one_line(project, given, said):
         """
     )
     project.run().stderr.fnmatch_lines([f"ERROR: *{said}"])
+
+
+@pytest.fixture
+def report(page):
+    page("A report of your own")
+
+
+@pytest.mark.usefixtures("report")
+def test_a_report_of_ones_own_is_written_beside_the_others(project):
+    project.run("test_needles.py", model="mock:middle")
+    rows = project.file("scores.tsv").splitlines()
+    assert rows == ["model\ttask\tscore\tn", "mock:middle\tniah\t0.667\t6"]
+
+
+@pytest.mark.usefixtures("report")
+def test_every_record_is_told_as_it_comes(project):
+    project.run("test_needles.py", model="mock:middle")
+    told = (project.pytester.path / "missed.log").read_text(encoding="utf-8").splitlines()
+    missed = [f"{record['id']}: {record['why']}" for record in project.journal() if record["outcome"] != "found"]
+    assert told == missed
+    assert len(told) == 2
+
+
+@pytest.mark.usefixtures("report")
+def test_a_run_on_disk_is_read_without_heavy_libraries(project, monkeypatch):
+    project.run("test_needles.py", model="mock:middle")
+    monkeypatch.setenv("PYTHONPATH", str(PAGE.parents[1]))
+    code = (project.pytester.path / "read.py").read_text(encoding="utf-8")
+    code += "\nimport sys\nassert not {'matplotlib', 'torch', 'transformers', 'pytest'} & set(sys.modules)\n"
+    read = project.pytester.makepyfile(read_lightly=code)
+    result = project.pytester.runpython(read)
+    assert result.outlines == ["mock:middle · niah · code 0.6666666666666666 6", "2 of 6"]

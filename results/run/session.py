@@ -1,0 +1,92 @@
+"""A benchmark run from Python: the same pytest session, in a process of its own."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+import pytest
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.options import BY_KEY
+from needlework.results.files.read_run import Run, read_run
+
+_FOLDER_FILE = "NEEDLEWORK_TELL_FOLDER"
+
+
+def run_session(options: Mapping[str, object]) -> Run:
+    """Run the benchmarks with `options`, print what pytest prints as it comes, and read what was written.
+
+    `options`: keys as in a TOML file (`answer_budget`), values as there or plain Python ones: numbers, booleans, lists.
+    Raises `InputError` for an option that there is not, and `RuntimeError` with pytest's last line where no run was
+    written. A process of its own keeps a notebook's memory, imports and working folder out of the run.
+    """
+    words = [word for key, value in options.items() for word in _words(key, value)]
+    with tempfile.TemporaryDirectory() as place:
+        told = Path(place) / "folder"
+        lines = _pytest(["-p", __name__, "--pyargs", "needlework.benchmarks", *words], {_FOLDER_FILE: str(told)})
+        if told.exists():
+            return read_run(told.read_text(encoding="utf-8"))
+    raise RuntimeError(next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1] if lines else ""))
+
+
+# This module is also a plugin of the session that it starts.
+pytest_plugins = ("needlework.plugin",)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_needlework_written(folder: Path) -> None:
+    """Tell the process that waits where the run lies: its name is made up where none is given."""
+    if _FOLDER_FILE in os.environ:
+        Path(os.environ[_FOLDER_FILE]).write_text(str(folder.resolve()), encoding="utf-8")
+
+
+def _words(key: str, value: object) -> Iterator[str]:
+    """An option as pytest takes it; `None` and `False` are left out."""
+    if key not in BY_KEY:
+        near = get_close_matches(key, BY_KEY, n=1)
+        raise InputError("option", key, f"did you mean {near[0]}?" if near else "pytest --help lists the options")
+    option = BY_KEY[key]
+    if value is None or value is False:
+        return
+    if option.flag:
+        yield f"--{option.name}"
+    elif isinstance(value, str) or not isinstance(value, Iterable):
+        yield f"--{option.name}={value}"
+    elif option.repeatable:
+        yield from (f"--{option.name}={each}" for each in value)
+    else:
+        yield f"--{option.name}={','.join(map(str, value))}"
+
+
+def _pytest(words: list[str], environment: Mapping[str, str]) -> list[str]:
+    """Run it, and return the lines that it printed; Ctrl-C, or a notebook's stop button, lets it write its files."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *words],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    decoder, said = codecs.getincrementaldecoder("utf-8")("replace"), ""
+    interrupt: KeyboardInterrupt | None = None
+    while True:
+        try:
+            data = process.stdout.read1()  # type: ignore[attr-defined]  # a pipe is buffered
+            text = decoder.decode(data, final=not data)
+            said += text
+            print(text, end="", flush=True)
+            if not data:
+                break
+        except KeyboardInterrupt as error:
+            interrupt = error
+            process.terminate()
+    process.wait()
+    if interrupt is not None:
+        raise interrupt
+    return said.splitlines()

@@ -1,0 +1,70 @@
+"""A run from Python is the same run."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import needlework
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.run.session import _words
+
+ROOT = Path(needlework.__path__[0])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("answer_budget", 32, ["--answer-budget=32"]),
+        ("lengths", [400, "1k"], ["--lengths=400,1k"]),
+        (
+            "gate",
+            ["score >= 0.5", "score >= 0.9 [length<=1k]"],
+            ["--gate=score >= 0.5", "--gate=score >= 0.9 [length<=1k]"],
+        ),
+        ("fresh", True, ["--fresh"]),
+        ("fresh", False, []),
+        ("seed", None, []),
+    ],
+)
+def test_keywords_are_options(key: str, value: object, words: list[str]) -> None:
+    assert list(_words(key, value)) == words
+
+
+def test_a_misspelt_keyword_names_the_near_one() -> None:
+    with pytest.raises(InputError, match=r"^option: 'lenghts': did you mean lengths\?"):
+        needlework.run(lenghts=[400])
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_example_of_the_quickstart(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n# notebook.py\n(.*?)```", page, re.DOTALL)
+    assert code is not None
+    names: dict[str, needlework.results.Run] = {}
+    exec(code[1], names)
+    run = names["run"]
+
+    assert run.folder.parent == elsewhere / "results" / "runs"
+    assert len(run.records) == run.planned
+    assert {panel.overall.mean for panel in run.panels} == {1.0}
+    said = capsys.readouterr().out
+    assert "needlework: preset quick, model mock:perfect" in said
+    assert said.endswith("".join(f"{panel.name} 1.0 {panel.overall.n}\n" for panel in run.panels))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("elsewhere")
+def test_what_pytest_refuses_is_raised() -> None:
+    with pytest.raises(RuntimeError, match=r"^ERROR: --lengths: 'x'"):
+        needlework.run(model="mock:perfect", lengths="x")
