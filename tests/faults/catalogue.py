@@ -235,7 +235,8 @@ _OURS = (
     Fault(62, "server_error", "500 with a proxy's HTML page, for good",
           Behaviour(admit=send.always(wire.page(500, "Internal Server Error"))), _server_error("server")),
     Fault(63, "hangs_up", "the connection is closed without a byte, on the first try",
-          Behaviour(send=send.first_try(send.hangs_up)), Expect(("found",), attempts=(1, 9))),  # a kept connection is free
+          Behaviour(send=send.first_try(send.hangs_up)),
+          Expect(("found",), attempts=(1, 9))),  # a kept connection is free
     Fault(64, "other_dialect", "carriage returns, comments and event names in the stream",
           Behaviour(send=send.other_dialect), _FOUND),
     Fault(65, "counts_in_each_event", "usage in every event of the stream, growing",

@@ -60,7 +60,10 @@ def test_a_storm_loses_no_cell_and_asks_none_twice(workers: int, repeats: int, t
         attempts[record["prompt"]["sha256"]] += record["timing"]["attempts"]
     answers = Counter(record["prompt"]["sha256"] for record in scored)
     assert {key: seen["answered"].get(key, 0) for key in trials} == {key: answers[key] for key in trials}
-    assert {key: seen["asked"][key] for key in trials} == attempts
+    # A kept connection that is closed before a byte came costs no attempt.
+    free = [seen["asked"][key] - attempts[key] for key in trials]
+    assert min(free) >= 0
+    assert sum(free) <= seen["faults"]["dropped before"]
     assert seen["most_in_flight"] <= CONCURRENCY
     assert workers or seen["most_in_flight"] > CONCURRENCY / 2, "a worker knows only the cells that it has been given"
     assert set(seen["faults"]) == {"", *FAULTS}, "every fault was met"
