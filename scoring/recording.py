@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from math import isnan, nan
 from typing import Protocol, TypeVar
 
+from needlework.scoring.answers.escapes import without_escapes
 from needlework.scoring.judges.asking import JudgeUnreachableError
 from needlework.scoring.judges.replies import JudgeReplyError
 from needlework.scoring.judges.scorers import judged
@@ -94,7 +95,7 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
         by_judge = isinstance(wanted, str) and wanted.startswith(JUDGE)
         chosen = _judge(exchange, name) if by_judge else as_scorer(wanted)
         name, version = chosen.name, chosen.version
-        score = chosen.judge(exchange.answer, as_reference(exchange.reference))
+        score = chosen.judge(without_escapes(exchange.answer), as_reference(exchange.reference))
         if chosen.whole and exchange.finish_reason in CUT_OFF and score.verdict == "partial":
             score = replace(score, verdict="wrong", why=f"cut off; {score.why}")  # and so censored
         return Scored(replace(_checked(score), scorer=f"{name} v{version}"), name, version)

@@ -11,7 +11,8 @@ class Needle:
 
     `key` and `answer` must occur nowhere else in the context. `keyword` is what keyword scorers look for (the answer
     when empty). `accepted` are other spellings of the right answer; `distractors` are whole statements that go into
-    the haystack too, and `distractor_answers` their (wrong) values.
+    the haystack too, and `distractor_answers` their (wrong) values. `reply` is a right answer in the form that the
+    question asks for, where a score compares with more than the value; a mock model gives it.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Needle:
     accepted: tuple[str, ...] = ()
     distractors: tuple[str, ...] = ()
     distractor_answers: tuple[str, ...] = ()
+    reply: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,5 +163,6 @@ def _needle(row: object, name: str, where: str) -> Needle:
         answer=row["answer"].strip(),
         keyword=str(row.get("keyword", "")),
         key=str(row.get("key", "")),
+        reply=str(row.get("reply", "")),
         **lists,
     )

@@ -38,12 +38,14 @@ def read_labels(path: Path) -> dict[str, Labelled]:
         raise InputError("FILE", path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
     items: dict[str, Labelled] = {}
     judges: dict[str, None] = {}
+    kinds: set[bool] = set()
     for line, row in (_csv_rows if path.suffix.lower() == ".csv" else _json_rows)(path, text):
         name = _label(row.get("item"))
         if name is None:
             raise InputError("FILE", path, f"line {line} has no `item`: every row names what was judged")
         item = items.setdefault(name, Labelled())
         judges |= dict.fromkeys([str(row["judge"])] if row.get("judge") else ())
+        kinds |= {"shown_first" in row} if "replies" in row else set()
         human = _one(path, line, row.get("human"))
         if human is not None and item.human not in (None, human):
             both = f"{name} has the human labels {item.human} and {human}"
@@ -60,6 +62,8 @@ def read_labels(path: Path) -> dict[str, Labelled]:
         raise InputError("FILE", path, "is empty: give rows with `item`, `human` and `verdict`")
     if len(judges) > 1:
         raise InputError("FILE", path, f"has verdicts of several judges, {', '.join(judges)}: keep those of one")
+    if len(kinds) > 1:
+        raise InputError("FILE", path, "has comparisons of two answers and marks of one: keep rows of one kind")
     labels = {label for each in items.values() for label in (each.human, *each.verdicts)}
     if len(labels) > _MOST_LABELS:
         raise InputError("FILE", path, f"has {len(labels)} different labels: give at most {_MOST_LABELS} kinds")

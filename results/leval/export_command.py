@@ -128,6 +128,8 @@ def _given(options: argparse.Namespace, judge: str) -> Path | None:
 def _judged(entry: Entry, told: Mapping[str, Any], judge: str) -> Table:
     try:
         return judged_table(entry, told)
+    except ValueError as error:
+        raise InputError(_JUDGES[judge], entry.name, str(error)) from None
     except (KeyError, TypeError):
         raise InputError(_JUDGES[judge], entry.name, "give a file that `needlework judge --out` wrote") from None
 

@@ -127,7 +127,8 @@ def _opened(options: argparse.Namespace, open_judge: OpenJudge) -> Judge:
 def _replies(options: argparse.Namespace) -> Path:
     path: Path = options.predictions
     name = path.name.removesuffix(SUFFIX).removesuffix(".jsonl")
-    return options.replies or path.with_name(f"{name}.judge.jsonl")
+    kind = "marks" if options.absolute else "judge"  # a mark of one answer is no verdict on two
+    return options.replies or path.with_name(f"{name}.{kind}.jsonl")
 
 
 def _written(options: argparse.Namespace, asked: int, found: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ def lines(models: Sequence[Model], passed_over: Sequence[Path]) -> Iterator[str]
     """Lines for the terminal: a table for each model, its averages, and what was wrong with its files.
 
     Scores in percent. Where both rules have the same floor, ceiling or interval it is there once, else as
-    `compat / strict`.
+    `compat / strict`. A metric that one rule does not have (ROUGE-Lsum of Chinese or Japanese words) has none there.
     """
     for model, tasks, means in models:
         yield one_line(f"L-Eval, {model}")
@@ -62,16 +62,16 @@ def _task_rows(scored: TaskScores) -> Iterator[tuple[str, ...]]:
         yield (
             name,
             metric,
-            *(percent2(means[rule].score.value) for rule in RULES),
+            *(percent2(means[rule].score.value) if rule in means else NONE for rule in RULES),
             _both(means, lambda mean: percent2(mean.floor)),
             _both(means, lambda mean: percent2(mean.ceiling)),
-            f"{means['compat'].n} of {means['compat'].expected}",
+            next(f"{mean.n} of {mean.expected}" for mean in means.values()),
             _both(means, lambda mean: ends(mean.score)),
         )
 
 
 def _both(means: Mapping[Rule, Mean], text: Callable[[Mean], str]) -> str:
-    return " / ".join(dict.fromkeys(text(means[rule]) for rule in RULES))
+    return " / ".join(dict.fromkeys(text(means[rule]) for rule in RULES if rule in means))
 
 
 def _average_row(average: Average) -> tuple[str, ...]:

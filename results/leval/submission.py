@@ -145,7 +145,12 @@ def tables(entry: Entry, scored: Sequence[TaskScores], window: int | None, budge
 
 
 def judged_table(entry: Entry, judged: Mapping[str, Any]) -> Table:
-    """The row of a judge's table, from what `needlework judge --out` wrote."""
+    """The row of a judge's table, from what `needlework judge --out` wrote. Raises `ValueError` for another model's."""
+    ours, rival = str(judged["ours"]["model"]), str(judged["rival"]["model"])
+    if ours not in (entry.name, entry.model):
+        raise ValueError(f"it judged {ours}, and these are answers of {entry.name} (--name, if that is the same)")
+    if re.sub(r"[^a-z0-9]", "", rival.lower()).find("turbo16k") < 0:
+        raise ValueError(f"it compares with {rival}, and the table's rival is turbo-16k")
     rate = judged["rates"][_COMPAT]
     rows = [row for path, rows in entry.rows.items() if path.startswith("llm_") for row in rows]
     cells = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from needlework.haystack_fixtures.grid.cells import Cell
@@ -56,7 +57,7 @@ def make_record(exchange: Exchange, scored: Scored, *, nodeid: str, worker: str,
         scorer_version=scored.version,
         why=_why(exchange, score, error, outcome),
         question=exchange.question,
-        expected=list(reference.get("answers") or ()) or list(reference.get("parts") or ()),
+        expected=_expected(reference, score),
         reference=reference,
         answer=score.answer if score is not None and outcome in SCORED else "",
         prompt=dict(facts_of(exchange)),
@@ -135,6 +136,12 @@ def shown(record: Record) -> str:
         return f"{record['outcome']} {record['score']:.0%}"
     error = record["error"]
     return f"{record['outcome']} {error['kind']}" if error else record["outcome"]
+
+
+def _expected(reference: Mapping[str, Any], score: Score | None) -> list[str]:
+    """What a right answer holds, or what the score compares with, where that is something else."""
+    compared = score.details.get("compared_with") if score is not None else None
+    return [str(compared)] if compared else list(reference.get("answers") or reference.get("parts") or ())
 
 
 def _why(exchange: Exchange, score: Score | None, error: tuple[str, str] | None, outcome: str) -> str:

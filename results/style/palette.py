@@ -39,7 +39,7 @@ class Mark:
 # In the order of precedence: a cell with several outcomes shows the one that casts the most doubt.
 MARKS: tuple[Mark, ...] = (
     Mark("invalid", "!", "xxxx", "invalid: prompt not as built"),
-    Mark("error", "E", "////", "error: no response"),
+    Mark("error", "E", "////", "error: no score"),
     Mark("censored", "c", "....", "censored: cut off before an answer"),
     Mark("skipped", "s", "---", "skipped: does not fit the window"),
 )

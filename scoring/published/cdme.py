@@ -15,7 +15,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
 from needlework.scoring.scores import Reference, Score, Scorer
-from needlework.scoring.verdicts import expected_text, verdict_for
+from needlework.scoring.verdicts import expected_keyword, expected_text, verdict_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,16 @@ def _prepare(prediction: str, reference: str, trim: bool) -> tuple[str, str]:
 
 
 def _judge(answer: str, reference: Reference, trim: bool) -> Score:
-    result = edit_score(answer, expected_text(reference), trim=trim)
+    expected = expected_text(reference)
+    result = edit_score(answer, expected, trim=trim)
     value = result.score / 100
-    why = f"edit distance {result.distance}"
-    return Score(value, verdict_for(value, answer), result.prediction[:200], why, {"edit_distance": result.distance})
+    # Any answer has some letters of the right one, so the score does not say whether it is right: the keyword does.
+    known = squeeze(expected_keyword(reference)) in squeeze(answer)
+    verdict = "found" if known else verdict_for(0.0, answer)
+    details: dict[str, float | str | int | bool | None]
+    details = {"edit_distance": result.distance, "compared_with": expected}
+    return Score(value, verdict, result.prediction[:200], f"edit distance {result.distance}", details)
 
 
-CDME = Scorer("cdme", 1, lambda answer, reference: _judge(answer, reference, False))
-CDME_TRIM = Scorer("cdme_trim", 1, lambda answer, reference: _judge(answer, reference, True))
+CDME = Scorer("cdme", 2, lambda answer, reference: _judge(answer, reference, False))
+CDME_TRIM = Scorer("cdme_trim", 2, lambda answer, reference: _judge(answer, reference, True))

@@ -217,3 +217,12 @@ def test_distractors_of_several_needles_are_placed(project):
     for record in project.records():
         assert record["outcome"] == "found"
         assert [needle["name"] for needle in record["prompt"]["needles"]] == ["owls1", "owls2", "distractor0"]
+
+
+def test_a_perfect_mock_scores_100_by_cdmes_own_rule(project):
+    result = project.run("--preset=cdme-8k", "--lengths=1000", "--depths=0,52", "--repeats=1", "--corpus=sanguo")
+
+    assert result.ret == 0
+    for record in project.records():
+        assert (record["outcome"], record["score"]) == ("found", 1.0)
+        assert record["expected"] == ["小明最喜欢的实习的地点就是上海人工智能实验室。"]

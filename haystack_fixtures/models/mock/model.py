@@ -89,7 +89,6 @@ class MockModel:
             finish_reason=finish,
             prompt_tokens=request.prompt.tokens,
             completion_tokens=len(self._tokenizer.encode(text).ids),
-            cached_tokens=0,
             latency_s=taken,
             ttft_s=taken,
         )

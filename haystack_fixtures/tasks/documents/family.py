@@ -130,13 +130,10 @@ def _asked(
 ) -> Asked:
     material, language = material_of(suite), suite.language
     question = material.asked(label)
-    inside = {needle.name for needle in needles}
-    apart = {*question.gold, *question.barred}
-    order = tuple(
-        number
-        for number in material.order(seed, cell.repeat)
-        if number not in apart and material.names[number] not in inside
-    )
+    inside = [material.names.index(needle.name) for needle in needles]
+    # Of a document that is placed no copy stands beside it: that one that is asked about and a near miss alike.
+    apart = {*question.gold, *question.barred, *inside, *material.alike(inside)}
+    order = tuple(number for number in material.order(seed, cell.repeat) if number not in apart)
     asked = question.question
     answers = reference.get("answers", asked.answers)
     space = "" if language == "zh" else " "

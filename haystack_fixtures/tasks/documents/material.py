@@ -72,6 +72,18 @@ class Material:
         near = (number for number in self._likeness.nearest(asked.gold[0]) if number not in apart)
         return next((at for at in near if not any(occurs(answer, self.texts[at]) for answer in answers)), None)
 
+    def alike(self, numbers: Sequence[int]) -> frozenset[int]:
+        """Other documents that are copies of these, or have one's whole text in them."""
+        group = self._groups
+        found = {other for each in numbers for other in group.get(each, ())}
+        found |= {at for at, text in enumerate(self.texts) if any(self.texts[each] in text for each in numbers)}
+        return frozenset(found - set(numbers))
+
+    @cached_property
+    def _groups(self) -> Mapping[int, frozenset[int]]:
+        number = {name: at for at, name in enumerate(self.names)}
+        return {number[name]: frozenset(map(number.__getitem__, names)) for names in self.twins for name in names}
+
     @cached_property
     def _likeness(self) -> Likeness:
         return Likeness(self.texts)
@@ -79,13 +91,10 @@ class Material:
     @cached_property
     def _asked(self) -> Mapping[str, Question]:
         number = {name: at for at, name in enumerate(self.names)}
-        group = {number[name]: frozenset(map(number.__getitem__, names)) for names in self.twins for name in names}
         found = {}
         for label, question in self.labels.items():
             gold = tuple(dict.fromkeys(number[name] for name in (question.document, *question.supporting)))
-            alike = {other for each in gold for other in group.get(each, ())}
-            alike |= {at for at, text in enumerate(self.texts) if any(self.texts[each] in text for each in gold)}
-            found[label] = Question(question, gold, frozenset(alike - set(gold)))
+            found[label] = Question(question, gold, self.alike(gold))
         return found
 
     @cached_property

@@ -20,7 +20,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         needles=(needle,),
         depths=(cell.depth,),
         question=needle.question,
-        answer=needle.answer,
+        answer=needle.reply or needle.answer,
         reference={
             "answers": (needle.answer, *needle.accepted),
             "statement": needle.text,

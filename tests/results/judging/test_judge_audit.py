@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import needlework
+from needlework.haystack_fixtures.errors import InputError
 from needlework.results.judging.audit import audit
 from needlework.results.judging.labels import read_labels
 
@@ -38,6 +39,12 @@ def test_agreement_kappa_table_and_consistency(write: Any, capsys: pytest.Captur
     assert "agrees with itself: 57.14 % of 35 items" in out  # 20 of 35
     table = [line.split() for line in out.splitlines()[-3:]]
     assert table == [["human", "\\", "judge", "loss", "win"], ["loss", "15", "25"], ["win", "5", "40"]]
+
+
+def test_comparisons_and_marks_in_one_file_are_refused(write: Any) -> None:
+    pair = {"item": "a", "verdict": "win", "shown_first": "ours", "replies": ["A"]}
+    with pytest.raises(InputError, match="keep rows of one kind"):
+        read_labels(write([pair, {"item": "a", "verdict": 7, "replies": ["7"]}]))
 
 
 def test_rows_of_one_item_belong_together(write: Any) -> None:

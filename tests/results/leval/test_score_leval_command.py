@@ -217,3 +217,12 @@ def test_exams_load_neither_models_nor_rouge(write: Write) -> None:
         " assert not loaded, loaded"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=Path(__file__).parents[3])
+
+
+def test_one_chinese_character_in_a_summary_leaves_out_one_metric_of_one_rule(
+    write: Write, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rows = list(_rows("gov_report_summ"))
+    rows[0]["m_pred"] += " 完"
+    assert _score(write("gov_report_summ", rows), "--out", tmp_path / "s.json") == 0
+    assert "gov_report_summ" in capsys.readouterr().out

@@ -106,10 +106,24 @@ def test_a_judges_counts_are_a_row(make_record, run, tmp_path):
     folder = run(answered(make_record, "tpo"))
     judged = tmp_path / "judged.json"
     rate = {"wins": 106, "ties": 46, "losses": 40, "of_those_there": {"value": 0.671875}}
-    judged.write_text(json.dumps({"rates": {"compat": rate}}))
+    told = {"ours": {"model": "mock"}, "rival": {"model": "turbo-16k-0613"}, "rates": {"compat": rate}}
+    judged.write_text(json.dumps(told))
     assert main([str(folder), "--judged-gpt4", str(judged)]) == 0
     row = table(folder / "leval/mock/Results/gpt4_evaluator.csv")
     assert (row["n_wins"], row["n_draws"], row["win % vs turbo16k"]) == ("106", "46", "67.19")
+
+
+@pytest.mark.parametrize(("ours", "rival"), [("claude-100k", "turbo-16k-0613"), ("mock", "llama2-13b-chat-4k")])
+def test_a_judges_counts_of_another_model_or_against_another_rival_are_refused(
+    make_record, run, tmp_path, capsys, ours, rival
+):
+    folder = run(answered(make_record, "tpo"))
+    judged = tmp_path / "judged.json"
+    rate = {"wins": 1, "ties": 1, "losses": 1, "of_those_there": {"value": 0.5}}
+    told = {"ours": {"model": ours}, "rival": {"model": rival}, "rates": {"compat": rate}}
+    judged.write_text(json.dumps(told))
+    assert main([str(folder), "--judged-gpt4", str(judged)]) == 2
+    assert (ours if ours != "mock" else rival) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("what", ["empty", "none", "judge"])

@@ -171,6 +171,19 @@ def test_a_retriever_alone_is_asked_without_the_whole_documents(folder):
     assert {cell.needle for _, cell in cells} == {"q0_bm25", "q1_bm25", "q2_bm25"}
 
 
+@pytest.mark.parametrize("change", ["", " It rained."], ids=["copied", "nearly copied"])
+def test_of_a_near_miss_no_copy_stands_beside_it(folder, change):
+    for n in range(3, 8):  # whichever is the nearest
+        (folder / f"again{n}.txt").write_text(island(n) + change, encoding="utf-8")
+    found = trials(folder, "doc_absent", lengths="4000")
+    for label in ("q0", "q1", "q2"):
+        near = found[f"len4000-depthall-{label}_near-r0"]
+        placed = near.asked.reference["near_document"]
+        number = placed.removeprefix("island").removeprefix("again").removesuffix(".txt")
+        alike = {f"island{number}.txt", f"again{number}.txt"} - {placed}
+        assert not alike & set(near.asked.reference["documents"])
+
+
 def test_without_the_answer_others_fill_its_place(folder):
     found, position = trials(folder, "doc_absent"), trials(folder, "doc_position", depths="50")
     for n in range(3):

@@ -1,0 +1,34 @@
+"""Terminal control sequences around an answer are no part of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.scoring.answers.escapes import without_escapes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x1b[31m2582150\x1b[0m",
+        "\x1b[1;38;5;196m2582150\x1b[m",
+        "\x9b31m2582150",
+        "\x1b]0;a title\x072582150",
+        "\x1b]8;;http://x\x1b\\2582150\x1b]8;;\x1b\\",
+        "\x1bP1;2|secret\x1b\\2582150",
+        "\x1b(B2582150\x1b7",
+    ],
+)
+def test_what_a_terminal_obeys_is_left_out(text: str) -> None:
+    assert without_escapes(text) == "2582150"
+
+
+@given(st.text(st.characters(exclude_categories=["Cc"])))
+def test_other_text_stays_as_it_is(text: str) -> None:
+    assert without_escapes(text) == text
+
+
+def test_a_sequence_without_end_takes_no_time() -> None:
+    assert without_escapes("\x1b]" * 200_000) == ""
