@@ -31,8 +31,7 @@ from needlework.results.web.store import Store, unusable
 PAGES: tuple[str, ...] = (
     "needlework.results.web.browsing",
     "needlework.results.web.rating",
-    "needlework.results.web.annotating",
-    "needlework.results.web.reviewing",
+    "needlework.results.web.editing",
 )
 _STATIC = Path(__file__).parent / "static"
 

@@ -6,10 +6,10 @@ import json
 import sqlite3
 from typing import Any
 
-from needlework.results.web.annotating import kept
+from needlework.results.web.editing.documents import kept
+from needlework.results.web.editing.questions import files, opinions
 from needlework.results.web.log import Event, Log
 from needlework.results.web.rating import marks
-from needlework.results.web.reviewing import files, opinions
 
 TABLES = (
     "rating_marks", "annotating_history", "annotating_rows", "annotating_exports", "reviewing_said", "reviewing_written"

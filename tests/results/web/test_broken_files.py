@@ -53,13 +53,13 @@ def test_a_file_that_is_gone_does_not_hide_the_others(documents: Path, questions
     site = client(documents, other, questions, state=tmp_path / "state")
     documents.unlink()
 
-    start, files = site.get("/"), site.get("/annotating/")
+    start, files = site.get("/"), site.get("/editing/")
     assert start.status_code == files.status_code == 200
     for page in (start.text, files.text):
         assert "cannot be read (No such file or directory)" in page
         assert "1 untouched" in page
-    assert site.get("/annotating/0/").status_code == 400
-    assert site.get("/annotating/1/").status_code == 200
+    assert site.get("/editing/0/").status_code == 400
+    assert site.get("/editing/1/").status_code == 200
 
 
 def test_a_broken_run_does_not_hide_the_others(tmp_path: Path) -> None:
@@ -89,28 +89,28 @@ def test_a_state_file_that_is_gone_or_spoilt_is_told_on_the_page(documents: Path
 def test_names_that_are_no_utf8(documents: Path, questions: Path, tmp_path: Path) -> None:
     named = [Path(shutil.copy(path, tmp_path / f"caf\udce9{path.suffix}")) for path in (documents, questions)]
     site = client(*named, state=tmp_path / "state")
-    key = site.get("/annotating/0/0/content").json()["key"]
+    key = site.get("/editing/0/0/content").json()["key"]
     change = {"row": key, "place": 0, "base": 0, "pairs": [], "person": "A", "tab": "1"}
     change |= {"state": "done", "what": "saved"}
-    assert post(site, "/annotating/0/keep", change)["kept"]
-    assert post(site, "/annotating/0/export", {})["edited"] == 1
-    decided = {"key": "1", "by": "A", "seen": 0, "since": 0, "status": "accept", "reason": "", "about": about(site)}
-    post(site, "/reviewing/0/decide", decided)
+    assert post(site, "/editing/0/keep", change)["kept"]
+    assert post(site, "/editing/0/export", {})["edited"] == 1
+    decided = {"key": "1", "by": "A", "seen": 0, "since": 0, "status": "accept", "reason": "", "about": about(site, 1)}
+    post(site, "/editing/1/decide", decided)
     for _ in range(2):  # the second time it is known as ours
-        assert post(site, "/reviewing/0/write", {"by": "A"})["decided"] == {"accept": 1}
+        assert post(site, "/editing/1/write", {"by": "A"})["decided"] == {"accept": 1}
     again = client(*named, state=tmp_path / "state")
     assert "1 done" in again.get("/").text
     assert "decided by A 1" in again.get("/").text
 
 
-def about(site: TestClient) -> str:
-    return str(site.get("/reviewing/0/pairs").json()["pairs"][0]["about"])
+def about(site: TestClient, file: int = 0) -> str:
+    return str(site.get(f"/editing/{file}/pairs").json()["pairs"][0]["about"])
 
 
 def test_numbers_that_json_has_not_are_shown(questions: Path, tmp_path: Path) -> None:
     questions.write_text('{"1": {"question": "q", "answer": "a", "answer_doc": "d", "x": [NaN, 1e999, -1e999, 2.5]}}')
     site = client(questions, state=tmp_path / "state")
-    assert site.get("/reviewing/0/pairs").json()["pairs"][0]["facts"] == {"x": ["nan", "inf", "-inf", 2.5]}
+    assert site.get("/editing/0/pairs").json()["pairs"][0]["facts"] == {"x": ["nan", "inf", "-inf", 2.5]}
 
 
 def test_files_with_nothing_in_them_are_refused(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ TEXTS = {
 def address(serve: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> str:
     file = tmp_path_factory.mktemp("document") / "a.jsonl"
     file.write_text(json.dumps({"input": "A text."}) + "\n", encoding="ascii")
-    return f"{serve(file)}annotating/0/0/"
+    return f"{serve(file)}editing/0/0/"
 
 
 @pytest.fixture

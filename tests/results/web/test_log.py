@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.web.annotating import kept
 from needlework.results.web.app import build_app
 from needlework.results.web.earlier_logs import TABLES, take_over_earlier
+from needlework.results.web.editing.documents import kept
+from needlework.results.web.editing.questions import files, opinions
 from needlework.results.web.log import SCHEMA, Log
 from needlework.results.web.rating import marks
-from needlework.results.web.reviewing import files, opinions
 from needlework.results.web.sources import find_sources
 from needlework.results.web.store import Store
 
@@ -116,9 +116,9 @@ def test_files_of_earlier_versions_go_into_the_log(connection: sqlite3.Connectio
     file = files.QuestionsFile(Path("q.json"), "q.json")
     assert files.written_by(connection, file, "abc") == "Ann"
     rows = kept.rows_log(connection, "d.jsonl")
-    works = kept.works(rows)
-    assert (works["r"].place, works["r"].revision, works["r"].state, works["r"].pairs) == (4, 2, "done", (("i", "o"),))
-    assert (works["s"].state, works["s"].pairs) == ("untouched", ())
+    now = kept.works(rows)
+    assert (now["r"].place, now["r"].revision, now["r"].state, now["r"].pairs) == (4, 2, "done", (("i", "o"),))
+    assert (now["s"].state, now["s"].pairs) == ("untouched", ())
     assert [each["what"] for each in kept.history(rows, "r")] == ["overtaken", "saved", "draft"]
     assert kept.restore(rows, 1, "Bob") == 1
     assert kept.works(rows)["s"].pairs == (("x", ""),)

@@ -1,0 +1,308 @@
+"use strict";
+// One row: its document, its pairs, and keeping what is entered.
+
+const PAUSE = 700; // milliseconds without a key until what was typed is kept
+const AGAIN = 4000; // milliseconds until what could not be kept is tried again
+const by = (id) => document.getElementById(id);
+const desk = by("desk");
+const place = Number(desk.dataset.place);
+const tab = crypto.randomUUID();
+const long = new LongText(by("document"));
+const pairs = new Pairs(by("pairs"), changed);
+let row = null; // as the server told it
+let revision = 0;
+let state = "untouched";
+let kept = ""; // what the server has
+let keptLine = "";
+let timer = 0;
+let queue = Promise.resolve(true);
+let following = null;
+let taken = ""; // the row, as it was before the file changed, whose work is taken over
+
+const now = () => JSON.stringify([state, pairs.get()]);
+
+function changed() {
+  if (!row) return;
+  by("undo").disabled = !pairs.deleted.length;
+  clearTimeout(timer);
+  if (now() === kept) {
+    by("kept").textContent = keptLine;
+    return;
+  }
+  if (state === "untouched") state = "begun";
+  showState();
+  by("kept").textContent = "…";
+  timer = setTimeout(() => keep("draft"), PAUSE);
+}
+
+function showState() {
+  by("state").textContent = state;
+  by("state").className = `state ${state}`;
+  by("done").setAttribute("aria-pressed", String(state === "done"));
+}
+
+// Keeps what is entered; one at a time, in order. Gives whether it is kept as the newest.
+function keep(what, last = false) {
+  clearTimeout(timer);
+  queue = queue.then(() => keepNow(what, last));
+  return queue;
+}
+
+async function keepNow(what, last) {
+  const sent = now();
+  if (!row || row.problem || (sent === kept && what === "draft")) return true;
+  if (state === "untouched") return true; // nothing was changed
+  const body = { row: row.key, place, base: revision, state, pairs: pairs.get(), person: by("person").value, tab, what };
+  if (taken) body.taken = taken;
+  let told;
+  try {
+    told = await send("../keep", body, last);
+  } catch (error) {
+    by("kept").textContent = "not kept";
+    timer = setTimeout(() => keep("draft"), AGAIN);
+    notice(error.message, true);
+    return false;
+  }
+  if (!told.kept) return overtaken(told.work);
+  revision = told.work.revision;
+  kept = sent;
+  taken = "";
+  following = told.following;
+  keptLine = `kept ${new Date(told.work.at).toLocaleTimeString()}`;
+  by("kept").textContent = now() === kept ? keptLine : "…";
+  if (by("notice").classList.contains("bad")) notice("");
+  if (!told.here) tell("gone", "The file changed on disk: this row is no longer in it as it was. What you enter is kept all the same.", [["Load the file's rows", () => { location.href = by("list").href; }]]);
+  return true;
+}
+
+// Somebody else, or another tab, changed the row since it was read here.
+function overtaken(work) {
+  const who = work.person || "Somebody without a name";
+  by("kept").textContent = "kept in the history alone";
+  notice("Not the newest: somebody changed this row meanwhile.", true);
+  tell("overtaken", `${who} changed this row meanwhile (${new Date(work.at).toLocaleString()}), here or in another tab. What you entered is in its history, and still stands below.`, [
+    ["Show theirs", () => { fill(work); untell("overtaken"); notice(""); }],
+    ["Keep mine as the newest", () => { revision = work.revision; untell("overtaken"); keep("saved"); }],
+  ]);
+  return false;
+}
+
+// Puts a line with buttons above the pairs. `name`: what it is about; the last one of that name is replaced.
+function tell(name, line, buttons = [], bad = true) {
+  if (by(`told-${name}`)?.firstChild.data === line) return;
+  untell(name);
+  const box = document.createElement("div");
+  box.className = bad ? "told bad" : "told";
+  box.id = `told-${name}`;
+  box.setAttribute("role", "alert");
+  box.append(line);
+  if (buttons.length) box.append(document.createElement("br"));
+  for (const [face, act] of buttons) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = face;
+    button.addEventListener("click", act);
+    box.append(button);
+  }
+  by("told").append(box);
+}
+
+function untell(name) {
+  by(`told-${name}`)?.remove();
+}
+
+// Shows a row's newest work; without any, the file's own pairs.
+function fill(work) {
+  const worked = work && work.state !== "untouched";
+  revision = work ? work.revision : 0;
+  state = worked ? work.state : "untouched";
+  pairs.show(worked ? work.pairs : row.source);
+  kept = now();
+  by("undo").disabled = true;
+  keptLine = worked ? `kept ${new Date(work.at).toLocaleString()}${work.person ? ` by ${work.person}` : ""}` : "";
+  by("kept").textContent = keptLine;
+  showState();
+}
+
+function use(edited, what) {
+  pairs.show(edited);
+  if (state === "untouched") state = "begun";
+  showState();
+  return keep(what);
+}
+
+async function load() {
+  const answer = await fetch("content");
+  const told = await answer.json();
+  if (!answer.ok) throw new Error(told.error);
+  row = told;
+  long.show(row.document || "");
+  if (!row.document) by("document").textContent = "This row has no document: no text in input, text, content, context or document.";
+  if (row.problem) {
+    tell("problem", `This line ${row.problem}. It is shown and exported as it is.`);
+    for (const id of ["add", "save", "done", "quote"]) by(id).disabled = true;
+  } else fill(row.work);
+  if (row.counts[0] !== row.counts[1] && state === "untouched") tell("uneven", `The file has ${row.counts[0]} instructions and ${row.counts[1]} outputs; what is missing is blank here.`);
+  if (row.parallel.length) tell("parallel", `${row.parallel.join(", ")}: as many entries as there are pairs. They are kept as they are, in their order: adding, deleting or moving pairs does not touch them.`, [], false);
+  for (const work of row.earlier) {
+    const name = `earlier-${work.row}`;
+    tell(name, `The row that stood here changed on disk after ${work.person || "somebody"} worked on it (${new Date(work.at).toLocaleString()}, ${work.pairs.length} pairs). That work is kept.`, [
+      ["Take it over into this row", () => { taken = work.row; untell(name); use(work.pairs, "restored"); }],
+    ]);
+  }
+  by("others").hidden = !row.others.length;
+  by("others").querySelector("dl").replaceChildren(...row.others.flatMap(([key, text]) => [["dt", key], ["dd", text]].map(([tag, words]) => {
+    const each = document.createElement(tag);
+    each.textContent = words;
+    return each;
+  })));
+  document.body.dataset.ready = "yes";
+}
+
+// Search.
+let searching = 0;
+function search() {
+  clearTimeout(searching);
+  by("words").sought = by("words").value;
+  const count = long.find(by("words").value);
+  if (count) long.go(1);
+  showFound();
+}
+function showFound() {
+  const count = long.matches.length;
+  by("found").textContent = !by("words").value.trim() ? "" : count ? `${(long.current + 1).toLocaleString("en")} of ${count.toLocaleString("en")}` : "none";
+}
+function go(step) {
+  long.go(step);
+  showFound();
+  const range = long.currentRange();
+  if (!range || document.activeElement.closest("input, textarea")) return;
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+}
+by("words").addEventListener("input", () => { clearTimeout(searching); searching = setTimeout(search, 150); });
+by("search").addEventListener("submit", (event) => event.preventDefault());
+by("words").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  if (by("words").value === by("words").sought) go(event.shiftKey ? -1 : 1);
+  else search();
+});
+by("before").addEventListener("click", () => go(-1));
+by("after").addEventListener("click", () => go(1));
+
+function quote() {
+  if (!row || row.problem) return;
+  const text = long.selected();
+  if (text) pairs.quote(text);
+  else notice("Select a part of the document first, or search for one.");
+}
+
+async function done() {
+  if (!row || row.problem) return false;
+  state = "done";
+  showState();
+  return keep("saved");
+}
+
+by("quote").addEventListener("click", quote);
+by("add").addEventListener("click", () => pairs.add());
+by("undo").addEventListener("click", () => pairs.undo());
+by("save").addEventListener("click", () => keep("saved"));
+by("done").addEventListener("click", () => {
+  if (state !== "done") return done();
+  state = "begun";
+  showState();
+  return keep("saved");
+});
+by("pairs").addEventListener("focusout", (event) => {
+  if (event.target.matches(".output")) event.target.used = true; // its cursor is where the annotator left it
+  if (row && now() !== kept) keep("draft");
+});
+
+// History.
+by("history").addEventListener("click", async () => {
+  if (!row) return;
+  await keep("draft");
+  try {
+    const answer = await fetch(`history?key=${row.key}`);
+    const told = await answer.json();
+    if (!answer.ok) throw new Error(told.error);
+    const file = { what: "as in the file", person: "", pairs: row.source };
+    by("entries").replaceChildren(...[...told, file].map(entry));
+    by("past").showModal();
+  } catch (error) {
+    notice(error.message, true);
+  }
+});
+
+function entry({ what, state: then, person, at, pairs: edited }) {
+  const item = document.createElement("li");
+  const line = document.createElement("div");
+  line.textContent = [what, at && new Date(at).toLocaleString(), person, then, `${edited.length} ${edited.length === 1 ? "pair" : "pairs"}`].filter(Boolean).join(", ");
+  const details = document.createElement("details");
+  const summary = document.createElement("summary");
+  summary.textContent = "Show";
+  details.append(summary);
+  details.addEventListener("toggle", () => {
+    if (details.childElementCount > 1) return;
+    for (const pair of edited) {
+      for (const text of pair) {
+        const shown = document.createElement("pre");
+        shown.textContent = text;
+        details.append(shown);
+      }
+    }
+  });
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Restore";
+  button.disabled = Boolean(row.problem);
+  button.addEventListener("click", () => {
+    by("past").close();
+    use(edited, "restored");
+  });
+  item.append(line, button, details);
+  return item;
+}
+
+// Keys.
+const turn = (id) => by(id)?.click();
+for (const link of document.querySelectorAll("a[href]")) {
+  link.addEventListener("click", async (event) => {
+    if (!row || row.problem || now() === kept || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (await keep("draft")) location.href = link.href;
+  });
+}
+async function doneAndOn() {
+  if (!(await done())) return;
+  if (following === null) notice("All rows are done.");
+  else location.href = `../${following}/`;
+}
+const single = { "/": () => by("words").select(), n: () => go(1), p: () => go(-1), q: quote, a: () => turn("add"), u: () => pairs.undo(), j: () => pairs.step(1), k: () => pairs.step(-1), "[": () => turn("previous"), "]": () => turn("next") };
+
+document.addEventListener("keydown", (event) => {
+  if (by("past").open) return;
+  const field = event.target.closest("input, textarea");
+  let does = null;
+  if ((event.ctrlKey || event.metaKey) && event.key === "s") does = () => keep("saved");
+  else if ((event.ctrlKey || event.metaKey) && event.key === "Enter") does = doneAndOn;
+  else if (event.altKey && pairs.list.contains(document.activeElement) && ["ArrowUp", "ArrowDown"].includes(event.key)) does = () => pairs.move(pairs.current, event.key === "ArrowUp" ? -1 : 1);
+  else if (event.key === "Escape" && field) does = () => { field.blur(); (field.closest(".pair") || by("document")).focus(); if (field.id === "words") go(0); };
+  else if (!field && !event.ctrlKey && !event.altKey && !event.metaKey) does = single[event.key];
+  if (!does) return;
+  event.preventDefault();
+  does();
+});
+
+// Nothing that was typed is left behind.
+by("person").value = localStorage.getItem("needlework-person") || "";
+by("person").addEventListener("input", () => localStorage.setItem("needlework-person", by("person").value));
+document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden" && row && now() !== kept) keep("draft", true); });
+addEventListener("beforeunload", (event) => {
+  if (!row || row.problem || now() === kept) return;
+  keep("draft", true);
+  event.preventDefault();
+});
+load().catch((error) => notice(`could not be read: ${error.message}`, true));

@@ -1,0 +1,90 @@
+"""Makes docs/images/annotating.png: `python -m tests.results.web.editing_documents_picture [FILE [KIND]]`.
+
+KIND: dark, narrow or rows.
+
+The document is CPython's language reference, as pydoc has it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from pydoc_data.topics import topics
+from tempfile import TemporaryDirectory
+
+from selenium import webdriver
+
+from tests.results.web.chrome import FLAGS, Chrome
+
+PAIRS = {
+    "When is a name local to a block?": "If a name is bound in a block, unless it is declared nonlocal or global.",
+    "Which exception is raised when a name is not found at all?": "",
+    "May `from m import *` stand inside a function?": "No. This form may only be used at the module level.",
+}
+
+
+def rows() -> list[dict[str, object]]:
+    """The whole reference first, then some of its topics."""
+    whole = "\n\n".join(topics[each] for each in ("naming", *sorted(set(topics) - {"naming"})))
+    long = {"input": whole, "instructions": list(PAIRS), "outputs": list(PAIRS.values()), "evaluation": "LLM"}
+    others = [
+        {"input": topics[each], "instructions": ["What is it for?"] * n, "outputs": ["…"] * n, "source": each}
+        for n, each in enumerate(sorted(topics)[:12], 1)
+    ]
+    return [{**long, "source": "CPython, pydoc_data.topics"}, *others]
+
+
+def main(path: Path, kind: str = "") -> None:
+    with TemporaryDirectory() as folder:
+        source = Path(folder) / "python_reference.jsonl"
+        source.write_text("".join(f"{json.dumps(row)}\n" for row in rows()), encoding="utf-8")
+        command = [sys.executable, "-m", "needlework", "serve", str(source), "--port", "0"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout is not None
+            try:
+                _picture(f"{server.stdout.readline().split()[0]}editing/0/", path, kind)
+            finally:
+                server.terminate()
+
+
+def _picture(address: str, path: Path, kind: str) -> None:
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for flag in FLAGS:
+        options.add_argument(flag)
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    chrome = Chrome(driver)
+    how = {"width": 400 if kind == "narrow" else 1200, "height": 720, "dark": kind == "dark"}
+    ready = "return document.body.dataset.ready"
+    try:
+        chrome.open(f"{address}0/", **how)
+        chrome.until(ready)
+        chrome.ask("by('person').value = 'Ann'; localStorage.setItem('needlework-person', 'Ann')")
+        if kind == "rows":
+            chrome.press("a", "x")
+            chrome.until("return /^kept/.test(by('kept').textContent)")
+            chrome.open(f"{address}1/", **how)
+            chrome.until(ready)
+            chrome.click("#done")
+            chrome.until("return /^kept/.test(by('kept').textContent)")
+            chrome.open(address, **how)
+        else:
+            chrome.press("/", *"NameError")
+            chrome.until("return by('words').sought === 'NameError'")
+            chrome.ask(
+                "const at = long.text.indexOf(arguments[0]);"
+                "getSelection().removeAllRanges(); getSelection().addRange(long.range(at, at + arguments[0].length));"
+                "pairs.current = by('pairs').children[1]; quote()",
+                'a "NameError" exception is raised',
+            )
+            chrome.until("return /^kept/.test(by('kept').textContent)")
+        chrome.picture(path)
+    finally:
+        driver.quit()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images/annotating.png"), *sys.argv[2:])
