@@ -36,21 +36,15 @@ class Pairs {
   }
 
   element([instruction, output]) {
-    const item = document.createElement("li");
-    item.className = "pair";
+    const item = element("li", "", "pair");
     item.tabIndex = -1;
-    const tools = document.createElement("div");
-    tools.className = "tools";
-    const title = document.createElement("b");
-    tools.append(title);
+    const tools = element("div", "", "tools");
+    tools.append(document.createElement("b"));
     const does = { "↑": ["Move up", () => this.move(item, -1)], "↓": ["Move down", () => this.move(item, 1)], Delete: ["Delete", () => this.remove(item)] };
     for (const [face, [label, act]] of Object.entries(does)) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = face;
-      button.does = label;
-      button.addEventListener("click", act);
-      tools.append(button);
+      const made = button(face, act);
+      made.does = label;
+      tools.append(made);
     }
     item.append(tools);
     for (const [name, text] of [["Instruction", instruction], ["Output", output]]) {

@@ -13,7 +13,7 @@ const KEYS = {
   n: () => stepPlace(1),
   p: () => stepPlace(-1),
   f: () => $("find").focus(),
-  "/": () => { if (hasDocuments) $("search").focus(); },
+  "/": () => { if (hasDocuments) $("words").focus(); },
   "?": () => { $("keys").open = !$("keys").open; $("keys").scrollIntoView({ block: "nearest" }); },
   0: () => openDocument(null),
   PageDown: () => pane.place.scrollBy(0, pane.place.clientHeight * 0.9),
@@ -100,16 +100,18 @@ function askName(reviewers) {
     option.value = name;
     return option;
   }));
-  $("name").focus();
+  $("name").value = person.name;
+  $("name").select();
   $("who").addEventListener("submit", (event) => {
     event.preventDefault();
-    asked.set("by", oneLine($("name").value));
+    person.name = oneLine($("name").value);
+    asked.set("by", person.name);
     location.search = `?${asked}`;
   });
 }
 
 if (!by) {
-  get("pairs", {}).then((told) => askName(told.reviewers)).catch((problem) => say(problem.message, true));
+  get("pairs").then((told) => askName(told.reviewers)).catch((problem) => say(problem.message, true));
 } else {
   $("list").hidden = $("pair").hidden = false;
   $("text").hidden = !hasDocuments;

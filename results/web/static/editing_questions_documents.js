@@ -2,7 +2,8 @@
 // A pair's document with the places of its answer, its search, and other documents that might answer.
 
 const ASK_AGAIN_MS = 1000;
-const pane = new LongText($("blocks"));
+const reading = new Reading();
+const pane = reading.long;
 
 let openable = []; // documents that the keys 1 to 9 open
 let opening = 0; // turns: what comes late is dropped
@@ -22,9 +23,7 @@ async function openDocument(which) {
     $("back").hidden = which === null;
     opened = which;
     markOpened();
-    pane.show(told.text);
-    $("search").value = "";
-    drawFound();
+    reading.show(told.text);
     shownText = true;
     const found = await get("places", words);
     if (turn !== opening) return;
@@ -112,22 +111,6 @@ function drawCompetitors(told) {
   markOpened();
 }
 
-function drawFound() {
-  const [at, count] = [pane.current + 1, pane.matches.length].map((number) => number.toLocaleString("en"));
-  $("found").textContent = pane.words ? (pane.matches.length ? `${at} of ${count}` : "not found") : "";
-}
-
 $("place-next").addEventListener("click", () => stepPlace(1));
 $("place-before").addEventListener("click", () => stepPlace(-1));
 $("back").addEventListener("click", () => openDocument(null));
-let typing = 0;
-$("search").addEventListener("input", () => {
-  clearTimeout(typing);
-  typing = setTimeout(() => { pane.find($("search").value); if (pane.matches.length) pane.go(1); drawFound(); }, 120);
-});
-$("search").addEventListener("keydown", (event) => {
-  if (event.key !== "Enter") return;
-  if (pane.words !== $("search").value.trim()) pane.find($("search").value);
-  pane.go(event.shiftKey ? -1 : 1);
-  drawFound();
-});

@@ -40,6 +40,8 @@ function drawRow(index) {
   mark.className = `mark ${stands.startsWith("reject") || unkept.has(pair.key) ? "bad" : stands === "undecided" ? "soft" : "good"}`;
   question.textContent = wording(pair).question || "(no question)";
   const facts = [`${pair.key} · ${stands}`];
+  const { document: name } = wording(pair);
+  if (name) facts.push(oneLine(name));
   if (pair.check) facts.push(`check: ${pair.check}`);
   if (states[pair.key] && states[pair.key].disagree) facts.push("reviewers disagree");
   if (FILTERS.stale(pair)) facts.push("changed since");
@@ -100,7 +102,11 @@ function revealRow(row) {
 function nextUndecided() {
   const after = shown.filter((index) => index > current).concat(shown.filter((index) => index <= current));
   const index = after.find((each) => isUndecided(pairs[each]) && each !== current);
-  if (index === undefined) say("no other pair that is shown is undecided");
+  if (index === undefined) {
+    say(`no other pair that is shown is undecided: ${$("write").textContent.toLowerCase()}?`);
+    $("write").scrollIntoView({ block: "center" });
+    $("write").focus();
+  }
   else choose(index);
 }
 

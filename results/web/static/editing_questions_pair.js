@@ -24,12 +24,29 @@ function drawPair() {
 // What the list of other documents shows is not said twice.
 function drawFacts(pair) {
   const status = element("strong", pair.check || "not checked", { accept: "good", reject: "bad" }[pair.check] || "");
-  const facts = [status, ...pair.reasons];
+  const facts = [status, ...pair.reasons.slice(0, REASONS_SHOWN)];
+  if (pair.reasons.length > REASONS_SHOWN) facts.push(folded(`and ${many(pair.reasons.length - REASONS_SHOWN, "reason")} more`, pair.reasons.slice(REASONS_SHOWN)));
   for (const [name, value] of Object.entries(pair.facts)) {
     if (name === "support" && typeof value === "number" && value <= 1) facts.push(`${Math.round(value * 100)} % of the answer's words stand in its document`);
+    else if (PROBES[name] && value && typeof value === "object") facts.push(...PROBES[name](value));
     else if (!hasDocuments || !["also_in", "twins"].includes(name)) facts.push(`${name}: ${plain(value)}`);
   }
   list($("facts"), facts);
+}
+
+// What the check asked a model, in words.
+const REASONS_SHOWN = 3;
+const PROBES = {
+  closed_book: ({ model, known, answer }) => [`Asked without the document, ${model || "the model"} ${known ? "knows it" : "does not know it"}: “${answer || ""}”`],
+  checker: ({ model, documents }) => (Array.isArray(documents) ? documents : []).map(({ document: name, answer }) => `${model || "The checker"} ${answer === null ? "finds no answer" : `finds “${answer}”`} in ${oneLine(String(name))}`),
+};
+
+function folded(line, items) {
+  const details = document.createElement("details");
+  const more = document.createElement("ul");
+  list(more, items);
+  details.append(element("summary", line), more);
+  return details;
 }
 
 function plain(value) {

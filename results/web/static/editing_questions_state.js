@@ -1,8 +1,7 @@
 "use strict";
 // Review of questions: the pairs, what reviewers say of them, and what all parts of the page use.
 
-const $ = (id) => document.getElementById(id);
-const hasDocuments = $("reviewing").dataset.documents === "yes";
+const hasDocuments = $("questions").dataset.documents === "yes";
 const asked = new URLSearchParams(location.search);
 const by = (asked.get("by") || "").trim().replace(/\s+/g, " ");
 
@@ -16,36 +15,6 @@ const pending = new Set();
 const unkept = new Map(); // key: why its decision was not kept
 const indexes = new Map(); // of the pairs by key
 
-const get = async (path, words) => {
-  let answer;
-  try {
-    answer = await fetch(`${path}?${new URLSearchParams(words)}`);
-  } catch {
-    throw new Error("the server does not answer; start needlework serve again");
-  }
-  const told = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(told.error || `the server answers ${answer.status}`);
-  return told;
-};
-const element = (name, text = "", className = "") => {
-  const made = document.createElement(name);
-  made.textContent = text;
-  if (className) made.className = className;
-  return made;
-};
-const button = (text, work, className = "") => {
-  const made = element("button", text, className);
-  made.type = "button";
-  made.addEventListener("click", work);
-  return made;
-};
-const oneLine = (text) => text.trim().replace(/\s+/g, " ");
-const many = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
-const list = (place, items) => place.replaceChildren(...items.map((item) => {
-  const row = document.createElement("li");
-  row.append(...[item].flat());
-  return row;
-}));
 const say = (line, problem = false) => {
   if (unkept.size && !problem) {
     line = [...unkept].map(([key, why]) => `pair ${key}: ${why}`).join("; ");

@@ -3,12 +3,12 @@
 
 const PAUSE = 700; // milliseconds without a key until what was typed is kept
 const AGAIN = 4000; // milliseconds until what could not be kept is tried again
-const by = (id) => document.getElementById(id);
-const desk = by("desk");
+const desk = $("desk");
 const place = Number(desk.dataset.place);
 const tab = crypto.randomUUID();
-const long = new LongText(by("document"));
-const pairs = new Pairs(by("pairs"), changed);
+const reading = new Reading();
+const long = reading.long;
+const pairs = new Pairs($("pairs"), changed);
 let row = null; // as the server told it
 let revision = 0;
 let state = "untouched";
@@ -23,22 +23,22 @@ const now = () => JSON.stringify([state, pairs.get()]);
 
 function changed() {
   if (!row) return;
-  by("undo").disabled = !pairs.deleted.length;
+  $("undo").disabled = !pairs.deleted.length;
   clearTimeout(timer);
   if (now() === kept) {
-    by("kept").textContent = keptLine;
+    $("kept").textContent = keptLine;
     return;
   }
   if (state === "untouched") state = "begun";
   showState();
-  by("kept").textContent = "…";
+  $("kept").textContent = "…";
   timer = setTimeout(() => keep("draft"), PAUSE);
 }
 
 function showState() {
-  by("state").textContent = state;
-  by("state").className = `state ${state}`;
-  by("done").setAttribute("aria-pressed", String(state === "done"));
+  $("state").textContent = state;
+  $("state").className = `state ${state}`;
+  $("done").setAttribute("aria-pressed", String(state === "done"));
 }
 
 // Keeps what is entered; one at a time, in order. Gives whether it is kept as the newest.
@@ -52,13 +52,13 @@ async function keepNow(what, last) {
   const sent = now();
   if (!row || row.problem || (sent === kept && what === "draft")) return true;
   if (state === "untouched") return true; // nothing was changed
-  const body = { row: row.key, place, base: revision, state, pairs: pairs.get(), person: by("person").value, tab, what };
+  const body = { row: row.key, place, base: revision, state, pairs: pairs.get(), person: $("person").value, tab, what };
   if (taken) body.taken = taken;
   let told;
   try {
     told = await send("../keep", body, last);
   } catch (error) {
-    by("kept").textContent = "not kept";
+    $("kept").textContent = "not kept";
     timer = setTimeout(() => keep("draft"), AGAIN);
     notice(error.message, true);
     return false;
@@ -69,16 +69,16 @@ async function keepNow(what, last) {
   taken = "";
   following = told.following;
   keptLine = `kept ${new Date(told.work.at).toLocaleTimeString()}`;
-  by("kept").textContent = now() === kept ? keptLine : "…";
-  if (by("notice").classList.contains("bad")) notice("");
-  if (!told.here) tell("gone", "The file changed on disk: this row is no longer in it as it was. What you enter is kept all the same.", [["Load the file's rows", () => { location.href = by("list").href; }]]);
+  $("kept").textContent = now() === kept ? keptLine : "…";
+  if ($("notice").classList.contains("bad")) notice("");
+  if (!told.here) tell("gone", "The file changed on disk: this row is no longer in it as it was. What you enter is kept all the same.", [["Load the file's rows", () => { location.href = $("list").href; }]]);
   return true;
 }
 
 // Somebody else, or another tab, changed the row since it was read here.
 function overtaken(work) {
   const who = work.person || "Somebody without a name";
-  by("kept").textContent = "kept in the history alone";
+  $("kept").textContent = "kept in the history alone";
   notice("Not the newest: somebody changed this row meanwhile.", true);
   tell("overtaken", `${who} changed this row meanwhile (${new Date(work.at).toLocaleString()}), here or in another tab. What you entered is in its history, and still stands below.`, [
     ["Show theirs", () => { fill(work); untell("overtaken"); notice(""); }],
@@ -89,7 +89,7 @@ function overtaken(work) {
 
 // Puts a line with buttons above the pairs. `name`: what it is about; the last one of that name is replaced.
 function tell(name, line, buttons = [], bad = true) {
-  if (by(`told-${name}`)?.firstChild.data === line) return;
+  if ($(`told-${name}`)?.firstChild.data === line) return;
   untell(name);
   const box = document.createElement("div");
   box.className = bad ? "told bad" : "told";
@@ -98,17 +98,13 @@ function tell(name, line, buttons = [], bad = true) {
   box.append(line);
   if (buttons.length) box.append(document.createElement("br"));
   for (const [face, act] of buttons) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = face;
-    button.addEventListener("click", act);
-    box.append(button);
+    box.append(button(face, act));
   }
-  by("told").append(box);
+  $("told").append(box);
 }
 
 function untell(name) {
-  by(`told-${name}`)?.remove();
+  $(`told-${name}`)?.remove();
 }
 
 // Shows a row's newest work; without any, the file's own pairs.
@@ -118,9 +114,9 @@ function fill(work) {
   state = worked ? work.state : "untouched";
   pairs.show(worked ? work.pairs : row.source);
   kept = now();
-  by("undo").disabled = true;
+  $("undo").disabled = true;
   keptLine = worked ? `kept ${new Date(work.at).toLocaleString()}${work.person ? ` by ${work.person}` : ""}` : "";
-  by("kept").textContent = keptLine;
+  $("kept").textContent = keptLine;
   showState();
 }
 
@@ -132,15 +128,12 @@ function use(edited, what) {
 }
 
 async function load() {
-  const answer = await fetch("content");
-  const told = await answer.json();
-  if (!answer.ok) throw new Error(told.error);
-  row = told;
-  long.show(row.document || "");
-  if (!row.document) by("document").textContent = "This row has no document: no text in input, text, content, context or document.";
+  row = await get("content");
+  reading.show(row.document || "");
+  if (!row.document) $("document").textContent = "This row has no document: no text in input, text, content, context or document.";
   if (row.problem) {
     tell("problem", `This line ${row.problem}. It is shown and exported as it is.`);
-    for (const id of ["add", "save", "done", "quote"]) by(id).disabled = true;
+    for (const id of ["add", "save", "done", "quote"]) $(id).disabled = true;
   } else fill(row.work);
   if (row.counts[0] !== row.counts[1] && state === "untouched") tell("uneven", `The file has ${row.counts[0]} instructions and ${row.counts[1]} outputs; what is missing is blank here.`);
   if (row.parallel.length) tell("parallel", `${row.parallel.join(", ")}: as many entries as there are pairs. They are kept as they are, in their order: adding, deleting or moving pairs does not touch them.`, [], false);
@@ -150,46 +143,10 @@ async function load() {
       ["Take it over into this row", () => { taken = work.row; untell(name); use(work.pairs, "restored"); }],
     ]);
   }
-  by("others").hidden = !row.others.length;
-  by("others").querySelector("dl").replaceChildren(...row.others.flatMap(([key, text]) => [["dt", key], ["dd", text]].map(([tag, words]) => {
-    const each = document.createElement(tag);
-    each.textContent = words;
-    return each;
-  })));
+  $("others").hidden = !row.others.length;
+  $("others").querySelector("dl").replaceChildren(...row.others.flatMap(([key, text]) => [element("dt", key), element("dd", text)]));
   document.body.dataset.ready = "yes";
 }
-
-// Search.
-let searching = 0;
-function search() {
-  clearTimeout(searching);
-  by("words").sought = by("words").value;
-  const count = long.find(by("words").value);
-  if (count) long.go(1);
-  showFound();
-}
-function showFound() {
-  const count = long.matches.length;
-  by("found").textContent = !by("words").value.trim() ? "" : count ? `${(long.current + 1).toLocaleString("en")} of ${count.toLocaleString("en")}` : "none";
-}
-function go(step) {
-  long.go(step);
-  showFound();
-  const range = long.currentRange();
-  if (!range || document.activeElement.closest("input, textarea")) return;
-  getSelection().removeAllRanges();
-  getSelection().addRange(range);
-}
-by("words").addEventListener("input", () => { clearTimeout(searching); searching = setTimeout(search, 150); });
-by("search").addEventListener("submit", (event) => event.preventDefault());
-by("words").addEventListener("keydown", (event) => {
-  if (event.key !== "Enter") return;
-  event.preventDefault();
-  if (by("words").value === by("words").sought) go(event.shiftKey ? -1 : 1);
-  else search();
-});
-by("before").addEventListener("click", () => go(-1));
-by("after").addEventListener("click", () => go(1));
 
 function quote() {
   if (!row || row.problem) return;
@@ -205,32 +162,30 @@ async function done() {
   return keep("saved");
 }
 
-by("quote").addEventListener("click", quote);
-by("add").addEventListener("click", () => pairs.add());
-by("undo").addEventListener("click", () => pairs.undo());
-by("save").addEventListener("click", () => keep("saved"));
-by("done").addEventListener("click", () => {
+$("quote").addEventListener("click", quote);
+$("add").addEventListener("click", () => pairs.add());
+$("undo").addEventListener("click", () => pairs.undo());
+$("save").addEventListener("click", () => keep("saved"));
+$("done").addEventListener("click", () => {
   if (state !== "done") return done();
   state = "begun";
   showState();
   return keep("saved");
 });
-by("pairs").addEventListener("focusout", (event) => {
+$("pairs").addEventListener("focusout", (event) => {
   if (event.target.matches(".output")) event.target.used = true; // its cursor is where the annotator left it
   if (row && now() !== kept) keep("draft");
 });
 
 // History.
-by("history").addEventListener("click", async () => {
+$("history").addEventListener("click", async () => {
   if (!row) return;
   await keep("draft");
   try {
-    const answer = await fetch(`history?key=${row.key}`);
-    const told = await answer.json();
-    if (!answer.ok) throw new Error(told.error);
+    const told = await get("history", { key: row.key });
     const file = { what: "as in the file", person: "", pairs: row.source };
-    by("entries").replaceChildren(...[...told, file].map(entry));
-    by("past").showModal();
+    $("entries").replaceChildren(...[...told, file].map(entry));
+    $("past").showModal();
   } catch (error) {
     notice(error.message, true);
   }
@@ -238,36 +193,26 @@ by("history").addEventListener("click", async () => {
 
 function entry({ what, state: then, person, at, pairs: edited }) {
   const item = document.createElement("li");
-  const line = document.createElement("div");
-  line.textContent = [what, at && new Date(at).toLocaleString(), person, then, `${edited.length} ${edited.length === 1 ? "pair" : "pairs"}`].filter(Boolean).join(", ");
+  const line = element("div", [what, at && new Date(at).toLocaleString(), person, then, `${edited.length} ${edited.length === 1 ? "pair" : "pairs"}`].filter(Boolean).join(", "));
   const details = document.createElement("details");
-  const summary = document.createElement("summary");
-  summary.textContent = "Show";
-  details.append(summary);
+  details.append(element("summary", "Show"));
   details.addEventListener("toggle", () => {
     if (details.childElementCount > 1) return;
     for (const pair of edited) {
-      for (const text of pair) {
-        const shown = document.createElement("pre");
-        shown.textContent = text;
-        details.append(shown);
-      }
+      details.append(...pair.map((text) => element("pre", text)));
     }
   });
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = "Restore";
-  button.disabled = Boolean(row.problem);
-  button.addEventListener("click", () => {
-    by("past").close();
+  const restore = button("Restore", () => {
+    $("past").close();
     use(edited, "restored");
   });
-  item.append(line, button, details);
+  restore.disabled = Boolean(row.problem);
+  item.append(line, restore, details);
   return item;
 }
 
 // Keys.
-const turn = (id) => by(id)?.click();
+const turn = (id) => $(id)?.click();
 for (const link of document.querySelectorAll("a[href]")) {
   link.addEventListener("click", async (event) => {
     if (!row || row.problem || now() === kept || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -280,16 +225,16 @@ async function doneAndOn() {
   if (following === null) notice("All rows are done.");
   else location.href = `../${following}/`;
 }
-const single = { "/": () => by("words").select(), n: () => go(1), p: () => go(-1), q: quote, a: () => turn("add"), u: () => pairs.undo(), j: () => pairs.step(1), k: () => pairs.step(-1), "[": () => turn("previous"), "]": () => turn("next") };
+const single = { "/": () => $("words").select(), n: () => reading.go(1), p: () => reading.go(-1), q: quote, a: () => turn("add"), u: () => pairs.undo(), j: () => pairs.step(1), k: () => pairs.step(-1), "[": () => turn("previous"), "]": () => turn("next") };
 
 document.addEventListener("keydown", (event) => {
-  if (by("past").open) return;
+  if ($("past").open) return;
   const field = event.target.closest("input, textarea");
   let does = null;
   if ((event.ctrlKey || event.metaKey) && event.key === "s") does = () => keep("saved");
   else if ((event.ctrlKey || event.metaKey) && event.key === "Enter") does = doneAndOn;
   else if (event.altKey && pairs.list.contains(document.activeElement) && ["ArrowUp", "ArrowDown"].includes(event.key)) does = () => pairs.move(pairs.current, event.key === "ArrowUp" ? -1 : 1);
-  else if (event.key === "Escape" && field) does = () => { field.blur(); (field.closest(".pair") || by("document")).focus(); if (field.id === "words") go(0); };
+  else if (event.key === "Escape" && field) does = () => { field.blur(); (field.closest(".pair") || $("document")).focus(); if (field.id === "words") reading.go(0); };
   else if (!field && !event.ctrlKey && !event.altKey && !event.metaKey) does = single[event.key];
   if (!does) return;
   event.preventDefault();
@@ -297,8 +242,8 @@ document.addEventListener("keydown", (event) => {
 });
 
 // Nothing that was typed is left behind.
-by("person").value = localStorage.getItem("needlework-person") || "";
-by("person").addEventListener("input", () => localStorage.setItem("needlework-person", by("person").value));
+$("person").value = person.name;
+$("person").addEventListener("input", () => { person.name = $("person").value; });
 document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden" && row && now() !== kept) keep("draft", true); });
 addEventListener("beforeunload", (event) => {
   if (!row || row.problem || now() === kept) return;

@@ -1,9 +1,7 @@
 "use strict";
 // The rows of a file: filter, keys, export, begin anew.
 
-const person = () => localStorage.getItem("needlework-person") || "";
-const by = (id) => document.getElementById(id);
-const rows = [...by("rows").children];
+const rows = [...$("rows").children];
 
 for (const time of document.querySelectorAll("time")) {
   const at = new Date(time.textContent);
@@ -12,17 +10,17 @@ for (const time of document.querySelectorAll("time")) {
 }
 
 function filter() {
-  const words = by("words").value.trim().toLowerCase();
-  const state = by("state").value;
+  const words = $("words").value.trim().toLowerCase();
+  const state = $("state").value;
   let shown = 0;
   for (const row of rows) {
     row.hidden = !((!state || row.dataset.state === state) && row.textContent.toLowerCase().includes(words));
     shown += !row.hidden;
   }
-  by("shown").textContent = shown === rows.length ? "" : `${shown} of ${rows.length} rows`;
+  $("shown").textContent = shown === rows.length ? "" : `${shown} of ${rows.length} rows`;
 }
-by("filter").addEventListener("input", filter);
-by("filter").addEventListener("submit", (event) => {
+$("filter").addEventListener("input", filter);
+$("filter").addEventListener("submit", (event) => {
   event.preventDefault();
   rows.find((row) => !row.hidden)?.querySelector("a").focus();
 });
@@ -37,12 +35,12 @@ function step(by_) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.altKey || event.metaKey || by("sure").open) return;
+  if (event.ctrlKey || event.altKey || event.metaKey || $("sure").open) return;
   if (event.target.closest("input, select")) {
     if (event.key === "Escape") event.target.blur();
     return;
   }
-  const does = { j: () => step(1), k: () => step(-1), "/": () => by("words").focus(), c: () => by("continue")?.click() }[event.key];
+  const does = { j: () => step(1), k: () => step(-1), "/": () => $("words").focus(), c: () => $("continue")?.click() }[event.key];
   if (!does) return;
   event.preventDefault();
   does();
@@ -50,9 +48,9 @@ document.addEventListener("keydown", (event) => {
 
 // Asks in a dialog; gives whether the answer was yes.
 function sure(question, yes) {
-  by("question").textContent = question;
-  by("yes").textContent = yes;
-  const dialog = by("sure");
+  $("question").textContent = question;
+  $("yes").textContent = yes;
+  const dialog = $("sure");
   dialog.returnValue = "";
   dialog.showModal();
   return new Promise((answer) => dialog.addEventListener("close", () => answer(dialog.returnValue === "yes"), { once: true }));
@@ -77,14 +75,14 @@ async function write(over = false) {
   if (told.dropped) parts.push(`${told.dropped} blank pairs left out`);
   if (told.uneven) parts.push(`${told.uneven} untouched rows whose instructions and outputs differ in number`);
   if (told.unread) parts.push(`${told.unread} lines that could not be edited, kept as they are`);
-  by("exported").textContent = `Written: ${told.path} (${parts.join("; ")}).`;
+  $("exported").textContent = `Written: ${told.path} (${parts.join("; ")}).`;
 }
-by("export").addEventListener("click", () => attempt(write));
+$("export").addEventListener("click", () => attempt(write));
 
-by("anew").addEventListener("click", () => attempt(async () => {
+$("anew").addEventListener("click", () => attempt(async () => {
   const question = "Set all rows of this file back to its own pairs? What was made of them is kept, and can be restored.";
   if (!(await sure(question, "Yes, begin anew"))) return;
-  await send("anew", { person: person() });
+  await send("anew", { person: person.name });
   location.reload();
 }));
 
@@ -92,7 +90,7 @@ for (const button of document.querySelectorAll(".restore")) {
   button.addEventListener("click", () => attempt(async () => {
     const question = "Take this earlier work back? What was made of these rows since stays in their history.";
     if (!(await sure(question, "Yes, restore it"))) return;
-    await send("restore", { batch: Number(button.dataset.batch), person: person() });
+    await send("restore", { batch: Number(button.dataset.batch), person: person.name });
     location.reload();
   }));
 }

@@ -192,12 +192,14 @@ function say(index, rating) {
   );
 }
 
+const allRated = (item) => item.answers.every((each) => each.rating !== null);
+
 async function rate(index, rating) {
   const item = shown;
   const answer = item.answers[index];
   const next = item.answers.findIndex((each, other) => other > index && each.rating === null);
   choose(rating !== null && next >= 0 ? next : index);
-  if (await say(index, rating)) notice(rating === null ? `${answer.label}: taken back` : `${answer.label}: ${rating}, kept`);
+  if (await say(index, rating)) notice(rating === null ? `${answer.label}: taken back` : `${answer.label}: ${rating}, kept${allRated(item) ? "; all are rated: n goes on" : ""}`);
   else if (item === shown) choose(index);
 }
 

@@ -1,4 +1,4 @@
-"""Makes docs/images/annotating.png: `python -m tests.results.web.editing_documents_picture [FILE [KIND]]`.
+"""Makes docs/images/editing-documents.png: `python -m tests.results.web.editing_documents_picture [FILE [KIND]]`.
 
 KIND: dark, narrow or rows.
 
@@ -8,16 +8,14 @@ The document is CPython's language reference, as pydoc has it.
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from pydoc_data.topics import topics
 from tempfile import TemporaryDirectory
 
-from selenium import webdriver
-
-from tests.results.web.chrome import FLAGS, Chrome
+from tests.chromium import chromium_driver
+from tests.results.web.chrome import Chrome
 
 PAIRS = {
     "When is a name local to a block?": "If a name is bound in a block, unless it is declared nonlocal or global.",
@@ -51,40 +49,33 @@ def main(path: Path, kind: str = "") -> None:
 
 
 def _picture(address: str, path: Path, kind: str) -> None:
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or ""
-    for flag in FLAGS:
-        options.add_argument(flag)
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-    chrome = Chrome(driver)
     how = {"width": 400 if kind == "narrow" else 1200, "height": 720, "dark": kind == "dark"}
     ready = "return document.body.dataset.ready"
-    try:
+    with TemporaryDirectory() as profile, chromium_driver(Path(profile)) as driver:
+        chrome = Chrome(driver)
         chrome.open(f"{address}0/", **how)
         chrome.until(ready)
-        chrome.ask("by('person').value = 'Ann'; localStorage.setItem('needlework-person', 'Ann')")
+        chrome.ask("$('person').value = 'Ann'; localStorage.setItem('needlework-person', 'Ann')")
         if kind == "rows":
             chrome.press("a", "x")
-            chrome.until("return /^kept/.test(by('kept').textContent)")
+            chrome.until("return /^kept/.test($('kept').textContent)")
             chrome.open(f"{address}1/", **how)
             chrome.until(ready)
             chrome.click("#done")
-            chrome.until("return /^kept/.test(by('kept').textContent)")
+            chrome.until("return /^kept/.test($('kept').textContent)")
             chrome.open(address, **how)
         else:
             chrome.press("/", *"NameError")
-            chrome.until("return by('words').sought === 'NameError'")
+            chrome.until("return $('words').sought === 'NameError'")
             chrome.ask(
                 "const at = long.text.indexOf(arguments[0]);"
                 "getSelection().removeAllRanges(); getSelection().addRange(long.range(at, at + arguments[0].length));"
-                "pairs.current = by('pairs').children[1]; quote()",
+                "pairs.current = $('pairs').children[1]; quote()",
                 'a "NameError" exception is raised',
             )
-            chrome.until("return /^kept/.test(by('kept').textContent)")
+            chrome.until("return /^kept/.test($('kept').textContent)")
         chrome.picture(path)
-    finally:
-        driver.quit()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images/annotating.png"), *sys.argv[2:])
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images/editing-documents.png"), *sys.argv[2:])

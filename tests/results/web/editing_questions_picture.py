@@ -1,4 +1,4 @@
-"""Makes docs/images/reviewing.png: `python -m tests.results.web.editing_questions_picture [FILE [dark]]`.
+"""Makes docs/images/editing-questions.png: `python -m tests.results.web.editing_questions_picture [FILE [dark]]`.
 
 The documents are this project's own, and so are the questions; the check is the real one.
 """
@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from selenium import webdriver
 
-from tests.results.web.chrome import FLAGS, Chrome
+from tests.chromium import chromium_driver
+from tests.results.web.chrome import Chrome
 
 ROOT = Path(__file__).parents[3]
 ENTER = "\ue007"
@@ -55,14 +55,9 @@ def main(path: Path, theme: str = "light") -> None:
 
 
 def _take(address: str, profile: Path, path: Path, *, dark: bool) -> None:
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or "chromium"
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-    page = Chrome(driver)
     said = "return document.getElementById('notice').textContent.includes(arguments[0])"
-    try:
+    with chromium_driver(profile) as driver:
+        page = Chrome(driver)
         for by, decisions in (("Bob", ("a", "", "r3", "a")), ("Ann", ("a", "r4", "", "a", "", ""))):
             page.open(f"{address}?by={by}&pair=0", width=1280, height=820, dark=dark)
             page.until(said, f"you are {by}")
@@ -74,13 +69,11 @@ def _take(address: str, profile: Path, path: Path, *, dark: bool) -> None:
                 page.press("j")
         page.open(f"{address}?by=Ann&pair=2", width=1280, height=820, dark=dark)
         page.until("return document.querySelectorAll('#competitors li').length")
-        page.until("return document.querySelectorAll('#blocks mark').length")
+        page.until("return document.querySelectorAll('#document mark').length")
         page.until("return new Promise(done => setTimeout(done, 500, true))")  # the place stands still
         page.picture(path)
         Image.open(path).convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
-    finally:
-        driver.quit()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images/reviewing.png"), *sys.argv[2:])
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images/editing-questions.png"), *sys.argv[2:])

@@ -5,16 +5,14 @@ The document and the questions are this project's own.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
-from selenium import webdriver
-
-from tests.results.web.chrome import FLAGS, Chrome
+from tests.chromium import chromium_driver
+from tests.results.web.chrome import Chrome
 from tests.results.web.rating_site import write_rows
 
 ROOT = Path(__file__).parents[3]
@@ -67,13 +65,8 @@ def main(picture: Path, look: str = "") -> None:
 
 
 def _take(address: str, picture: Path, *, dark: bool) -> None:
-    options = webdriver.ChromeOptions()
-    for flag in (*FLAGS, "--hide-scrollbars"):
-        options.add_argument(flag)
-    options.binary_location = shutil.which("chromium") or ""
-    driver: Any = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-    chrome = Chrome(driver)
-    try:
+    with TemporaryDirectory() as profile, chromium_driver(Path(profile)) as driver:
+        chrome = Chrome(driver)
         chrome.open(f"{address}rating/", width=1200, height=800, dark=dark)
         driver.find_element("id", "name").send_keys("Ann" + ENTER)
         chrome.until("return document.querySelectorAll('.block').length")
@@ -97,8 +90,6 @@ def _take(address: str, picture: Path, *, dark: bool) -> None:
         )
         chrome.until("return new Promise(done => setTimeout(done, 200, true))")
         chrome.picture(picture)
-    finally:
-        driver.quit()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from tests.results.web.editing_questions_site import DOCUMENTS, QUESTIONS, write
 
 ENTER, ESCAPE = "\ue007", "\ue00c"
 SAID = "return document.getElementById('notice').textContent.includes(arguments[0])"
-MARKED = "return document.querySelectorAll('#blocks mark').length"
+MARKED = "return document.querySelectorAll('#document mark').length"
 LISTED = "return document.querySelectorAll('#competitors li').length"
 PARAGRAPH = "The tide came in and went out again, and nobody at Port Elin wrote it down that year. " * 6 + "\n\n"
 BIG = 2_000_000  # characters
@@ -59,7 +59,7 @@ def test_a_file_is_reviewed_by_keys_alone(page: Chrome, address: str, folder: Pa
     page.press("Ann", ENTER)
     page.until(MARKED)
     page.until(LISTED)
-    assert page.texts("#blocks mark") == ["1874"]
+    assert page.texts("#document mark") == ["1874"]
     assert "named by the check" in page.texts("#competitors li")[0]
 
     page.press("a")
@@ -151,7 +151,7 @@ def test_two_windows_of_one_reviewer_tell_each_other(page: Chrome, address: str)
 def test_a_document_of_megabytes_is_laid_out_where_it_is_seen(page: Chrome, address: str, key: str) -> None:
     opened(page, address, "Dia", key)
     blocks, at_once, nodes = page.ask("""
-        const pane = document.getElementById("blocks");
+        const pane = document.getElementById("document");
         const blocks = [...pane.querySelectorAll(".text")];
         const atOnce = blocks.filter((block) => getComputedStyle(block).contentVisibility !== "auto");
         return [blocks.length, atOnce.length, pane.getElementsByTagName("*").length];
@@ -159,17 +159,17 @@ def test_a_document_of_megabytes_is_laid_out_where_it_is_seen(page: Chrome, addr
     assert 400 < blocks < 1_000
     assert at_once <= 1  # the one that was gone to
     assert nodes < blocks * 1.1
-    place = "const b = document.getElementById('blocks').getBoundingClientRect();"
+    place = "const b = document.getElementById('document').getBoundingClientRect();"
     inside = "return m.top >= b.top && m.bottom <= b.bottom"
-    page.until(f"{place} const m = document.querySelector('#blocks mark').getBoundingClientRect(); {inside}")
+    page.until(f"{place} const m = document.querySelector('#document mark').getBoundingClientRect(); {inside}")
 
     page.press("/", "gauge of hollis", ENTER)
     page.until("return document.getElementById('found').textContent === '1 of 1'")
-    page.ask("window.before = document.querySelector('#blocks .text')")
-    page.ask("document.getElementById('search').value = ''")
+    page.ask("window.before = document.querySelector('#document .text')")
+    page.ask("document.getElementById('words').value = ''")
     page.press("tide", ENTER)
     page.until("return /of [0-9]+,[0-9]{3}$/.test(document.getElementById('found').textContent)")
-    assert page.ask("return window.before === document.querySelector('#blocks .text')")  # nothing was made again
+    assert page.ask("return window.before === document.querySelector('#document .text')")  # nothing was made again
     assert page.ask("return CSS.highlights.get('found').size") <= 1000
     assert page.ask("return CSS.highlights.get('current').size") == 1
 
@@ -222,6 +222,6 @@ def test_names_and_texts_are_shown_as_text(page: Chrome, address: str) -> None:
     opened(page, address, "<b>Eve</b>", "line")
 
     assert page.texts("#document-name") == ["line of tides.txt"]
-    assert page.texts("#blocks script") == []
-    assert page.ask("return document.getElementById('blocks').textContent.includes('\u2028')")
+    assert page.texts("#document script") == []
+    assert page.ask("return document.getElementById('document').textContent.includes('\u2028')")
     assert page.texts("b") == []
