@@ -12,7 +12,6 @@ from tests.results.web.conftest import Serve
 from tests.results.web.editing_questions_site import write_documents, write_questions
 from tests.results.web.rating_site import predictions
 
-pytestmark = pytest.mark.slow
 LONG_NAME = "a" * 90
 SIDEWAYS = "return document.documentElement.scrollWidth - innerWidth"
 
@@ -57,7 +56,7 @@ def test_a_pressed_button_shows_its_key(chrome: Chrome, address: str) -> None:
         "const c = getComputedStyle(document.querySelector('#do-accept kbd')); return [c.color, c.backgroundColor]"
     )
     chrome.until("return document.getElementById('do-accept').getAttribute('aria-pressed') === 'true'")
-    text, behind = chrome.ask(f"{colours} return [c.color, c.backgroundColor]")
+    text, behind = chrome.ask(colours)
     assert text == "rgb(255, 255, 255)"
     assert behind == "rgba(0, 0, 0, 0)"  # the button's own colour shows through
     chrome.driver.get("about:blank")
