@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from needlework.haystack_fixtures.grid.cells import slug
 from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.results.pictures.grid import draw
 from needlework.results.pictures.layout import MARGIN, TITLE_SIZE, Layout, layout_of
-from needlework.results.pictures.panel import DEFAULT, Style, draw
+from needlework.results.pictures.panel import DEFAULT, Style, grid_of
 from needlework.results.pictures.parts import Canvas, write
 from needlework.results.statistics.panels import Panel
 from needlework.results.style.fonts import Fonts, fonts_for
@@ -86,7 +87,7 @@ def write_figure(
     layouts = [layout_of(panel, title, style.numbers) for panel, title in zip(panels, titles, strict=True)]
 
     def paint(canvas: Canvas, number: int, fonts: Fonts) -> None:
-        draw(canvas, panels[number], layouts[number], style, fonts)
+        draw(canvas, grid_of(panels[number], layouts[number], style.colors), layouts[number], fonts)
 
     return write_painted(layouts, paint, stem, dpi=style.dpi, formats=formats, heading=heading)
 

@@ -53,15 +53,15 @@ def mark_of(cell: Tally) -> Mark | None:
 
 def color_of(score: float, colors: ColorsName = "safe") -> Rgb:
     """Return the colour of a score in 0..1."""
-    return _between(COLORS[colors], score)
+    return between(COLORS[colors], score)
 
 
 def difference_color(difference: float) -> Rgb:
     """Return the colour of a difference of scores, -1..1: red where B is worse, blue where it is better."""
-    return _between(DIFFERENCES, (difference + 1) / 2)
+    return between(DIFFERENCES, (difference + 1) / 2)
 
 
-def _between(colors: Sequence[str], share: float) -> Rgb:
+def between(colors: Sequence[str], share: float) -> Rgb:
     """The colour at `share` (0..1) of a map, linear between its points."""
     points = [tuple(int(text[i : i + 2], 16) for i in (1, 3, 5)) for text in colors]
     at = min(1.0, max(0.0, share)) * (len(points) - 1)
