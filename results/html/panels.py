@@ -100,7 +100,7 @@ def _cells(panel: Panel) -> list[list[Tally | None]]:
 
 
 def _panel_view(panel: Panel, statistics: Mapping[tuple[str, str, str], PanelStatistics]) -> PanelView:
-    used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell))}
+    used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell.n, cell.counts))}
     found = statistics.get((panel.model, panel.task, panel.needle))
     columns = zip(length_labels(panel.lengths), panel.columns, strict=True)
     rows = zip(map(depth_label, panel.depths), panel.rows, strict=True)
@@ -131,7 +131,7 @@ def _cell(cell: Tally | None, with_n: bool) -> CellView:
     if cell is None:
         return CellView("none", "")
     if cell.mean is None:
-        mark = mark_of(cell)
+        mark = mark_of(cell.n, cell.counts)
         return CellView(mark.outcome, mark.letter) if mark else CellView("none", "")
     text = percent(cell.mean)
     part = " part" if cell.unscored else ""

@@ -68,7 +68,7 @@ class Layout:
 
 def layout_of(panel: Panel, title: str, numbers: bool) -> Layout:
     """Lay out one panel. `numbers`: whether cells have their percent, and interval and n where there is room."""
-    used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell))}
+    used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell.n, cell.counts))}
     marks = tuple(mark for mark in MARKS if mark.outcome in used)
     layout = arrange(
         panel.lengths,

@@ -39,7 +39,7 @@ def grid_of(panel: Panel, layout: Layout, colors: ColorsName) -> Grid:
 
 
 def _cell(cell: Tally) -> Drawn:
-    mark = mark_of(cell)
+    mark = mark_of(cell.n, cell.counts)
     if cell.mean is None:
         return Drawn(None, hatch=mark.hatch if mark else "")
     return Drawn(100 * cell.mean, (percent(cell.mean), *notes_of(cell)), corner=bool(cell.unscored))

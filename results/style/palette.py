@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from needlework.results.records.record import OutcomeName
-from needlework.results.statistics.panels import Tally
 
 ColorsName = Literal["safe", "field"]
 Rgb = tuple[int, int, int]
@@ -46,9 +45,9 @@ MARKS: tuple[Mark, ...] = (
 NOT_RUN = "."
 
 
-def mark_of(cell: Tally) -> Mark | None:
-    """Return the mark of a cell that has no score; `None` when it has one."""
-    return None if cell.n else next((mark for mark in MARKS if cell.counts[mark.outcome]), None)
+def mark_of(scored: int, counts: Mapping[OutcomeName, int]) -> Mark | None:
+    """Return the mark of a cell without a scored trial, by how many trials had each outcome; `None` when it has one."""
+    return None if scored else next((mark for mark in MARKS if counts.get(mark.outcome)), None)
 
 
 def color_of(score: float, colors: ColorsName = "safe") -> Rgb:

@@ -70,7 +70,7 @@ class _Look:
 
     def cell(self, tally: Tally | None, width: int, partly: bool) -> str:
         """One cell, `width` columns; one more where cells of the panel may be `partly` scored."""
-        mark = None if tally is None else mark_of(tally)
+        mark = None if tally is None else mark_of(tally.n, tally.counts)
         if tally is None or tally.mean is None:
             return (mark.letter if mark else NOT_RUN).rjust(width - 1) + " " * (1 + partly)
         number = percent(tally.mean).rjust(width - 1)
@@ -134,7 +134,7 @@ def _below(panel: Panel) -> list[tuple[str, list[str]]]:
 
 def _key(panel: Panel) -> str:
     """Say what the letters of this panel mean; empty when it has none."""
-    used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell))}
+    used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell.n, cell.counts))}
     parts = [f"{mark.letter} {mark.outcome}" for mark in MARKS if mark.outcome in used]
     if panel.partly:
         parts.append(f"{PARTLY} some trials without a score")

@@ -75,7 +75,7 @@ def _cell(length: int, depth: float | None, rows: Sequence[Row], wanted: Filter)
     found = _tally(rows)
     at = (str(length), depth_label(depth))
     chosen = (wanted.length, wanted.depth) == at
-    mark = mark_of(found)
+    mark = mark_of(found.n, found.counts)
     text = "" if found.mean is None else percent(found.mean)
     unscored = "".join(f", {count} {name}" for name, count in found.unscored.items())
     return GridCell(

@@ -53,13 +53,13 @@ def test_png_and_svg_with_what_they_must_say(small_panel: Panel, tmp_path: Path)
     assert "mock · niah · code" in texts
     assert any("95 % interval" in text and "n = 3" in text for text in texts)
     assert any("1 censored" in text for text in texts)
-    legend = ["invalid: prompt not as built", "error: no response", "censored: cut off before an answer", "not run"]
+    legend = ["invalid: prompt not as built", "error: no score", "censored: cut off before an answer", "not run"]
     assert [text for text in texts if text in legend] == legend
     assert svg.read_text(encoding="utf-8").count("<pattern") == 3
 
 
 def test_cells_without_a_score_are_never_coloured(small_panel: Panel) -> None:
-    marks = {at: mark.outcome for at, cell in small_panel.cells.items() if (mark := mark_of(cell))}
+    marks = {at: mark.outcome for at, cell in small_panel.cells.items() if (mark := mark_of(cell.n, cell.counts))}
 
     assert marks == {(4000, 0.0): "censored", (4000, 100.0): "invalid", (16000, 0.0): "error"}
     assert all(small_panel.cells[at].mean is None for at in marks)
