@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, forget_exchange, settings_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
@@ -28,6 +30,7 @@ from needlework.results.run.make_record import make_record, shown, waiting_answe
 from needlework.results.run.progress import progress_of
 from needlework.results.run.recorder import GATE, Recorder
 from needlework.results.run.scorer_names import check_scorer
+from needlework.results.run.shared_cells import shared_cells
 from needlework.results.run.signals import EndSignals
 from needlework.results.tables.terminal import score_glyph
 from needlework.scoring.plugin import SCORED
@@ -38,6 +41,8 @@ _INPUT = "needlework_run_folder"
 _STORED = pytest.StashKey[dict[str, StoredAnswer]]()
 _WAITING = pytest.StashKey[WaitingAnswers | None]()
 _RECIPE = pytest.StashKey[str]()
+_SHARED = pytest.StashKey[frozenset[Cell]]()
+"""The cells that several tests ask."""
 _TOLD = pytest.StashKey[set[tuple[str, str, str]]]()
 _LETTERS = {"censored": "c", "invalid": "!", "skipped": "s", "error": "E"}
 
@@ -46,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = settings_of(config)
     config.stash[_RECIPE] = recipe_of(settings)
     config.stash[_TOLD] = set()
+    config.stash[_SHARED] = frozenset()
     config.stash[_WAITING] = None
     if is_worker(config):
         return
@@ -66,7 +72,14 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """A worker that has cells leaves the end of the run to its controller, which a signal to both would race."""
-    if is_worker(session.config) and any(cell_of(item) is not None for item in session.items):
+    config, tests = session.config, [(item.nodeid, cell) for item in session.items if (cell := cell_of(item))]
+    try:
+        config.stash[_SHARED] = shared_cells(tests)
+    except InputError as error:
+        if is_worker(config):
+            pytest.exit(str(error), returncode=4)
+        raise pytest.UsageError(str(error)) from None
+    if is_worker(config) and tests:
         EndSignals().start(ignore=True)
 
 
@@ -101,15 +114,16 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_cell_stored(config: pytest.Config, key: str) -> StoredAnswer | None:
-    if _STORED not in config.stash:
-        config.stash[_STORED] = {} if settings_of(config).fresh else _stored(config)
-    return config.stash[_STORED].get(key)
+    return _stored(config).get(key)
 
 
 def _stored(config: pytest.Config) -> dict[str, StoredAnswer]:
-    folder = _folder(config)
-    earlier = read_journal(folder / JOURNAL) if is_worker(config) else _recorder(config).earlier
-    return stored_answers(earlier, read_waiting(folder))
+    """The answers that need not be asked for, by key."""
+    if _STORED not in config.stash:
+        folder, fresh = _folder(config), settings_of(config).fresh
+        earlier = read_journal(folder / JOURNAL) if is_worker(config) else _recorder(config).earlier
+        config.stash[_STORED] = {} if fresh else stored_answers(earlier, read_waiting(folder))
+    return config.stash[_STORED]
 
 
 def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
@@ -166,6 +180,10 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         error = record["error"]
         report.longrepr = f"{error['kind']}: {printable(error['message'])}" if error else "error"
+    if cell_of(item) in config.stash[_SHARED] and not exchange.replayed:
+        # The next test of this cell scores the same answer.
+        told = stored_answers([record], [])
+        _stored(config).update({key: replace(answer, scored=False) for key, answer in told.items()})
     attach(report, Carried(record, _shown(record, report), _new_facts(item), fault))
     return report
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 _NUMBER = r"\d+(?:\.\d+)?"
 _ID = re.compile(
-    rf"(?P<task>[a-z0-9_]+)-len(?P<length>\d+)-depth(?P<depth>{_NUMBER}|all)"
+    rf"(?P<task>[a-z0-9_]+)(?:@[^-\[\]]+)?-len(?P<length>\d+)-depth(?P<depth>{_NUMBER}|all)"
     r"-(?P<needle>[^-\[\]]+)-r(?P<repeat>\d+)(?:-(?P<model>[^\[\]]+))?"
 )
 _ON_DOCUMENT = re.compile(r"\A(doc\d+)_q\d+((?:_[a-z0-9]+)?)\Z")
@@ -53,7 +53,7 @@ def depth_label(depth: float | None) -> str:
 
 
 def parse_id(text: str) -> Cell | None:
-    """Find the cell in a pytest node id (or a bare cell id); `None` when there is none."""
+    """Find the cell in a pytest node id, or in the id of a cell or record; `None` when there is none."""
     inside = re.search(r"\[(.+)\]", text)
     found = inside.group(1) if inside else text
     if "\\" in found and found.isascii():  # pytest's way to write other letters, unless its ini file says otherwise

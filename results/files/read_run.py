@@ -16,6 +16,7 @@ from needlework.results.files.json_file import check_record, parsed, read_json, 
 from needlework.results.records.journal import read_journal
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
+from needlework.results.records.tests_of_cells import latest_of_each
 from needlework.results.statistics.panels import Panel, panels_of, summarise
 from needlework.results.statistics.run_report import RunReport, interrupted, noted, run_report
 
@@ -128,7 +129,7 @@ def _journal(path: Path) -> list[Record]:
         check_record(record, path, f"record {number}")
     recipe = records[-1]["details"].get("recipe") if records else None
     same = (record for record in records if record["details"].get("recipe") == recipe)
-    return list({(record["model"], record["id"]): record for record in same}.values())
+    return latest_of_each(same)
 
 
 def _manifest(path: Path) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from typing import cast
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.results.records.record import SCORED, Record
+from needlework.results.records.tests_of_cells import label_of
 from needlework.results.statistics.joining import Identity, joined, prompts_match
 
 OPTION = "--baseline"
@@ -75,6 +76,8 @@ def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> B
         }
         for model, cell in cells
     ]  # fmt: skip
+    labels = {label for record in records if (label := label_of(record["task"]))}
+    trials += [{**trial, "task": f"{trial['task']}@{label}"} for trial in trials for label in sorted(labels)]
     try:
         index, _, _ = joined(records, cast("list[Record]", trials))
     except InputError as error:

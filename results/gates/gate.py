@@ -21,6 +21,7 @@ from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.haystack_fixtures.grid.spacing import parse_tokens
 from needlework.results.records.controls import control_of, retriever_of
 from needlework.results.records.record import Record
+from needlework.results.records.tests_of_cells import label_of, task_of
 from needlework.results.statistics.panels import depth_order
 
 OPTION = "--gate"
@@ -105,6 +106,8 @@ def _term(gate: str, text: str) -> Test:
             raise InputError(OPTION, text.strip(), f"use {field}=NAME")
         if field == "retriever":
             return lambda record: retriever_of(record) == value
+        if field == "task":
+            return lambda record: value in (record["task"], task_of(record["task"]))
         return lambda record: record[field] == value  # type: ignore[literal-required]
     low, dots, high = value.partition("..")
     bounds = [_number(gate, field, part) for part in ((low, high) if dots else (low,))]
@@ -135,7 +138,7 @@ def groups_of(gate: Gate, records: Iterable[Record]) -> dict[str, list[Record]]:
     """The records in the gate's scope, by the groups that it asks of, shortest first; `all` without a grain.
 
     Controls are in no scope but one that names their needle (`[needle=code_absent]`), and what was retrieved in none
-    but one that names the retriever (`[retriever=bm25]`).
+    but one that names the retriever (`[retriever=bm25]`). Tests that ask the same cells are groups of their own.
     """
     words = gate.text.replace(" ", "")
     groups: dict[str, list[Record]] = {}
@@ -144,5 +147,8 @@ def groups_of(gate: Gate, records: Iterable[Record]) -> dict[str, list[Record]]:
         measured = measured and (not retriever_of(record) or "retriever=" in words)
         if measured and all(test(record) for test in gate.scope):
             group = "all" if gate.grain is None else _GRAINS[gate.grain](record)
+            test = label_of(record["task"])
+            if test and gate.grain not in ("task", "cell"):
+                group += f" of {test}"
             groups.setdefault(group, []).append(record)
     return groups

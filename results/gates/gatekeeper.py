@@ -15,6 +15,7 @@ from needlework.results.gates.gate import Gate, groups_of
 from needlework.results.gates.top_up import Want, next_round
 from needlework.results.gates.verdicts import Verdict, judge_gate, judge_group
 from needlework.results.records.record import Record
+from needlework.results.records.tests_of_cells import task_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,4 +146,4 @@ def _cell_of(record: Record) -> Cell:
     """The cell of a record; its id has the depth in three decimals only."""
     cell = parse_id(record["id"])
     depth, model = record["depth"], cell.model if cell is not None else ""
-    return Cell(record["task"], record["length"], depth, record["needle"], record["repeat"], model)
+    return Cell(task_of(record["task"]), record["length"], depth, record["needle"], record["repeat"], model)

@@ -9,6 +9,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.results.records.record import Record
+from needlework.results.records.tests_of_cells import latest_of_each
 
 JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
 _LONGEST_NAME = 200
@@ -29,8 +30,4 @@ def run_folder(settings: Settings) -> Path:
 
 def whole_run(earlier: list[Record], now: list[Record], recipe: str) -> list[Record]:
     """The run that the folder holds: this session's records, and earlier ones of the same recipe."""
-    latest = {
-        (record["model"], record["id"]): record for record in earlier if record["details"].get("recipe") == recipe
-    }
-    latest |= {(record["model"], record["id"]): record for record in now}
-    return list(latest.values())
+    return latest_of_each([*(record for record in earlier if record["details"].get("recipe") == recipe), *now])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from needlework.haystack_fixtures.tasks.catalogue import family_of
+from needlework.results.records.tests_of_cells import task_of
 
 PANEL = "questions"
 OWN_DOCUMENTS = ("doc_position", "doc_size", "doc_absent")
@@ -36,6 +37,7 @@ def own_label(needle: str) -> OwnLabel:
 
 def panel_and_sample(task: str, needle: str, repeat: int) -> tuple[str, int]:
     """Return the panel that a trial belongs to, and its sample: needle and repeat, unless it asks about a document."""
+    task = task_of(task)
     if task in OWN_DOCUMENTS:
         own = own_label(needle)
         key = own.question[1:]

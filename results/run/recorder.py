@@ -29,6 +29,7 @@ from needlework.results.records.journal import Journal, drop_waiting, line_of, r
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
+from needlework.results.records.tests_of_cells import identity
 from needlework.results.run.carried import carried_by
 from needlework.results.run.latency import publish_latencies
 from needlework.results.run.make_record import lost_record
@@ -58,6 +59,7 @@ class Recorder:
         self._earlier: list[Record] | None = None
         self._facts: dict[str, Any] = {}
         self._journal: Journal | None = None
+        self._journaled: set[tuple[str, str, str]] = set()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._report: RunReport | None = None
         self._files: tuple[Path, ...] = ()
@@ -160,7 +162,7 @@ class Recorder:
                 self._open()
             if self._gatekeeper is not None:
                 self._gatekeeper.check(record)
-            if not record["timing"].get("replayed"):
+            if not record["timing"].get("replayed") or identity(record) not in self._journaled:
                 cast(Journal, self._journal).append(line_of(record))
         except InputError as error:
             self._fault = str(error)
@@ -171,6 +173,7 @@ class Recorder:
         path = self.folder / JOURNAL
         self._journal = Journal(path, fresh=self._settings.fresh)
         self._earlier = [] if self._settings.fresh else self.earlier
+        self._journaled = {identity(record) for record in self._earlier}
         if self._earlier:
             self._facts = {"models": models_before(self.folder / MANIFEST, self._recipe)}
         try:

@@ -1,6 +1,10 @@
-"""Tests of a user's own: their failures are shown as pytest shows any."""
+"""Tests of a user's own: their failures are shown as pytest shows any, and none hides another."""
+
+import json
 
 import pytest
+
+from needlework.haystack_fixtures.asking.reconstruct import main as prompt_command
 
 STRICT = """
 import pytest
@@ -45,3 +49,106 @@ def test_a_failure_after_scoring_keeps_the_score(project):
 
     result.stdout.fnmatch_lines(["*RuntimeError: mine*", "*1 failed*"])
     assert [record["outcome"] for record in project.records()] == ["found"]
+
+
+TWO = """
+import pytest
+
+@pytest.mark.cells("niah")
+def test_a(cell, generate, assert_scored):
+    assert_scored(generate(cell))
+
+@pytest.mark.cells("niah")
+def test_b(cell, generate, assert_scored):
+    assert_scored(generate(cell), scorer="exact_match")
+"""
+ONE_CELL = ("--lengths=400", "--depths=0,50")
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_two_tests_over_the_same_cells_are_two_panels(project, workers):
+    project.pytester.makepyfile(test_needles=TWO)
+    result = project.run(workers, *ONE_CELL)
+
+    result.stdout.fnmatch_lines(["*4 scored*"])
+    assert scores(project) == {("niah@test_a", "match"): [1.0, 1.0], ("niah@test_b", "exact_match"): [0.0, 0.0]}
+    panels = json.loads(project.file("results.json"))["summary"]
+    assert [(panel["task"], panel["overall"]["n"], panel["overall"]["mean"]) for panel in panels] == [
+        ("niah@test_a", 2, 1.0),
+        ("niah@test_b", 2, 0.0),
+    ]
+    assert project.file("results.csv").count("niah@test_b-len400") == 2
+
+
+def test_the_second_test_scores_the_first_ones_answer(project):
+    project.pytester.makepyfile(test_needles=TWO)
+    project.run(*ONE_CELL, model="mock:unsteady")  # asked again it would answer otherwise
+    answers = {}
+    for record in project.records():
+        answers.setdefault(record["key"], set()).add(record["response"]["text"])
+
+    assert [len(texts) for texts in answers.values()] == [1, 1]
+    assert len(project.journal()) == 4
+
+
+def test_what_one_test_has_in_a_folder_stays_when_the_other_runs(project):
+    project.pytester.makepyfile(test_needles=TWO)
+    project.run(*ONE_CELL, "-k", "test_a")
+    assert set(scores(project)) == {("niah", "match")}, "one test alone needs no name"
+    project.run(*ONE_CELL, "-k", "test_b")
+    assert set(scores(project)) == {("niah@test_a", "match"), ("niah@test_b", "exact_match")}
+    assert len(project.journal()) == 4
+    project.run(*ONE_CELL)
+    assert len(project.journal()) == len(project.records()) == 4, "nothing is asked, or written, twice"
+
+
+def test_a_gate_judges_each_test_by_itself(project):
+    project.pytester.makepyfile(test_needles=TWO)
+    result = project.run(*ONE_CELL, "--repeats=20", "--gate=score >= 0.5 [task=niah]")
+
+    result.stdout.fnmatch_lines(["*pass *all of test_a *1.000*", "*FAIL *all of test_b *0.000*"])
+    assert result.ret == 1
+
+
+def test_a_prompt_is_found_by_the_name_of_either(project, capfd):
+    project.pytester.makepyfile(test_needles=TWO)
+    project.run(*ONE_CELL)
+
+    assert prompt_command([str(project.runs / "r"), "niah@test_b-len400-depth50-code-r0"]) == 0
+
+
+def test_parameters_beside_the_cell_are_part_of_a_tests_name(project):
+    project.pytester.makepyfile(
+        test_needles="""
+        import pytest
+
+        @pytest.mark.parametrize("scorer", ["match", "exact_match"])
+        @pytest.mark.cells("niah")
+        def test_needle(cell, scorer, generate, assert_scored):
+            assert_scored(generate(cell), scorer=scorer)
+        """
+    )
+    project.run(*ONE_CELL)
+
+    assert set(scores(project)) == {
+        ("niah@test_needle_match", "match"),
+        ("niah@test_needle_exact_match", "exact_match"),
+    }
+
+
+def test_tests_of_one_name_over_the_same_cells_are_refused(project):
+    source = project.pytester.path.joinpath("test_needles.py").read_text()
+    for folder in ("one", "two"):
+        path = project.pytester.mkdir(folder) / "test_same.py"
+        path.write_text(source)
+    result = project.run("one", "two")
+
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*one/test_same.py::test_needle* and two/test_same.py::test_needle*rename one*"])
+
+
+def scores(project):
+    found = {}
+    for record in project.records():
+        found.setdefault((record["task"], record["scorer"]), []).append(record["score"])
+    return found

@@ -14,6 +14,7 @@ from needlework.results.files.json_file import read_json
 from needlework.results.records.journal import records_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL
+from needlework.results.records.tests_of_cells import identity, latest_of_each
 from needlework.results.web.browsing.filters import choices
 from needlework.results.web.browsing.rows import Row, rows_of
 
@@ -82,7 +83,7 @@ class _Tail:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._head, self._read = b"", 0
-        self._found: dict[str | None, dict[tuple[str, str], Record]] = {}
+        self._found: dict[str | None, dict[tuple[str, str, str], Record]] = {}
         self._recipe: str | None = None
 
     def records(self) -> list[Record]:
@@ -103,8 +104,8 @@ class _Tail:
         self._head, self._read = head, self._read + len(whole)
         for record in records_of(whole):
             self._recipe = record["details"].get("recipe")
-            self._found.setdefault(self._recipe, {})[record["model"], record["id"]] = record
-        return list(self._found.get(self._recipe, {}).values())
+            self._found.setdefault(self._recipe, {})[identity(record)] = record
+        return latest_of_each(self._found.get(self._recipe, {}).values())
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

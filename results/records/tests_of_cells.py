@@ -1,0 +1,70 @@
+"""Which test a record is of. Several tests may ask the same cells: then each has records, and a panel, of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from needlework.haystack_fixtures.grid.cells import slug
+from needlework.results.records.record import Record
+
+_MARK = "@"
+
+
+def name_of_test(nodeid: str, cell_id: str) -> str:
+    """What names a test whatever folder pytest runs in, with its parameters beside the cell.
+
+    `test_own.py::test_needle[strict]` for `tests/test_own.py::test_needle[strict-niah-len400-depth50-code-r0]`.
+    """
+    file, _, test = nodeid.partition("::")
+    name, _, words = test.partition("[")
+    beside = words.removesuffix("]").replace(cell_id, "").strip("-")
+    return f"{file.rpartition('/')[2]}::{name}" + (f"[{beside}]" if beside else "")
+
+
+def task_of(name: str) -> str:
+    """The task of a record whose `task` may name its test too: `niah` of `niah@test_needle`."""
+    return name.partition(_MARK)[0]
+
+
+def label_of(name: str) -> str:
+    """The test that a record's `task` names, empty where it names none."""
+    return name.partition(_MARK)[2]
+
+
+def latest_of_each(records: Iterable[Record]) -> list[Record]:
+    """The last record of each cell and test.
+
+    Where several tests have asked the same cell, the records of its task say which: `niah@test_needle`, in task and id.
+    """
+    latest = {identity(record): record for record in records}
+    tests: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for (model, test, cell_id), record in latest.items():
+        tests.setdefault((model, record["task"]), {}).setdefault(cell_id, set()).add(test)
+    labels = {
+        at: _labels(set().union(*cells.values()))
+        for at, cells in tests.items()
+        if any(len(asked_by) > 1 for asked_by in cells.values())
+    }
+    return [
+        _labelled(record, labels[model, record["task"]][test]) if (model, record["task"]) in labels else record
+        for (model, test, _), record in latest.items()
+    ]
+
+
+def identity(record: Record) -> tuple[str, str, str]:
+    """Model, test and cell: what a run has one record of."""
+    return record["model"], name_of_test(record.get("nodeid", ""), record["id"]), record["id"]
+
+
+def _labels(tests: set[str]) -> dict[str, str]:
+    """The tests' own names; with their files, where two have the same."""
+    found = {test: slug(test.partition("::")[2]) for test in tests}
+    alike = len(set(found.values())) < len(found)
+    return {test: slug(test.replace(".py::", ".")) for test in found} if alike else found
+
+
+def _labelled(record: Record, test: str) -> Record:
+    task = f"{record['task']}{_MARK}{test}"
+    named = {"task": task, "id": f"{task}{record['id'].removeprefix(record['task'])}"}
+    return cast("Record", {**record, **named})
