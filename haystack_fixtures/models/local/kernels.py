@@ -2,7 +2,12 @@
 
 torch multiplies float32 matrices with MKL, which on AMD processors takes a path half as fast as the machine; and it
 arranges the weights anew in every call, which costs most for a few rows (answers written together). oneDNN does
-neither. Its operator is private to torch: it is used only if it is there, gives the same numbers and is faster.
+neither. With AVX-512 prompts are read 1.8 times as fast as by transformers.
+
+This rests on two operators that are private to torch (`torch.ops.mkldnn._linear_pointwise` and
+`_reorder_linear_weight`, as of torch 2.13), and on a layer's `forward` that is replaced on the instance. Where either
+operator is missing, takes other arguments, fails, gives other numbers than torch's own product or is not faster, the
+layers stay as they are: the answers are the same, later. `--model-arg kernels=plain` leaves them so from the start.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -60,9 +61,10 @@ def test_wrong_numbers_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("always_faster")
-def test_a_kernel_that_fails_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [RuntimeError("no such instruction"), TypeError("takes 5 arguments")])
+def test_a_kernel_that_fails_is_not_used(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(rows: Any, weight: Any, bias: Any) -> Any:
-        raise RuntimeError("no such instruction")
+        raise error
 
     monkeypatch.setattr(kernels, "_operators", lambda: (fails, lambda weight, _rows: weight))
     assert left_alone(tiny("Llama"))
@@ -80,6 +82,17 @@ def test_what_is_not_faster_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None
     assert left_alone(tiny("Llama"))
 
 
-def test_a_torch_without_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "_operators", lambda: None)
-    assert left_alone(tiny("Llama"))
+@pytest.mark.parametrize("missing", ["_linear_pointwise", "_reorder_linear_weight", "the library"])
+def test_a_torch_without_the_operators_answers_as_it_would_have(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    names = {"_linear_pointwise", "_reorder_linear_weight"} - {missing}
+    there = SimpleNamespace(**{name: getattr(torch.ops.mkldnn, name) for name in names})
+    monkeypatch.setattr(torch.ops, "mkldnn", there)
+    if missing == "the library":
+        monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    model, ids = tiny("Llama"), torch.arange(20)[None]
+    with torch.inference_mode():
+        before = model(ids).logits
+        assert left_alone(model)
+        assert torch.equal(model(ids).logits, before)
