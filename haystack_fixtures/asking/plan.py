@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.grid.cells import Cell, depth_label
@@ -10,7 +11,7 @@ from needlework.haystack_fixtures.trials.contexts import reserved
 
 
 def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
-    """Lines that tell cells, lengths, depths, tokens and requests, for each series of cells that is selected."""
+    """Lines that tell trials, lengths, depths, tokens and requests, for each series of cells that is selected."""
     chosen: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
         # Questions on documents are many, and alike in everything that is told.
@@ -35,23 +36,30 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         asked = f"needle {needles[0]}" if len(needles) == 1 else f"{len(needles)} questions"
         if series.retriever:
             asked += f", {series.retriever} ({suite.retrieve} chunks of {suite.chunk_size})"
-        yield f"{first.task}, {asked}, {series.model}: {len(group)} cells"
+        yield f"{first.task}, {asked}, {series.model}: {_counted(group)}"
         yield f"  {len(lengths)} lengths (tokens):  {' '.join(map(str, lengths))}"
         placed = "no depth axis: the task says where what it asks for stands"
         yield "  " + (placed if depths == [None] else f"{len(shown)} depths (percent): {' '.join(shown)}")
-        yield f"  trials per cell: {repeats}"
+        yield f"  trials a cell: {repeats}"
         yield f"  corpus {corpus.name} ({corpus.language}, {corpus.licence}), sha256 {corpus.sha256[:12]}"
         told = f"scorer {engine.scorer(first)}, tokenizer {engine.builder(first).tokenizer.name}"
         yield f"  prompt {suite.prompt}, template {suite.template}, {told}"
         yield f"  {prompt_tokens:,} prompt tokens, at most {answer_tokens:,} answer tokens"
     yield ""
     total = f"{total_in:,} prompt tokens, at most {total_out:,} answer tokens"
-    yield f"in all: {len(cells):,} cells = {len(cells):,} requests, {total}"
+    yield f"in all: {_counted(cells)} = {len(cells):,} {'request' if len(cells) == 1 else 'requests'}, {total}"
     if engine.settings.price:
         yield _cost(total_in, total_out, *map(float, engine.settings.price))
     if engine.settings.top_up:
         yield f"--top-up: at most {engine.settings.top_up:,} further requests while a gate is inconclusive"
     yield "nothing was run; leave out --plan to run it"
+
+
+def _counted(trials: Sequence[Cell]) -> str:
+    """How many trials of how many cells: a cell has a trial for each repeat."""
+    cells = len({replace(trial, repeat=0) for trial in trials})
+    told = f"{len(trials):,} {'trial' if len(trials) == 1 else 'trials'}"
+    return told if cells == len(trials) else f"{told} in {cells:,} {'cell' if cells == 1 else 'cells'}"
 
 
 def _cost(prompt_tokens: int, answer_tokens: int, prompt_price: float, answer_price: float) -> str:

@@ -110,8 +110,8 @@ def test_a_plan_tells_the_most_that_it_costs(run):
     result = run("--plan", "--task=doc_position", "--price=2,10")
     result.stdout.fnmatch_lines(
         [
-            "doc_position, 2 questions, mock:perfect: 6 cells",
-            "in all: 6 cells = 6 requests, 13,632 prompt tokens, at most 768 answer tokens",
+            "doc_position, 2 questions, mock:perfect: 6 trials",
+            "in all: 6 trials = 6 requests, 13,632 prompt tokens, at most 768 answer tokens",
             "at most 0.03 dollars (0.03 for prompts, 0.01 for answers)*",
         ]
     )

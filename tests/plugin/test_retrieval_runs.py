@@ -131,7 +131,7 @@ def test_the_prompt_of_an_arm_can_be_made_again_when_the_embedder_is_gone(run, p
 
 def test_a_plan_asks_the_embedder_nothing(run, server):
     result = run(*dense(server), "--plan")
-    result.stdout.fnmatch_lines(["leval_tpo, 3 questions, dense (2 chunks of 300), mock:perfect: 3 cells"])
+    result.stdout.fnmatch_lines(["leval_tpo, 3 questions, dense (2 chunks of 300), mock:perfect: 3 trials"])
     assert server.requests == []
 
 

@@ -62,8 +62,9 @@ def test_a_plan_tells_what_would_run_and_runs_nothing(project):
 
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["*niah, needle code, mock:perfect: 12 cells", "*2 lengths (tokens): *400 600", "*3 depths (percent): 0 50 100",
-         "*in all: 12 cells = 12 requests*"]
+        ["*niah, needle code, mock:perfect: 12 trials in 6 cells",
+         "*2 lengths (tokens): *400 600", "*3 depths (percent): 0 50 100",
+         "*in all: 12 trials in 6 cells = 12 requests*"]
     )  # fmt: skip
     assert not project.runs.exists()
 
