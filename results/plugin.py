@@ -32,6 +32,7 @@ from needlework.results.run.recorder import GATE, Recorder
 from needlework.results.run.scorer_names import check_scorer
 from needlework.results.run.shared_cells import shared_cells
 from needlework.results.run.signals import EndSignals
+from needlework.results.statistics.effective_base import RELATIVE_TO, parse_relative_to
 from needlework.results.tables.terminal import score_glyph
 from needlework.scoring.plugin import SCORED
 from needlework.scoring.recording import JUDGE, Scored
@@ -59,6 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
         gates = [parse_gate(text) for text in settings.gate]
         check_gates(settings, gates)
         check_power(settings)
+        _check_base(settings)
         folder = run_folder(settings)
         _check_scorers(settings)
     except (InputError, ValueError) as error:
@@ -87,6 +89,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     progress = None if is_worker(session.config) else progress_of(session.config)
     if progress is not None:
         session.config.pluginmanager.register(progress, "needlework-progress")
+
+
+def _check_base(settings: Settings) -> None:
+    base = parse_relative_to(settings.relative_to)
+    asked = {length for suite in settings.suites for length in suite.lengths}
+    if base is not None and base.lengths and not asked & set(base.lengths):
+        raise InputError(RELATIVE_TO, settings.relative_to, "names no length of this run; --lengths says which it has")
 
 
 def _check_scorers(settings: Settings) -> None:

@@ -445,6 +445,15 @@ OPTIONS: tuple[Option, ...] = (
         "0",
         metavar="K",
     ),
+    Option(
+        "relative-to",
+        OUT,
+        "what the relative bar of the effective length is 85 % of: a score (0.95 or 95%), or lengths (500,1k), which"
+        " are then not judged",
+        text,
+        shown_default="the focused control, else lengths up to 1k, else the shortest",
+        metavar="BASE",
+    ),
     Option("save-prompts", OUT, "write each prompt beside the results", switch, "false", flag=True),
     Option(
         "heatmap-colors",

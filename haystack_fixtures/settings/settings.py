@@ -108,6 +108,7 @@ class Settings:
     top_up: int
     price: tuple[str, ...] | None = None
     vote: int = 0
+    relative_to: str | None = None
     embedder_base_url: str | None = field(default=None, repr=False)
     embedder_api_key_env: str = "OPENAI_API_KEY"
 

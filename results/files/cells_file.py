@@ -10,6 +10,7 @@ from pathlib import Path
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.files.csv_file import safe_cell
+from needlework.results.statistics.intervals import METHOD
 from needlework.results.statistics.panels import OUTCOMES, Panel
 
 COLUMNS = ("model", "task", "needle", "length", "depth", "score", "low", "high", "interval", "n", "trials", *OUTCOMES)
@@ -36,6 +37,6 @@ def cells_text(panels: Iterable[Panel]) -> str:
 def _rows(panel: Panel) -> Iterator[tuple[object, ...]]:
     for (length, depth), cell in panel.cells.items():
         interval = cell.interval
-        ends = (None, None, None) if interval is None else (interval.low, interval.high, interval.method)
+        ends = (None, None, None) if interval is None else (interval.low, interval.high, METHOD)
         place = (panel.model, panel.task, panel.needle, length, depth_label(depth))
         yield (*place, cell.mean, *ends, cell.n, cell.trials, *(cell.counts[name] for name in OUTCOMES))

@@ -16,6 +16,7 @@ from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.records.checks import completed, fault_of
 from needlework.results.records.record import SCHEMA, Record
 from needlework.results.statistics.documents import documents_object
+from needlework.results.statistics.intervals import METHOD
 from needlework.results.statistics.needlebench import needlebench_object
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.retrieval import retrieval_object
@@ -126,7 +127,8 @@ def _tally_object(tally: Tally) -> dict[str, Any]:
         "mean": tally.mean,
         "low": None if interval is None else interval.low,
         "high": None if interval is None else interval.high,
-        "interval": None if interval is None else interval.method,
+        "interval": None if interval is None else METHOD,
+        "clusters": tally.samples,
         "outcomes": {name: count for name, count in tally.counts.items() if count},
     }
 

@@ -74,13 +74,15 @@ def read_run(path: str | Path) -> Run:
 def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
     """The report of `records`, which are the run's own or made from them: another scorer's verdicts."""
     from needlework.haystack_fixtures.asking.reconstruct import settings_of
+    from needlework.results.statistics.effective_base import parse_relative_to
     from needlework.results.statistics.needlebench import design_of
 
     try:
         settings = settings_of(run.manifest)
     except InputError:  # no manifest, or an older one: nobody knows what was to be asked
         return run_report(records, planned=run.planned)
-    return run_report(records, design=design_of(settings), vote=settings.vote, planned=run.planned)
+    design, base = design_of(settings), parse_relative_to(settings.relative_to)
+    return run_report(records, design=design, vote=settings.vote, relative_to=base, planned=run.planned)
 
 
 def load_panels(path: Path) -> tuple[Panel, ...]:

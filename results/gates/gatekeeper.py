@@ -112,7 +112,7 @@ class Gatekeeper:
             if look.verdict.state == "inconclusive":
                 cells = {_cell_of(record) for record in found} & here
                 # At the limit no number decides; half as many again keeps the looks few.
-                wants.append(self._want(gate, cells, look.verdict.more or len(found) // 2 + 1))
+                wants.append(self._want(gate, cells, look.verdict.more_trials or len(found) // 2 + 1))
         if not any(known == at for known, _ in self._looks):
             (verdict,) = judge_gate(gate, records)  # no cell in scope
             self._looks[at, verdict.group] = _Look(verdict, 1, 0)

@@ -1,4 +1,4 @@
-"""`--plan --power`: how many trials it takes to find what one looks for, and how many the plan has."""
+"""`--plan --power`: how many samples it takes to find what one looks for, and how many the plan has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Literal
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.results.statistics.power import BASE, detectable_drop, trials_needed, trials_to_show
+from needlework.results.records.samples import panel_and_sample
+from needlework.results.statistics.evidence import samples_to_pass
+from needlework.results.statistics.power import BASE, detectable_drop, samples_needed, samples_to_show
 
 OPTION = "--power"
 _GOAL = re.compile(
@@ -52,6 +54,15 @@ def check_power(settings: Settings) -> None:
             raise InputError(OPTION, settings.power, "is told before a run: give --plan too")
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The smallest group of one grain: its samples, those of one repeat, and whether any has several trials."""
+
+    samples: int
+    once: int
+    several: bool
+
+
 def power_lines(goal: Goal, cells: Sequence[Cell]) -> Iterator[str]:
     """Lines for a plan of these cells: over all of them, for each length, and for each cell."""
     yield ""
@@ -60,47 +71,58 @@ def power_lines(goal: Goal, cells: Sequence[Cell]) -> Iterator[str]:
         yield from _drop_lines(goal, groups)
     else:
         yield from _score_lines(goal, groups)
-    yield "depths that share a needle and haystack count for less than as many trials: take these numbers as the least"
+    if any(group.several for group in groups.values()):
+        yield "  samples count, not trials: more --repeats are more needles, more depths of a needle are not;"
+        yield "  --depths spread asks each at one depth, for as many requests as samples"
 
 
-def _groups(cells: Sequence[Cell]) -> Mapping[str, tuple[int, int]]:
-    """Trials of the smallest group of each grain, and its trials in one repeat."""
+def _groups(cells: Sequence[Cell]) -> Mapping[str, _Group]:
     found = {}
     for name, key in (
         ("in all", lambda _cell: 0),
         ("per length", lambda cell: cell.length),
         ("per cell", lambda cell: (cell.task, cell.needle, cell.model, cell.length, cell.depth)),
     ):
-        sizes: dict[object, int] = {}
-        once: dict[object, set[Cell]] = {}
+        groups: dict[object, list[Cell]] = {}
         for cell in cells:
-            sizes[key(cell)] = sizes.get(key(cell), 0) + 1
-            once.setdefault(key(cell), set()).add(Cell(cell.task, cell.length, cell.depth, cell.needle, 0, cell.model))
-        smallest = min(sizes, key=lambda group: len(once[group]))
-        found[name] = sizes[smallest], len(once[smallest])
+            groups.setdefault(key(cell), []).append(cell)
+        found[name] = min(map(_group, groups.values()), key=lambda group: group.samples)
     return found
 
 
-def _drop_lines(goal: Goal, groups: Mapping[str, tuple[int, int]]) -> Iterator[str]:
-    needed = trials_needed(goal.size, base=goal.base)
+def _group(cells: Sequence[Cell]) -> _Group:
+    samples = {_sample(cell) for cell in cells}
+    first = {_sample(cell) for cell in cells if cell.repeat == min(each.repeat for each in cells)}
+    return _Group(len(samples), len(first), len(samples) < len(cells))
+
+
+def _sample(cell: Cell) -> tuple[object, ...]:
+    return cell.model, cell.task, *panel_and_sample(cell.task, cell.needle, cell.repeat)
+
+
+def _drop_lines(goal: Goal, groups: Mapping[str, _Group]) -> Iterator[str]:
+    needed = samples_needed(goal.size, base=goal.base)
     yield f"power: a drop of {_points(goal.size)} from {goal.base:.4g}, found in 80 of 100 comparisons with a baseline"
-    yield f"  (exact McNemar test, two-sided 5 %), takes {needed:,} pairs of trials"
-    for name, (trials, once) in groups.items():
-        found = detectable_drop(trials, base=goal.base)
+    yield f"  (its 95 % interval lies below 0), takes {needed:,} samples at one depth each"
+    for name, group in groups.items():
+        found = detectable_drop(group.samples, base=goal.base)
         shown = f"find a drop of {_points(found)}" if found is not None else "find no drop"
-        yield f"  {name + ':':12}{trials:,} trials planned {shown}; --repeats {ceil(needed / once):,} finds this one"
+        samples = f"{group.samples:,} sample{'s' * (group.samples > 1)} planned"
+        yield f"  {name + ':':12}{samples} {shown}; --repeats {ceil(needed / group.once):,} finds this one"
 
 
-def _score_lines(goal: Goal, groups: Mapping[str, tuple[int, int]]) -> Iterator[str]:
+def _score_lines(goal: Goal, groups: Mapping[str, _Group]) -> Iterator[str]:
     yield f"power: score >= {goal.size:.4g} passes in 80 of 100 runs of a model with the true score"
     for margin in _MARGINS:
         true = goal.size + (1 - goal.size) * margin
-        needed = trials_to_show(goal.size, true)
+        needed = samples_to_show(goal.size, true)
         if needed is None:
-            yield f"  {true:.4g}: not with ten million trials"
+            yield f"  {true:.4g}: not with ten million samples"
             continue
-        repeats = ", ".join(f"{ceil(needed / once):,} {name}" for name, (_, once) in groups.items())
-        yield f"  {true:<6.4g} with {needed:,} trials; --repeats: {repeats}"
+        repeats = ", ".join(f"{ceil(needed / group.once):,} {name}" for name, group in groups.items())
+        fewer = samples_to_pass(goal.size) if true == 1 else None
+        several = f" ({fewer:,} at several)" if fewer else ""
+        yield f"  {true:<6.4g} with {needed:,} samples at one depth each{several}; --repeats: {repeats}"
 
 
 def _points(share: float) -> str:

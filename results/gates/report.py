@@ -21,7 +21,7 @@ def gate_lines(verdicts: Sequence[Verdict], further: int) -> Iterator[tuple[str,
     for gate, grouped in groupby(verdicts, key=lambda verdict: verdict.gate):
         found, rest = _told(list(grouped))
         rows = [
-            [_WORD[each.state], one_line(each.group), _value(each), _interval(each), f"n {each.n}"] for each in found
+            [_WORD[each.state], one_line(each.group), _value(each), _interval(each), _count(each)] for each in found
         ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         yield f"gate {gate}", None
@@ -52,7 +52,7 @@ def markdown_rows(verdicts: Sequence[Verdict]) -> Iterator[str]:
             verdict,
             _value(each),
             _interval(each),
-            str(each.n),
+            _count(each).removeprefix("n "),
             _remark(each),
         ]
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
@@ -75,7 +75,8 @@ def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
     }
     facts = {
         "verdict": verdict.state, "value": verdict.value, "low": verdict.low, "high": verdict.high,
-        "level": f"{verdict.level:g}", "n": verdict.n, "more_trials": verdict.more,
+        "level": f"{verdict.level:g}", "n": verdict.n, "samples": verdict.samples or None,
+        "more_samples": verdict.more, "more_trials": verdict.more_trials,
     }  # fmt: skip
     nodeid, location = f"{GATE}{name}", ("gate", 0, name)
     longrepr = {"pass": None, "fail": said, "inconclusive": ("gate", 0, said)}[verdict.state]
@@ -97,7 +98,7 @@ def _told(found: list[Verdict]) -> tuple[list[Verdict], str]:
 
 def verdict_words(verdict: Verdict) -> str:
     """`length 4000: 0.800 (0.284..0.995, n 5), 1 error counted against it`."""
-    inside = ", ".join(filter(None, [_interval(verdict), f"n {verdict.n}"]))
+    inside = ", ".join(filter(None, [_interval(verdict), _count(verdict)]))
     remark = _remark(verdict)
     return f"{verdict.group}: {_value(verdict)} ({inside}){', ' if remark else ''}{remark}"
 
@@ -112,12 +113,20 @@ def _interval(verdict: Verdict) -> str:
     return f"{verdict.level:.4g} % interval {verdict.low:.3f}..{verdict.high:.3f}"
 
 
+def _count(verdict: Verdict) -> str:
+    """`n 40`, and of how many samples where some have several trials."""
+    trials = verdict.n + sum(verdict.against.values())
+    if not verdict.samples or verdict.samples == trials:
+        return f"n {verdict.n}"
+    return f"n {verdict.n} of {verdict.samples} sample{'s' * (verdict.samples > 1)}"
+
+
 def _remark(verdict: Verdict) -> str:
     against = ", ".join(f"{count} {name}" for name, count in verdict.against.items())
     parts = [f"{against} counted against it" if against else "", verdict.note]
     if verdict.more is not None:
-        unit = "pairs at this drop" if verdict.paired else "trials at this score"
-        parts.append(f"{verdict.more} more {unit} decide")
+        at = "drop" if verdict.paired else "score"
+        parts.append(f"at this {at} {verdict.samples + verdict.more} samples decide")
     elif verdict.state == "inconclusive" and verdict.low is not None:
         parts.append("at the limit: no number decides")
     return ", ".join(filter(None, parts))
@@ -125,8 +134,12 @@ def _remark(verdict: Verdict) -> str:
 
 def _remedy(open_ones: Sequence[Verdict], further: int) -> str:
     """What to do. Groups of one gate share no trials; those of two gates may."""
-    needed = [sum(each.more or 0 for each in found) for _, found in groupby(open_ones, key=lambda each: each.gate)]
+    needed = [
+        sum(each.more_trials or 0 for each in found) for _, found in groupby(open_ones, key=lambda each: each.gate)
+    ]
     parts = [f"--top-up {further + max(needed)} would decide if scores stay as they are" if max(needed) else ""]
+    if any(each.samples < each.n for each in open_ones):
+        parts.append("samples decide, not depths: --depths spread asks each sample at one depth")
     if any(each.paired for each in open_ones):
         parts.append("a drop needs the same trials in the baseline, so run that with more --repeats first")
     return "".join(f"; {part}" for part in parts if part)

@@ -12,25 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Literal
 
 from needlework.results.gates.baseline import Baseline
 from needlework.results.gates.gate import COMPARE, Gate, groups_of
 from needlework.results.records.record import SCORED, UNSCORED, OutcomeName, Record
+from needlework.results.statistics.clustered import NEEDED, Ends
 from needlework.results.statistics.evidence import (
-    Ends,
     Evidence,
-    further_trials,
+    error_at,
+    further_samples,
     level_of,
-    of_difference,
+    of_differences,
     of_scores,
-    wrong_at,
 )
-from needlework.results.statistics.paired import mean_difference
-from needlework.results.statistics.panels import Trial, tally, trial_of
-from needlework.results.statistics.resampling import sample_clusters
+from needlework.results.statistics.intervals import FEW
+from needlework.results.statistics.panels import Trial, trial_of
 
 State = Literal["pass", "fail", "inconclusive"]
+_AGAINST: tuple[OutcomeName, ...] = ("censored", "invalid", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,11 @@ class Verdict:
     """A gate's answer for one group.
 
     `value`: what the gate asks about (mean score, low end, or drop); `None` where nothing was scored, which fails.
-    `low`, `high`: the interval of the mean (of the drop), at `level` percent. `n`: trials with a score, or pairs of
-    them; `against`: the trials without one that counted against the gate. `more`: further trials that would decide, at
-    the score seen and the next look's level; `None` where no number would, or the verdict is not inconclusive.
-    `paired`: a trial needs its twin in the baseline.
+    `low`, `high`: the interval of the mean (of the drop), at `level` percent; `None` where one sample has none. `n`:
+    trials with a score, or pairs of them; `against`: the trials without one that counted against the gate. `samples`:
+    of all these trials; `more`: the fewest further samples, like those seen, that would decide at the next look's
+    level; `None` where no number would, or the verdict is not inconclusive. `paired`: a trial needs its twin in the
+    baseline.
     """
 
     gate: str
@@ -53,9 +55,16 @@ class Verdict:
     level: float = 95.0
     n: int = 0
     against: Mapping[OutcomeName, int] = field(default_factory=dict)
+    samples: int = 0
     more: int | None = None
     note: str = ""
     paired: bool = False
+
+    @property
+    def more_trials(self) -> int | None:
+        """The trials of as many further samples, asked as often as those seen."""
+        trials = self.n + sum(self.against.values())
+        return None if self.more is None or not self.samples else ceil(self.more * trials / self.samples)
 
 
 def judge_gate(gate: Gate, records: Sequence[Record], baseline: Baseline | None = None, look: int = 1) -> list[Verdict]:
@@ -72,20 +81,19 @@ def judge_group(
     """The verdict for one group of records, at the `look`-th look at them (see `evidence`)."""
     if gate.metric == "drop":
         return _judge_drop(gate, group, records, baseline, look)
-    trials = [trial_of(record) for record in records]
-    against = _unscored(records, ("censored", "invalid", "error"))
-    blank = Verdict(gate.text, group, "fail", level=level_of(look), n=tally(trials).n, against=against)
-    worst = tally(_against(gate, trial) for trial in trials)
-    if blank.n == 0 or worst.mean is None or worst.interval is None:
+    against = _unscored(records, _AGAINST)
+    scored = sum(record["outcome"] in SCORED for record in records)
+    blank = Verdict(gate.text, group, "fail", level=level_of(look), n=scored, against=against)
+    if not scored:
         return replace(blank, note="nothing scored")
-    if worst.n > 1 and len({trial.sample for trial in trials}) == 1:
-        blank = replace(blank, note="from one sample")
-    return _judged(gate, blank, of_scores(worst.mean, worst.interval, worst.n), look)
+    worst = [_against(gate, trial_of(record)) for record in records]
+    counted = [(trial.score, trial.sample_name) for trial in worst if trial.score is not None]
+    return _judged(gate, blank, of_scores([score for score, _ in counted], [name for _, name in counted]), look)
 
 
 def _against(gate: Gate, trial: Trial) -> Trial:
     """A trial without a score as the gate likes it least."""
-    if trial.outcome not in ("censored", "invalid", "error"):
+    if trial.outcome not in _AGAINST:
         return trial
     return replace(trial, outcome="wrong", score=0.0 if gate.compare in (">=", ">") else 1.0)
 
@@ -102,14 +110,8 @@ def _judge_drop(gate: Gate, group: str, records: Sequence[Record], baseline: Bas
     if scored == 0:
         return replace(blank, note="no trial that both runs scored")
     drops = [before - (record["score"] or 0.0 if record["outcome"] in SCORED else 0.0) for record, before in pairs]
-    clusters = sample_clusters((record["length"], record["repeat"]) for record, _ in pairs)
-    difference = mean_difference(drops, clusters)
-    hits = all(drop in (-1.0, 0.0, 1.0) for drop in drops)
-    evidence = of_difference(difference, hits=hits) if difference is not None else None
-    if evidence is None:
-        value = difference.mean if difference is not None else None
-        return replace(blank, state="inconclusive", value=value, note="one sample says nothing of others")
-    return _judged(gate, blank, evidence, look)
+    names = [trial_of(record).sample_name for record, _ in pairs]
+    return _judged(gate, blank, of_differences(drops, names), look)
 
 
 def _unscored(records: Sequence[Record], counted: Sequence[OutcomeName]) -> dict[OutcomeName, int]:
@@ -118,21 +120,32 @@ def _unscored(records: Sequence[Record], counted: Sequence[OutcomeName]) -> dict
 
 
 def _judged(gate: Gate, blank: Verdict, evidence: Evidence, look: int) -> Verdict:
-    low, high = evidence.ends(wrong_at(look), 1.0)
-    state = _state(gate, evidence.mean, (low, high))
+    low, high = evidence.ends(error_at(look), 1.0) if evidence.samples >= NEEDED else (None, None)
+    widest = (-1.0 if gate.metric == "drop" else 0.0, 1.0)
+    state = _state(gate, evidence.mean, widest if low is None or high is None else (low, high))
     value = low if gate.metric == "lower_bound" else evidence.mean
-    verdict = replace(blank, state=state, value=value, low=low, high=high)
+    verdict = replace(blank, state=state, value=value, low=low, high=high, samples=evidence.samples)
+    if evidence.samples < FEW:
+        verdict = replace(verdict, note=", ".join(filter(None, [blank.note, _few(evidence.samples)])))
     if state != "inconclusive":
         return verdict
 
     def decides(low: float, high: float) -> bool:
         return _state(gate, evidence.mean, (low, high)) != "inconclusive"
 
-    return replace(verdict, more=further_trials(evidence, decides, look + 1))
+    return replace(verdict, more=further_samples(evidence, decides, look + 1))
+
+
+def _few(samples: int) -> str:
+    return "one sample: says nothing of other needles" if samples < NEEDED else f"from {samples} samples"
 
 
 def _state(gate: Gate, mean: float, ends: Ends) -> State:
-    """More and better scores never turn a pass into a fail: either needs the mean itself on its side."""
+    """Better scores never turn a pass into a fail: either needs the mean itself on its side.
+
+    They may turn it inconclusive: misses that are spread over samples show that the trials of a sample differ, and all
+    hits do not (see `clustered`).
+    """
     within = COMPARE[gate.compare]
     near, far = ends if gate.compare in (">=", ">") else (ends[1], ends[0])
     if within(near, gate.limit) and within(mean, gate.limit):

@@ -34,7 +34,8 @@ const trialsIn = (stat) => outcomes.reduce((sum, name) => sum + stat.count(name)
 
 function scoreWords(stat) {
   if (stat.mean === null) return "no score, n = 0";
-  return `score ${percent(stat.mean)} % (95 % interval ${percent(stat.low)}–${percent(stat.high)}), n = ${integer(stat.n)}`;
+  const ends = stat.low === null ? "one sample: no interval" : `95 % interval ${percent(stat.low)}–${percent(stat.high)}`;
+  return `score ${percent(stat.mean)} % (${ends}), n = ${integer(stat.n)}`;
 }
 
 const outcomeWords = (stat) =>

@@ -185,9 +185,9 @@ def _cell(group: GroupDifference | None, with_n: bool) -> CellView:
 
 def _score(group: GroupDifference, side: int) -> tuple[str, str]:
     mean, interval = (group.first, group.second)[side], group.intervals[side]
-    if mean is None or interval is None:
+    if mean is None:
         return NO_SCORE, NO_SCORE
-    return percent1(mean), f"{percent1(interval.low)}–{percent1(interval.high)}"
+    return percent1(mean), f"{percent1(interval.low)}–{percent1(interval.high)}" if interval else NO_SCORE
 
 
 def _row(label: str, group: GroupDifference) -> tuple[str | int, ...]:

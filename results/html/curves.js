@@ -80,18 +80,18 @@ function spaced(ticks, x) {
   return [...inOrder, ...kept];
 }
 
-// Neighbouring points with a score; a length without one interrupts the line.
-function stretches(line) {
+// Neighbouring points with a score (or with an interval, `end` "low"); a length without one interrupts the line.
+function stretches(line, end = "mean") {
   const found = [[]];
   for (const point of line.points) {
-    if (point.stat && point.stat.mean !== null) found[found.length - 1].push(point);
+    if (point.stat && point.stat[end] !== null) found[found.length - 1].push(point);
     else found.push([]);
   }
   return found.filter((stretch) => stretch.length);
 }
 
 function bands(line, x, y) {
-  return stretches(line).map((stretch) => {
+  return stretches(line, "low").map((stretch) => {
     const up = stretch.map((p) => `${x(p.x).toFixed(1)},${y(p.stat.high).toFixed(1)}`);
     const down = stretch.map((p) => `${x(p.x).toFixed(1)},${y(p.stat.low).toFixed(1)}`).reverse();
     if (stretch.length > 1) return svg("polygon", { class: `band ${look(line.i).color}`, points: [...up, ...down].join(" ") });

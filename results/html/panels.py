@@ -122,8 +122,10 @@ def _panel_view(panel: Panel, statistics: Mapping[tuple[str, str, str], PanelSta
     )
 
 
-def _effective(found: PanelStatistics) -> LengthView:
-    rule = found.absolute
+def _effective(found: PanelStatistics) -> LengthView | None:
+    rule = found.absolute or found.relative
+    if rule is None:
+        return None
     return LengthView(rule.answer, rule.between if rule.longest_tested is not None else NO_SCORE, rule.bar)
 
 
@@ -140,8 +142,10 @@ def _cell(cell: Tally | None, with_n: bool) -> CellView:
 
 def _rate(label: str, each: Tally) -> RateView:
     unscored = tuple((name, each.counts[name]) for name in UNSCORED)
-    if each.mean is None or each.interval is None:
+    if each.mean is None:
         return RateView(label, NO_SCORE, NO_SCORE, each.n, unscored, None)
+    if each.interval is None:
+        return RateView(label, percent1(each.mean), NO_SCORE, each.n, unscored, None)
     low, high = each.interval.low, each.interval.high
     return RateView(
         label,

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from math import fsum
 from types import MappingProxyType
 
 from needlework.results.judging.asking import Judge, Question, Replied, key_of
 from needlework.results.leval.pairs import Key, Pair
 from needlework.results.leval.task_scores import RULES, Rule
 from needlework.results.leval.win_rate import ORDERS, Preference, WinRate, win_rate
-from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.agreement import share
 from needlework.results.statistics.tasks import Share
 from needlework.scoring.judges.pairwise import Choice, pair_messages, read_choice, read_choice_compat
 from needlework.scoring.judges.replies import JudgeReplyError
@@ -85,9 +84,7 @@ def orders(judged: Sequence[JudgedPair]) -> Orders:
 
 
 def _share(values: Sequence[tuple[Key, float]]) -> Share:
-    interval = score_interval([value for _, value in values], [question for question, _ in values])
-    mean = fsum(value for _, value in values) / len(values) if values else None
-    return Share(mean, interval.low, interval.high) if interval else Share(None)
+    return share([value for _, value in values], [question for question, _ in values])
 
 
 def _question(pair: Pair, order: int, judge: Judge) -> Question:

@@ -8,7 +8,7 @@ from math import fsum
 
 from needlework.results.judging.asking import Judge, Question, Replied, key_of
 from needlework.results.leval.predictions import Prediction
-from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.agreement import share
 from needlework.results.statistics.tasks import Share
 from needlework.scoring.judges.prompts import judge_messages
 from needlework.scoring.judges.replies import JudgeReplyError, parse_llmtest_reply
@@ -68,11 +68,15 @@ def mean_mark(found: Sequence[Marked], broken: int) -> MeanMark:
     """Return the mean over all rows; `broken` ones are missing."""
     there = [((each.row.question, each.row.gold), each.mark / _FULL) for each in found if each.mark is not None]
     total, expected = fsum(score for _, score in there), len(found) + broken
-    interval = score_interval([score for _, score in there], [question for question, _ in there])
-    whole = interval is not None and len(there) == expected
-    share = Share(total / expected, interval.low, interval.high) if interval and whole else Share(None)
+    mean = share([score for _, score in there], [question for question, _ in there])
     most = (total + expected - len(there)) / expected if expected else 1.0
-    return MeanMark(share, total / expected if expected else 0.0, most, len(there), expected)
+    return MeanMark(
+        mean if len(there) == expected else Share(None),
+        total / expected if expected else 0.0,
+        most,
+        len(there),
+        expected,
+    )
 
 
 def _mark(replied: Replied | None) -> int | None:

@@ -8,7 +8,7 @@ from math import fsum
 from typing import Literal
 
 from needlework.results.leval.predictions import Prediction, Predictions
-from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.agreement import share
 from needlework.results.statistics.tasks import Share
 from needlework.scoring.leval.blind import blind_answers
 from needlework.scoring.leval.rouge import PUBLISHED, SUMMARY, geometric_mean, of_itself
@@ -180,11 +180,9 @@ def _means(
         values = columns.get(name, {})
         if not values or (name == SUMMARY and len(values) < len(source.rows)):
             continue
-        interval = score_interval(list(values.values()), [documents[at] for at in values])
-        value = fsum(values.values()) / len(values)
-        share = Share(value, interval.low, interval.high) if interval else Share(value)
+        mean = share(list(values.values()), [documents[at] for at in values])
         expected = source.task.expected // (len(ORDINALS) if name in ORDINALS else 1)
-        found[name] = Mean(share, floors[name], ceilings[name], len(values), expected)
+        found[name] = Mean(mean, floors[name], ceilings[name], len(values), expected)
     if source.task.rule == "leval_rouge":
         found[GEOMETRIC] = _geometric(found, floors, ceilings)
     return found
@@ -196,8 +194,8 @@ def _geometric(found: Mapping[str, Mean], floors: Values, ceilings: Values) -> M
     def of(value: Callable[[str], float]) -> float:
         return geometric_mean({name: value(name) for name in PUBLISHED})
 
-    share = Share(of(lambda name: found[name].score.value or 0.0))
-    return replace(found["rougeL"], score=share, floor=of(floors.__getitem__), ceiling=of(ceilings.__getitem__))
+    mean = Share(of(lambda name: found[name].score.value or 0.0))
+    return replace(found["rougeL"], score=mean, floor=of(floors.__getitem__), ceiling=of(ceilings.__getitem__))
 
 
 def _documents(task: Task) -> list[Hashable]:

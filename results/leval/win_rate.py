@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Literal
 
-from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.agreement import share
 from needlework.results.statistics.tasks import Share
 
 Preference = Literal["win", "loss", "tie"]
@@ -41,8 +41,7 @@ def win_rate(judgements: Sequence[tuple[Hashable, Preference | None]], pairs: in
     """
     there = [(question, preference) for question, preference in judgements if preference is not None]
     points = [_POINTS[preference] for _, preference in there]
-    interval = score_interval(points, [question for question, _ in there])
-    rate = Share(fsum(points) / len(points), interval.low, interval.high) if interval else Share(None)
+    rate = share(points, [question for question, _ in there])
     expected = ORDERS * pairs
     found = [preference for _, preference in there]
     return WinRate(

@@ -138,8 +138,10 @@ def _curves(axes: Axes, chart: _Chart) -> list[Line2D]:
 def _line(axes: Axes, places: Sequence[tuple[float, Point]], arm: str) -> Line2D:
     color, mark, line = _LOOKS.get(arm, _LOOKS[WHOLE])
     scores = [100 * (point.score.value or 0) for _, point in places]
-    below = [100 * ((point.score.value or 0) - (point.score.low or 0)) for _, point in places]
-    above = [100 * ((point.score.high or 0) - (point.score.value or 0)) for _, point in places]
+    each = list(zip(scores, places, strict=True))
+    # One question has no interval: no bar.
+    below = [score - 100 * low if (low := point.score.low) is not None else 0.0 for score, (_, point) in each]
+    above = [100 * high - score if (high := point.score.high) is not None else 0.0 for score, (_, point) in each]
     counts = [point.score.n for _, point in places]
     told = f"n {counts[0]}" if len(set(counts)) == 1 else f"n {min(counts)}–{max(counts)}"
     label = f"{ARMS.get(arm, arm)} ({told}{' a point' if len(places) > 1 else ''})"

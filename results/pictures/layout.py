@@ -84,9 +84,10 @@ def layout_of(panel: Panel, title: str, numbers: bool) -> Layout:
 
 def notes_of(cell: Tally) -> tuple[str, ...]:
     """What stands below a score of several trials: `53–89`, `n=19/20`; nothing below that of one."""
-    if cell.interval is None or cell.trials < 2:
+    if not cell.n or cell.trials < 2:
         return ()
-    return f"{percent(cell.interval.low)}–{percent(cell.interval.high)}", f"n={scored_of(cell)}"
+    ends = f"{percent(cell.interval.low)}–{percent(cell.interval.high)}" if cell.interval else "one sample"
+    return ends, f"n={scored_of(cell)}"
 
 
 def arrange(

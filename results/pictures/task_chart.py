@@ -84,9 +84,10 @@ def _row(axes: Axes, at: int, row: TaskScore) -> None:
         axes.plot(100 * row.focused.mean, at, "D", ms=9, mfc="none", mec=SOFT, mew=1.2, label=label, clip_on=False)
     if row.chance:
         axes.plot(100 * row.chance, at, "|", ms=11, mec="#c2410c", mew=2, label=once("chance"))
-    if overall.mean is not None and interval is not None:
+    if overall.mean is not None:
         label = once("score, 95 % interval")
-        axes.hlines(at, 100 * interval.low, 100 * interval.high, color=_SCORE, linewidth=2)
+        if interval is not None:
+            axes.hlines(at, 100 * interval.low, 100 * interval.high, color=_SCORE, linewidth=2)
         axes.plot(100 * overall.mean, at, "o", ms=6, color=_SCORE, label=label, clip_on=False)
     said = "no score" if overall.mean is None else percent(overall.mean)
     axes.text(104, at, f"{said}  n {overall.n}", fontsize=8.5, color=INK, va="center", clip_on=False)

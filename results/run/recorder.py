@@ -240,6 +240,7 @@ class Recorder:
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
         from needlework.results.pictures.panel import Style
         from needlework.results.run.write_all import write_files
+        from needlework.results.statistics.effective_base import parse_relative_to
         from needlework.results.statistics.needlebench import design_of
         from needlework.results.statistics.run_report import run_report
 
@@ -249,8 +250,9 @@ class Recorder:
             try:
                 style = Style(colors=self._settings.heatmap_colors, numbers=self._settings.heatmap_numbers)
                 design = design_of(self._settings)
-                planned = self._selected.planned(records)
-                report = run_report(records, design=design, vote=self._settings.vote, planned=planned)
+                base = parse_relative_to(self._settings.relative_to)
+                planned, vote = self._selected.planned(records), self._settings.vote
+                report = run_report(records, design=design, vote=vote, relative_to=base, planned=planned)
                 self._files = write_files(self.folder, report, style)
                 self._report = report
                 self._write_manifest(datetime.now(UTC).isoformat(timespec="seconds"))

@@ -23,7 +23,8 @@ from needlework.results.statistics.resampling import FEWEST_CLUSTERS, cluster_su
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A share of `n` trials (pairs, for `discriminates`), 0..1, with its 95 % interval; both `None` where n is 0."""
+    """A share of `n` trials (pairs, for `discriminates`), 0..1, `None` where n is 0; with its 95 % interval, `None` for
+    fewer than two samples."""
 
     value: float | None
     low: float | None
@@ -100,10 +101,10 @@ def _right(record: Record) -> float:
 
 def rate_of(values: Sequence[float], clusters: Sequence[Hashable]) -> Rate:
     """The mean of values 0..1 with its interval; `clusters` names what values that are not independent share."""
-    interval = score_interval(values, clusters)
-    if interval is None:
+    if not values:
         return Rate(None, None, None, 0)
-    return Rate(fsum(values) / len(values), interval.low, interval.high, len(values))
+    mean, interval = fsum(values) / len(values), score_interval(values, clusters)
+    return Rate(mean, interval.low, interval.high, len(values)) if interval else Rate(mean, None, None, len(values))
 
 
 def _rate(records: Sequence[Record], value: Callable[[Record], float]) -> Rate:
@@ -119,15 +120,17 @@ def _balanced(present: Sequence[Record], absent: Sequence[Record]) -> Rate:
     interaction by use of the four-by-two table and beyond", Am. J. Epidemiol. 168 (2008) 212-224), with the correlation
     of the arms over samples that both have."""
     a, b = _rate(present, _right), _rate(absent, _right)
-    if a.value is None or b.value is None or None in (a.low, a.high, b.low, b.high):
+    if a.value is None or b.value is None:
         return Rate(None, None, None, 0)
     mean, together = (a.value + b.value) / 2, _correlation(present, absent)
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        return Rate(mean, None, None, a.n + b.n)
 
     def reach(first: float, second: float) -> float:
         return sqrt(max(0.0, first * first + second * second + 2 * together * first * second)) / 2
 
-    low = mean - reach(a.value - (a.low or 0.0), b.value - (b.low or 0.0))
-    high = mean + reach((a.high or 0.0) - a.value, (b.high or 0.0) - b.value)
+    low = mean - reach(a.value - a.low, b.value - b.low)
+    high = mean + reach(a.high - a.value, b.high - b.value)
     return Rate(mean, max(0.0, low), min(1.0, high), a.n + b.n)
 
 

@@ -12,10 +12,10 @@ from math import fsum
 
 import numpy as np
 
+from needlework.results.statistics.clustered import Floats
 from needlework.results.statistics.intervals import score_interval
 from needlework.results.statistics.resampling import (
     FEWEST_CLUSTERS,
-    Floats,
     cluster_sums,
     expanded_interval,
     resampled_means,
@@ -58,8 +58,10 @@ def agreement(pairs: Sequence[tuple[str, str]], items: Sequence[str]) -> Agreeme
 
 def share(values: Sequence[float], clusters: Sequence[Hashable]) -> Share:
     """Return the mean of values 0..1 with its interval over clusters; no value without values."""
-    interval = score_interval(values, clusters)
-    return Share(fsum(values) / len(values), interval.low, interval.high) if interval else Share(None)
+    if not values:
+        return Share(None)
+    mean, interval = fsum(values) / len(values), score_interval(values, clusters)
+    return Share(mean, interval.low, interval.high) if interval else Share(mean)
 
 
 def of_table(cells: Floats, kinds: int, clusters: Sequence[Hashable], statistic: Callable[[Floats], Floats]) -> Share:

@@ -12,13 +12,12 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.controls import as_asked, without_controls
 from needlework.results.records.record import SCORED, OutcomeName, Record
 from needlework.results.records.samples import panel_and_sample
-from needlework.results.statistics.intervals import Interval, score_interval
+from needlework.results.statistics.intervals import FEW, Interval, score_interval
 from needlework.results.statistics.joining import Family, Identity, identity_order, joined, prompts_match
-from needlework.results.statistics.paired import Difference, holm, mean_difference, paired_p
+from needlework.results.statistics.paired import FEWEST_FOR_P, Difference, holm, mean_difference, pairs_of, sign_flip_p
 from needlework.results.statistics.panels import OUTCOMES, depth_order
-from needlework.results.statistics.resampling import sample_clusters
 
-Verdict = Literal["better", "worse", "no difference shown"]
+Verdict = Literal["better", "worse", "no difference shown", "undetermined"]
 LEVEL = 0.05
 
 
@@ -56,8 +55,9 @@ class CellDifference(GroupDifference):
 class FamilyDifference:
     """One (task, needle): what its pairs say of B - A, and what may be said of it.
 
-    `p`: as of `paired_p`; `p_adjusted`: Holm over all families. `better` (B beats A) and `worse` need both the interval
-    to exclude 0, which knows of clusters, and the adjusted p below 5 %, which knows of the other families.
+    `p`: as of `sign_flip_p`; `p_adjusted`: Holm over all `families`. `better` (B beats A) and `worse` need both the
+    interval to exclude 0 and the adjusted p, where there is one, to be below 5 %. `undetermined`: fewer than five
+    samples, or five where several families are compared, which no p can tell apart.
     `columns`, `rows`: each length and each depth, each interval as if it were the only one. `outcomes`: of all trials
     of A, and of B.
     """
@@ -70,6 +70,7 @@ class FamilyDifference:
     columns: Mapping[int, GroupDifference]
     rows: Mapping[float | None, GroupDifference]
     outcomes: tuple[Mapping[OutcomeName, int], Mapping[OutcomeName, int]]
+    families: int = 1
 
     @property
     def difference(self) -> Difference | None:
@@ -78,7 +79,9 @@ class FamilyDifference:
 
     @property
     def verdict(self) -> Verdict:
-        if self.difference is None or self.p_adjusted is None or self.p_adjusted >= LEVEL:
+        if self.difference is None or self.difference.clusters < (FEW if self.families == 1 else FEWEST_FOR_P):
+            return "undetermined"
+        if self.p_adjusted is not None and self.p_adjusted >= LEVEL:
             return "no difference shown"
         return "better" if self.difference.sign > 0 else "worse" if self.difference.sign < 0 else "no difference shown"
 
@@ -135,7 +138,9 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     families = [_family(family, pairs) for family, pairs in trials.items()]
     adjusted = holm([family.p for family in families])
     return Comparison(
-        families=tuple(replace(family, p_adjusted=p) for family, p in zip(families, adjusted, strict=True)),
+        families=tuple(
+            replace(family, p_adjusted=p, families=len(families)) for family, p in zip(families, adjusted, strict=True)
+        ),
         pairs=missing[""],
         unscored_first=missing["first"],
         unscored_second=missing["second"],
@@ -198,13 +203,11 @@ def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Recor
         cells.setdefault((each.length, each.depth), []).append(each)
         columns.setdefault(each.length, []).append(each)
         rows.setdefault(each.depth, []).append(each)
-    pairs = [(each, each.pair) for each in both if each.pair is not None]
-    first, second = ([pair[side] for _, pair in pairs] for side in (0, 1))
-    clusters = sample_clusters((each.length, each.sample) for each, _ in pairs)
+    pairs = [(each.pair[1] - each.pair[0], each.sample) for each in both if each.pair is not None]
     return FamilyDifference(
         family=family,
         whole=_group(both),
-        p=paired_p(first, second, clusters) if pairs else None,
+        p=sign_flip_p(pairs_of([difference for difference, _ in pairs], [sample for _, sample in pairs])),
         p_adjusted=None,
         cells=tuple(_cell(family, *at, cells[at]) for at in cells),
         columns={length: _group(columns[length]) for length in columns},
@@ -217,13 +220,12 @@ def _group(trials: Sequence[_Trial]) -> GroupDifference:
     pairs = [(each, each.pair) for each in trials if each.pair is not None]
     first, second = ([pair[side] for _, pair in pairs] for side in (0, 1))
     samples = [each.sample for each, _ in pairs]
-    clusters = sample_clusters((each.length, each.sample) for each, _ in pairs)
     return GroupDifference(
         n=len(pairs),
         first=_mean(first),
         second=_mean(second),
         intervals=(score_interval(first, samples), score_interval(second, samples)),
-        found=mean_difference([y - x for x, y in zip(first, second, strict=True)], clusters),
+        found=mean_difference([y - x for x, y in zip(first, second, strict=True)], samples),
         unscored=len(trials) - len(pairs),
     )
 

@@ -2,95 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
-from needlework.results.statistics.length_scores import LengthScore, base_lengths, base_score
-from needlework.results.statistics.resampling import Floats
-from needlework.results.style.text import length_labels, percent1
+from needlework.results.statistics.clustered import Floats
+from needlework.results.statistics.effective_answer import RELATIVE, EffectiveLength, Rule, Status
+from needlework.results.statistics.effective_base import Base, margin_ends
+from needlework.results.statistics.evidence import samples_to_pass
+from needlework.results.statistics.length_scores import LengthScore, length_scores
+from needlework.results.statistics.panels import Trial
 
 # Llama-2-7B-chat's RULER score at 4K: the bar of RULER's table (C.-P. Hsieh et al., "RULER", COLM 2024, table 3).
 RULER_THRESHOLD = 0.856
-# NoLiMa's bar: 85 % of the model's own base score (A. Modarressi et al., "NoLiMa", ICML 2025, section 4).
-RELATIVE = 0.85
 _ROUNDING = 1e-9  # 0.85 x base is not exact in binary; a score that equals the bar passes
-
-Rule = Literal["absolute", "relative"]
-Status = Literal["reached", "at least", "none", "undetermined"]
 
 
 @dataclass(frozen=True, slots=True)
-class EffectiveLength:
-    """One rule's answer. Lengths in tokens, `None`: no length; scores in 0..1.
+class _Judged:
+    """What a bar says of one length: by its score, by the low and by the high end; `None` ends exclude nothing."""
 
-    `point`: the last length before the first that scores below `threshold`. `conservative`, `optimistic`: the same for
-    the lower and the upper ends of the intervals; between them lies the effective length, with 95 % confidence at each
-    length. `longest_passing`: the longest that scores at or above the threshold, whatever lies between. `base`: the
-    score that a relative threshold is a share of.
-    `decisive`: the first length whose interval does not lie wholly at or above the threshold. Where it lies wholly
-    below, the answer is certain: `reached`, or `none` when it is the shortest. Where it straddles, or nothing was
-    scored there, the answer is `undetermined`. No decisive length: `at least`.
-    `chances`: by length, the share of bootstrap resamples that pass; empty where there is too little to resample.
-    Resamples of scores that all agree agree as well: read it beside the interval.
-    """
-
-    rule: Rule
-    threshold: float
-    status: Status
-    base: float | None
-    point: int | None
-    conservative: int | None
-    optimistic: int | None
-    longest_passing: int | None
-    longest_tested: int | None
-    decisive: int | None
-    chances: Mapping[int, float]
-
-    @property
-    def answer(self) -> str:
-        """`8k`, `>= 128k (longest tested)`, `none`, `undetermined at 16k`."""
-        if self.status == "at least":
-            return f">= {_label(self.longest_tested)} (longest tested)"
-        if self.status == "undetermined":
-            return "undetermined" if self.decisive is None else f"undetermined at {_label(self.decisive)}"
-        return _label(self.point)
-
-    @property
-    def bar(self) -> str:
-        """`score >= 85.6 %`, and for the relative rule what that is a share of."""
-        if self.rule == "absolute":
-            return f"score >= {percent1(self.threshold)} %"
-        if not self.base:
-            return f"score >= {100 * RELATIVE:.0f} % of the base"
-        return f"score >= {percent1(self.threshold)} %, {100 * self.threshold / self.base:.0f} % of the base"
-
-    @property
-    def between(self) -> str:
-        """`1k to 8k`: the 95 % interval; an end at the longest length that was tested is `8k or more`."""
-        low, high = _label(self.conservative), _label(self.optimistic)
-        if self.optimistic is not None and self.optimistic == self.longest_tested:
-            high += " or more"
-        return low if low == high else f"{low} to {high}"
-
-    @property
-    def words(self) -> str:
-        """The answer and what it rests on: `8k, 95 % interval 8k to 16k, longest passing 32k`."""
-        parts = [self.answer]
-        if self.status != "at least" and self.longest_tested is not None:
-            parts.append(f"95 % interval {self.between}")
-            if self.status == "undetermined":
-                parts.append(f"by the scores alone {_label(self.point)}")
-            if self.longest_passing != self.point:
-                parts.append(f"longest passing {_label(self.longest_passing)}")
-        return ", ".join(parts)
-
-    @property
-    def text(self) -> str:
-        """One sentence: the bar, and the words."""
-        return f"{self.bar}: {self.words}"
+    length: int
+    scored: bool
+    passes: bool
+    certain: bool
+    possible: bool
 
 
 def absolute_length(
@@ -99,7 +36,18 @@ def absolute_length(
     draws: tuple[tuple[int, ...], Floats] | None = None,
 ) -> EffectiveLength:
     """Apply the absolute rule: score >= `threshold` (0..1). `scores` ascend by length; `draws` as of `joint_draws`."""
-    found = _walk("absolute", scores, threshold, frozenset())
+    bar = threshold - _ROUNDING
+    judged = [
+        _Judged(
+            each.length,
+            each.score is not None,
+            each.score is not None and each.score >= bar,
+            each.low is not None and each.low >= bar,
+            each.score is not None and (each.high is None or each.high >= bar),
+        )
+        for each in scores
+    ]
+    found = _told(_walk("absolute", judged, threshold), scores)
     if draws is None:
         return found
     lengths, means = draws
@@ -107,44 +55,66 @@ def absolute_length(
 
 
 def relative_length(
-    scores: Sequence[LengthScore], share: float = RELATIVE, draws: tuple[tuple[int, ...], Floats] | None = None
+    trials: Sequence[Trial], base: Base, share: float = RELATIVE, draws: tuple[tuple[int, ...], Floats] | None = None
 ) -> EffectiveLength:
-    """Apply the relative rule: score >= `share` of the base, the mean over lengths <= 1k or else the shortest length.
+    """Apply the relative rule: score >= `share` of the base, whose own uncertainty counts (see `margin_ends`).
 
-    A base of one length passes by its definition. The bar of point and conservative value is taken as known; the
-    chances resample it together with the scores. A base of 0 leaves nothing to keep: no length passes.
+    Lengths that the base was measured on are not judged. A base of 0 leaves nothing to keep: no length passes.
     """
-    base, of_base = base_score(scores), base_lengths(scores)
-    if base is None or base <= 0:
-        status: Status = "undetermined" if base is None else "none"
+    scores = length_scores(trials)
+    if base.score is None or base.score <= 0:
+        status: Status = "undetermined" if base.score is None else "none"
         tested = max((each.length for each in scores if each.score is not None), default=None)
-        return EffectiveLength("relative", 0.0, status, base, None, None, None, None, tested, None, {})
-    sure = frozenset(of_base if len(of_base) == 1 else ())
-    found = replace(_walk("relative", scores, share * base, sure), base=base)
-    if draws is None:
+        return EffectiveLength(
+            "relative", 0.0, status, base.score, None, None, None, None, tested, None, {}, base_words=base.words
+        )
+    threshold, judged = share * base.score, []
+    for each in scores:
+        sure = each.length in base.lengths
+        ends = margin_ends([trial for trial in trials if trial.length == each.length], base, share)
+        judged.append(
+            _Judged(
+                each.length,
+                each.score is not None,
+                sure or (each.score is not None and each.score >= threshold - _ROUNDING),
+                sure or (ends is not None and ends[0] >= -_ROUNDING),
+                sure or (each.score is not None and (ends is None or ends[1] >= -_ROUNDING)),
+            )
+        )
+    found = _told(_walk("relative", judged, threshold), [each for each in scores if each.length not in base.lengths])
+    found = replace(found, base=base.score, base_words=base.words)
+    if draws is None or (base.trials and not base.lengths):
         return found
     lengths, means = draws
-    bars = share * np.nanmean(means[:, [lengths.index(length) for length in of_base]], axis=1)
+    bars = np.full(len(means), threshold)
+    if base.lengths:
+        bars = share * np.nanmean(means[:, [lengths.index(length) for length in base.lengths]], axis=1)
     return replace(found, chances=_chances(lengths, means, bars))
 
 
-def _walk(rule: Rule, scores: Sequence[LengthScore], threshold: float, sure: frozenset[int]) -> EffectiveLength:
+def _told(found: EffectiveLength, scores: Sequence[LengthScore]) -> EffectiveLength:
+    """With the samples that it rests on, and those that the bar takes when all are right."""
+    known = [each for each in scores if each.samples]
+    if not known:
+        return found
+    depths = 5 if any(each.trials > (each.samples or 0) for each in known) else 1
+    needed = samples_to_pass(round(found.threshold, 6), depths) if 0 < found.threshold < 1 else None
+    return replace(found, samples=min(each.samples or 0 for each in known), needed=needed)
+
+
+def _walk(rule: Rule, judged: Sequence[_Judged], threshold: float) -> EffectiveLength:
     """Walk up the lengths. Those without a score stop the walk; at the long end they count as not tested."""
-    last = max((at for at, each in enumerate(scores) if each.score is not None), default=-1)
-    tested = scores[: last + 1]
-    bar = threshold - _ROUNDING
-    passes = [each.score is not None and each.score >= bar for each in tested]
-    certain = [each.length in sure or (each.low is not None and each.low >= bar) for each in tested]
-    possible = [each.length in sure or (each.high is not None and each.high >= bar) for each in tested]
+    last = max((at for at, each in enumerate(judged) if each.scored), default=-1)
+    tested = judged[: last + 1]
     lengths = [each.length for each in tested]
-    decisive = next((each for each, yes in zip(tested, certain, strict=True) if not yes), None)
-    conservative = _before_first_failure(lengths, certain)
+    decisive = next((each for each in tested if not each.certain), None)
+    conservative = _before_first_failure(lengths, [each.certain for each in tested])
     status: Status
     if not tested:
         status = "undetermined"
     elif decisive is None:
         status = "at least"
-    elif decisive.high is None or decisive.high >= bar:
+    elif not decisive.scored or decisive.possible:
         status = "undetermined"
     else:
         status = "none" if conservative is None else "reached"
@@ -153,10 +123,10 @@ def _walk(rule: Rule, scores: Sequence[LengthScore], threshold: float, sure: fro
         threshold=threshold,
         status=status,
         base=None,
-        point=_before_first_failure(lengths, passes),
+        point=_before_first_failure(lengths, [each.passes for each in tested]),
         conservative=conservative,
-        optimistic=_before_first_failure(lengths, possible),
-        longest_passing=max((length for length, yes in zip(lengths, passes, strict=True) if yes), default=None),
+        optimistic=_before_first_failure(lengths, [each.possible for each in tested]),
+        longest_passing=max((each.length for each in tested if each.passes), default=None),
         longest_tested=lengths[-1] if lengths else None,
         decisive=None if decisive is None else decisive.length,
         chances={},
@@ -173,7 +143,3 @@ def _chances(lengths: Sequence[int], means: Floats, bars: Floats) -> dict[int, f
     passed = means >= bars[:, None] - _ROUNDING
     there = ~np.isnan(means) & ~np.isnan(bars)[:, None]
     return {length: float(passed[there[:, at], at].mean()) for at, length in enumerate(lengths) if there[:, at].any()}
-
-
-def _label(length: int | None) -> str:
-    return "none" if length is None else length_labels([length])[0]

@@ -1,4 +1,4 @@
-"""The score at each length, with what the rules over lengths need: interval, base, joint resamples."""
+"""The score at each length, with what the rules over lengths need: its interval, its samples, joint resamples."""
 
 from __future__ import annotations
 
@@ -8,20 +8,27 @@ from math import fsum
 
 import numpy as np
 
+from needlework.results.statistics.clustered import Floats
 from needlework.results.statistics.panels import Trial, tally
-from needlework.results.statistics.resampling import FEWEST_CLUSTERS, Floats, cluster_sums, resampled_means
+from needlework.results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums, resampled_means
 
 BASE_LENGTH = 1_024  # tokens; "1k" whichever way it is counted
 
 
 @dataclass(frozen=True, slots=True)
 class LengthScore:
-    """The mean score at one length (tokens), 0..1, and the ends of its interval; `None` where nothing was scored."""
+    """The mean score at one length (tokens), 0..1, and the ends of its interval.
+
+    `score` is `None` where nothing was scored, the ends also where one sample has none. `samples`: how many there are,
+    `None` of published scores, which are taken as they are; `trials`: how many they have together.
+    """
 
     length: int
     score: float | None
     low: float | None
     high: float | None
+    samples: int | None = None
+    trials: int = 0
 
 
 def exact_scores(scores: Iterable[tuple[int, float | None]]) -> tuple[LengthScore, ...]:
@@ -36,7 +43,14 @@ def length_scores(trials: Iterable[Trial]) -> tuple[LengthScore, ...]:
         columns.setdefault(trial.length, []).append(trial)
     tallies = [(length, tally(columns[length])) for length in sorted(columns)]
     return tuple(
-        LengthScore(length, each.mean, *((each.interval.low, each.interval.high) if each.interval else (None, None)))
+        LengthScore(
+            length,
+            each.mean,
+            each.interval.low if each.interval else None,
+            each.interval.high if each.interval else None,
+            each.samples,
+            each.n,
+        )
         for length, each in tallies
     )
 
@@ -57,20 +71,14 @@ def base_score(scores: Sequence[LengthScore]) -> float | None:
 def joint_draws(trials: Iterable[Trial]) -> tuple[tuple[int, ...], Floats] | None:
     """Return the lengths and bootstrap draws (draws, lengths) of their means, all lengths of a draw from one resample.
 
-    Clusters are the repeats, whose needle and filler all lengths share. Fewer than `FEWEST_CLUSTERS` repeats cannot be
-    resampled; (repeat, depth) is then the cluster, which takes the depths of a repeat for independent. `None` where
-    there are too few of those also.
+    Whole samples are drawn, whose needle and filler all lengths share; `None` for fewer than `FEWEST_CLUSTERS`.
     """
     scored = [trial for trial in trials if trial.score is not None]
-    few = len({trial.sample for trial in scored}) < FEWEST_CLUSTERS
-    clusters = [
-        (trial.sample, trial.depth is None, trial.depth or 0.0) if few else (trial.sample, False, 0.0)
-        for trial in scored
-    ]
-    if len(set(clusters)) < FEWEST_CLUSTERS:
+    samples = [(trial.sample,) for trial in scored]
+    if len(set(samples)) < FEWEST_CLUSTERS:
         return None
     lengths = tuple(sorted({trial.length for trial in scored}))
     table = np.full((len(scored), len(lengths)), np.nan)
     for row, trial in enumerate(scored):
         table[row, lengths.index(trial.length)] = trial.score
-    return lengths, resampled_means(*cluster_sums(table, clusters))
+    return lengths, resampled_means(*cluster_sums(table, samples))

@@ -1,39 +1,76 @@
-"""Paired differences: the mean with an interval, an exact test, and the correction for several tests."""
+"""The mean of paired differences: gains and losses, each with its exact interval, put together.
+
+A pair is one trial in two runs. Few pairs differ between good runs, so that the spread of the differences says little;
+the gains and the losses say more. Their intervals are those of `clustered`, and join by MOVER, the method of variance
+estimates recovery (G. Y. Zou, A. Donner, Stat. Med. 27 (2008) 1693-1702; for pairs R. G. Newcombe, Stat. Med. 17 (1998)
+2635-2650), with the correlation of two outcomes that exclude each other.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import fsum, sqrt
 from typing import Literal
 
 import numpy as np
 
-from needlework.results.statistics.intervals import Z95
-from needlework.results.statistics.resampling import (
-    FEWEST_CLUSTERS,
-    SEED,
-    cluster_sums,
-    expanded_interval,
-    resampled_means,
-    t_quantile,
+from needlework.results.statistics.clustered import (
+    DIGITS,
+    ERROR,
+    FEWEST_FOR_SPREAD,
+    NEEDED,
+    Counts,
+    Ends,
+    Floats,
+    counts_of,
+    likelihood_ends,
+    spread_half,
 )
 
-Method = Literal["bootstrap", "t", "agreement"]
-_PERMUTATIONS = 9_999
-_SAME = 1e-12  # differences of scores closer than this are rounding
+FEWEST_FOR_P = 6  # samples; with fewer no p value can be below 5 %
+_ALL_FLIPS = 11  # samples; up to here every flip of signs is looked at
+_DRAWN_FLIPS = 1_999
+_SEED = 20_231_108
+_SAME = 1e-9  # sums that differ by less are equal
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """What two runs scored on the same trials, by sample: the gains (B over A), the losses, and B - A.
+
+    `sums`, `sizes`: of each sample, the sum of its differences and their number; sorted, so that no order matters.
+    """
+
+    gains: Counts
+    losses: Counts
+    sums: tuple[float, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def samples(self) -> int:
+        """How many samples there are."""
+        return len(self.sums)
+
+    @property
+    def mean(self) -> float:
+        """The mean of B - A over trials, -1..1."""
+        return fsum(self.sums) / sum(self.sizes)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A mean of paired differences, -1..1, with its 95 % interval; `None` ends where one cluster says nothing."""
+    """A mean of `n` paired differences, -1..1, with its 95 % interval; `None` ends where one sample says nothing.
+
+    `clusters`: how many samples the pairs are of.
+    """
 
     mean: float
     low: float | None
     high: float | None
     n: int
     clusters: int
-    method: Method | None
 
     @property
     def sign(self) -> Literal[-1, 0, 1]:
@@ -43,73 +80,81 @@ class Difference:
         return -1 if self.high is not None and self.high < 0 else 0
 
 
-def mean_difference(differences: Sequence[float], clusters: Sequence[Hashable]) -> Difference | None:
-    """Return the mean of `differences` (each -1..1) with its 95 % interval; `None` without differences.
+def mean_difference(differences: Sequence[float], samples: Sequence[Hashable]) -> Difference | None:
+    """Return the mean of `differences` (B - A, each -1..1) with its 95 % interval; `None` without differences.
 
-    At least `FEWEST_CLUSTERS` clusters: bootstrap, as of `expanded_interval`. Fewer: Student's t with the variance
-    between clusters.
-
-    Few discordant pairs hide what varies. Differences of 0/1 scores therefore get one more pair of each discordant
-    kind, for the interval and not for the mean (D. G. Bonett, R. M. Price, "Adjusted Wald Confidence Interval for a
-    Difference of Binomial Proportions Based on Paired Data", J. Educ. Behav. Stat. 37 (2012) 479-488). Of other
-    clusters that all agree, up to z2 / (G + z2), the upper end of Wilson's interval for 0 of G, may still be as
-    different as scores can.
+    `samples` names the sample of each pair: what shares a needle and its text, at all its lengths and depths.
     """
-    if len(differences) == 0:
+    if not differences:
         return None
-    values = np.asarray(differences, dtype=np.float64)
-    sums, sizes = cluster_sums(values[:, None], clusters)
-    count, n, mean = len(sums), len(differences), fsum(differences) / len(differences)
-    if count < 2:
-        return Difference(mean, None, None, n, count, None)
-    if np.all((values == 0) | (np.abs(values) == 1)):
-        sums, sizes = np.append(sums, [[1.0], [-1.0]], axis=0), np.append(sizes, [[1.0], [1.0]], axis=0)
-    centre = float(sums.sum() / sizes.sum())
-    residuals = (sums - centre * sizes).ravel()
-    if float(np.abs(residuals).max()) < _SAME * n:
-        hidden = Z95**2 / (count + Z95**2)
-        return Difference(mean, mean - hidden * (1 + mean), mean + hidden * (1 - mean), n, count, "agreement")
-    if count < FEWEST_CLUSTERS:
-        variance = len(sums) / (len(sums) - 1) * float(residuals @ residuals) / float(sizes.sum()) ** 2
-        half = t_quantile(count) * sqrt(variance)
-        return Difference(mean, max(-1.0, centre - half), min(1.0, centre + half), n, count, "t")
-    low, high = expanded_interval(resampled_means(sums, sizes)[:, 0], count)
-    return Difference(mean, low, high, n, count, "bootstrap")
+    pairs, n, mean = pairs_of(differences, samples), len(differences), fsum(differences) / len(differences)
+    if pairs.samples < NEEDED:
+        return Difference(mean, None, None, n, pairs.samples)
+    low, high = difference_ends(pairs)
+    return Difference(mean, low, high, n, pairs.samples)
 
 
-def paired_p(first: Sequence[float], second: Sequence[float], clusters: Sequence[Hashable]) -> float:
-    """Return the two-sided p value that `first` and `second` score alike.
-
-    0/1 scores: exact McNemar, a binomial test of the discordant pairs (Q. McNemar, Psychometrika 12 (1947) 153-157).
-    It takes pairs for independent; what pairs of one cluster share, only the interval of `mean_difference` knows.
-    Partial credit: the permutation test that swaps the two sides of whole clusters.
-    """
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if np.all((a == 0) | (a == 1)) and np.all((b == 0) | (b == 1)):
-        gained, lost = int(np.sum(b > a)), int(np.sum(b < a))
-        return _mcnemar(gained, lost)
-    sums, _ = cluster_sums(np.stack([a, b], axis=1), clusters)
-    sums = sums[np.abs(sums[:, 0] - sums[:, 1]) > _SAME * len(a)]
-    if len(sums) < 2:  # one cluster has two arrangements, none of them rare
-        return 1.0
-    from scipy import stats  # half a second; most runs have no partial credit
-
-    result = stats.permutation_test(
-        (sums[:, 0], sums[:, 1]),
-        lambda x, y, axis: np.mean(y - x, axis=axis),
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=_PERMUTATIONS,
-        rng=np.random.default_rng(SEED),
+def pairs_of(differences: Sequence[float], samples: Sequence[Hashable]) -> Pairs:
+    """Return paired differences (B - A, each -1..1) by sample. Raises `ValueError` where a pair has no sample."""
+    found: dict[Hashable, list[float]] = {}
+    for difference, sample in zip(differences, samples, strict=True):
+        found.setdefault(sample, []).append(difference)
+    rows = sorted((len(own), round(fsum(own), DIGITS)) for own in found.values())
+    return Pairs(
+        counts_of([max(each, 0.0) for each in differences], samples),
+        counts_of([max(-each, 0.0) for each in differences], samples),
+        tuple(total for _, total in rows),
+        tuple(size for size, _ in rows),
     )
-    return float(result.pvalue)
 
 
-def _mcnemar(gained: int, lost: int) -> float:
-    """Both tails of a fair coin: as it is symmetric, twice the smaller one."""
-    from scipy.special import bdtr
+def difference_ends(pairs: Pairs, error: float = ERROR, growth: float = 1.0) -> Ends:
+    """Return both ends, -1..1, of the interval of the mean of B - A; `error` and `growth` as of `exact_ends`.
 
-    return min(1.0, 2 * float(bdtr(min(gained, lost), gained + lost, 0.5)))
+    Partial credit from `FEWEST_FOR_SPREAD` samples on: the outer one, at each end, of this and of Student's t over the
+    samples' mean differences.
+    """
+    gain, loss = pairs.gains.mean, pairs.losses.mean
+    gain_low, gain_high = likelihood_ends(pairs.gains, error, growth)
+    loss_low, loss_high = likelihood_ends(pairs.losses, error, growth)
+    exclusive = sqrt(gain * loss / ((1 - gain) * (1 - loss))) if gain * loss else 0.0
+    mean = pairs.mean
+    low = mean - _joined(gain - gain_low, loss_high - loss, exclusive)
+    high = mean + _joined(gain_high - gain, loss - loss_low, exclusive)
+    if not (pairs.gains.whole and pairs.losses.whole) and 1 < pairs.samples >= FEWEST_FOR_SPREAD / growth:
+        means = [total / size for total, size in zip(pairs.sums, pairs.sizes, strict=True)]
+        half = spread_half(means, error, growth)
+        low, high = min(low, mean - half), max(high, mean + half)
+    return max(-1.0, low), min(1.0, high)
+
+
+def _joined(one: float, other: float, exclusive: float) -> float:
+    """The margin of a difference, from the margins of both parts, which correlate by -`exclusive` (0..1)."""
+    return sqrt(one * one + other * other + 2 * min(1.0, exclusive) * one * other)
+
+
+def sign_flip_p(pairs: Pairs) -> float | None:
+    """Return the two-sided p value that both runs score alike; `None` below `FEWEST_FOR_P` samples.
+
+    If they were alike each sample's sum of differences might as well have the other sign: p is the share of flips of
+    signs whose total is as far from 0 (R. A. Fisher, "The Design of Experiments" (1935), section 21). Beyond
+    `_ALL_FLIPS` samples it is the share of seeded flips, with the data themselves among them.
+    """
+    if pairs.samples < FEWEST_FOR_P:
+        return None
+    sizes = np.sort(np.abs(pairs.sums))  # whoever is called A, p is the same
+    far = np.abs(_flips(len(sizes)) @ sizes) >= abs(fsum(pairs.sums)) - _SAME
+    return float(np.mean(far)) if len(sizes) <= _ALL_FLIPS else float(1 + far.sum()) / (1 + _DRAWN_FLIPS)
+
+
+@lru_cache(maxsize=4)
+def _flips(count: int) -> Floats:
+    """Signs, (flips, samples)."""
+    if count <= _ALL_FLIPS:
+        bits = np.arange(2**count)[:, None] >> np.arange(count) & 1
+    else:
+        bits = np.random.default_rng(_SEED).integers(0, 2, size=(_DRAWN_FLIPS, count))
+    return np.asarray(1.0 - 2.0 * bits)
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:

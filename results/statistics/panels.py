@@ -32,12 +32,18 @@ class Trial:
     outcome: OutcomeName
     score: float | None
 
+    @property
+    def sample_name(self) -> tuple[str, str, str, int]:
+        """What tells its sample from all others, those of other tasks and models included."""
+        return self.model, self.task, self.needle, self.sample
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Some trials in numbers.
 
-    `n`: trials with a score; `mean`: of those scores, 0..1; `interval`: its 95 % interval; both `None` when n is 0.
+    `n`: trials with a score, of so many `samples`; `mean`: of those scores, 0..1, `None` when n is 0; `interval`: its
+    95 % interval, `None` for fewer than two samples.
     `counts`: trials of every outcome, zeros included; outcomes without a score are counted here and nowhere else.
     """
 
@@ -45,6 +51,7 @@ class Tally:
     mean: float | None
     interval: Interval | None
     counts: Mapping[OutcomeName, int]
+    samples: int = 0
 
     @property
     def trials(self) -> int:
@@ -138,14 +145,14 @@ def panels_of(trials: Iterable[Trial], source: str = OWN) -> tuple[Panel, ...]:
 def tally(trials: Iterable[Trial]) -> Tally:
     """Count and average some trials. A scored outcome without a finite score in 0..1 is a fault of the caller."""
     counts: dict[OutcomeName, int] = dict.fromkeys(OUTCOMES, 0)
-    scored: list[tuple[float, int]] = []
+    scored: list[tuple[float, tuple[str, str, str, int]]] = []
     for trial in trials:
         counts[trial.outcome] += 1
         if trial.outcome not in SCORED:
             continue
         if trial.score is None or not isfinite(trial.score) or not 0 <= trial.score <= 1:
             raise ValueError(f"outcome {trial.outcome} with score {trial.score!r}; a score is in 0..1")
-        scored.append((trial.score, trial.sample))
+        scored.append((trial.score, trial.sample_name))
     scored.sort()  # sums and intervals then do not depend on the order in which trials ended
     scores = [score for score, _ in scored]
     return Tally(
@@ -153,6 +160,7 @@ def tally(trials: Iterable[Trial]) -> Tally:
         mean=fsum(scores) / len(scores) if scores else None,
         interval=score_interval(scores, [sample for _, sample in scored]),
         counts=counts,
+        samples=len({sample for _, sample in scored}),
     )
 
 

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from needlework.results.statistics.agreement import of_table
-from needlework.results.statistics.resampling import Floats
+from needlework.results.statistics.clustered import Floats
 from needlework.results.statistics.tasks import Share
 
 

@@ -7,34 +7,22 @@ sign matters.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from math import sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from needlework.results.statistics.clustered import Floats, t_quantile
 
 DRAWS = 2_000
 SEED = 20_231_108
 # A bootstrap over fewer clusters than this is far too narrow.
 FEWEST_CLUSTERS = 10
 
-Floats = NDArray[np.float64]
 _CHUNK = 4_000_000  # counts held at once while bootstrapping: 32 MB
 _KEPT = 250  # clusters; the counts of as many or fewer are drawn once (4 MB) and serve every table of that many
-
-
-def sample_clusters(samples: Iterable[tuple[int, int]]) -> list[tuple[int, ...]]:
-    """Return the cluster of each sample (length, repeat), in the order given.
-
-    One repeat has the same needle, and the beginning of the same filler, at every length: the repeat is the cluster.
-    Fewer than `FEWEST_CLUSTERS` repeats cannot tell how alike their lengths are; each sample is then a cluster of its
-    own, which is right as long as a needle is not by itself easier for one side of the contrast.
-    """
-    given = list(samples)
-    few = len({repeat for _, repeat in given}) < FEWEST_CLUSTERS
-    return [(length, repeat) if few else (repeat,) for length, repeat in given]
 
 
 def cluster_sums(values: Sequence[Sequence[float]] | Floats, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
@@ -75,14 +63,6 @@ def expanded_interval(means: Floats, clusters: int) -> tuple[float, float]:
     tail = float(ndtr(-t_quantile(clusters) * sqrt(clusters / (clusters - 1))))
     low, high = np.nanquantile(means, [tail, 1 - tail])
     return float(low), float(high)
-
-
-@lru_cache
-def t_quantile(clusters: int) -> float:
-    """Return the 97.5 % quantile of Student's t for a variance estimated from `clusters` >= 2."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(clusters - 1, 0.975))
 
 
 @lru_cache(maxsize=4)

@@ -10,8 +10,7 @@ from typing import Any
 from needlework.results.records.controls import control_of, retriever_of
 from needlework.results.records.record import SCORED, Record
 from needlework.results.records.samples import panel_and_sample
-from needlework.results.statistics.absent import Rate
-from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.absent import Rate, rate_of
 from needlework.results.statistics.paired import Difference, mean_difference
 from needlework.results.statistics.panels import Tally, tally, trial_of
 
@@ -139,10 +138,7 @@ def _paired(records: Sequence[Record], whole: dict[_Question, list[Record]]) -> 
 
 
 def _rate(values: Sequence[tuple[Record, float]]) -> Rate:
-    interval = score_interval([value for _, value in values], [_sample(record) for record, _ in values])
-    if interval is None:
-        return Rate(None, None, None, 0)
-    return Rate(_mean([value for _, value in values]), interval.low, interval.high, len(values))
+    return rate_of([value for _, value in values], [_sample(record) for record, _ in values])
 
 
 def _facts(record: Record) -> dict[str, Any]:

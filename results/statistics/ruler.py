@@ -12,7 +12,8 @@ from typing import Any
 
 from needlework.results.records.controls import without_controls
 from needlework.results.records.record import Record
-from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
+from needlework.results.statistics.effective_answer import EffectiveLength
+from needlework.results.statistics.effective_length import absolute_length
 from needlework.results.statistics.length_scores import LengthScore
 from needlework.results.statistics.panels import Tally, Trial, tally, trial_of
 from needlework.results.style.text import length_labels, one_line, percent1

@@ -10,6 +10,7 @@ from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.record import Record
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
 from needlework.results.statistics.documents import Documents, document_statistics
+from needlework.results.statistics.effective_base import Wanted
 from needlework.results.statistics.needlebench import Design, NeedleBench, needlebench
 from needlework.results.statistics.panels import Panel, depth_order, summarise
 from needlework.results.statistics.retrieval import ArmScore, arm_scores
@@ -61,14 +62,15 @@ def run_report(
     *,
     design: Design | None = None,
     vote: int = 0,
+    relative_to: Wanted | None = None,
     planned: int | None = None,
     notes: Sequence[str] = (),
 ) -> RunReport:
     """Compute everything that is reported of `records`; their order does not matter.
 
-    `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`: the run's `--vote`. `planned`:
-    how many trials it was to have, all of these where nothing is said. `notes`: what else is to be said of the run, a
-    sentence each.
+    `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`, `relative_to`: the run's options.
+    `planned`: how many trials it was to have, all of these where nothing is said. `notes`: what else is to be said of
+    the run, a sentence each.
     """
     ordered = tuple(sorted(records, key=reading_order))
     tasks = task_scores(ordered, family_of)
@@ -78,7 +80,7 @@ def run_report(
     return RunReport(
         records=ordered,
         panels=noted(summarise(ordered), early),
-        statistics=run_statistics(ordered),
+        statistics=run_statistics(ordered, relative_to=relative_to),
         twins=absent_twins(ordered),
         tasks=tasks,
         macros=macros(tasks),

@@ -132,10 +132,12 @@ def _overall(row: TaskScore) -> Share:
 
 def _corrected(overall: Tally, chance: float) -> Share:
     """Linear in the score, so that its interval is the score's."""
-    if overall.mean is None or overall.interval is None or chance >= 1:
+    if overall.mean is None or chance >= 1:
         return Share(None)
-    ends = (overall.mean, overall.interval.low, overall.interval.high)
-    value, low, high = ((each - chance) / (1 - chance) for each in ends)
+    value = (overall.mean - chance) / (1 - chance)
+    if overall.interval is None:
+        return Share(value)
+    low, high = ((end - chance) / (1 - chance) for end in (overall.interval.low, overall.interval.high))
     return Share(value, low, high)
 
 
@@ -161,15 +163,20 @@ def _relative(main: Sequence[Record], focused: Sequence[Record], overall: Tally,
 def weighted_mean(shares: Sequence[Share], weights: Sequence[float]) -> Share:
     """Return the mean of shares by weights that add up to 1; none where one of them has no value.
 
-    Its interval comes from theirs, as if they were independent (MOVER: G. Y. Zou, A. Donner, "Construction of
-    confidence limits about effect measures", Statistics in Medicine 27 (2008) 1693-1702).
+    Its interval, where each of them has one, comes from theirs, as if they were independent (MOVER: G. Y. Zou, A.
+    Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27 (2008) 1693-1702).
     """
-    parts: list[tuple[float, float, float, float]] = []
-    for share, weight in zip(shares, weights, strict=True):
-        if share.value is None or share.low is None or share.high is None:
-            return Share(None)
-        parts.append((weight, share.value, share.low, share.high))
-    value = fsum(weight * mean for weight, mean, _, _ in parts)
+    means = [share.value for share in shares if share.value is not None]
+    if len(means) < len(shares):
+        return Share(None)
+    value = fsum(weight * mean for weight, mean in zip(weights, means, strict=True))
+    parts = [
+        (weight, mean, share.low, share.high)
+        for weight, mean, share in zip(weights, means, shares, strict=True)
+        if share.low is not None and share.high is not None
+    ]
+    if len(parts) < len(shares):
+        return Share(value)
     below = sqrt(fsum((weight * (mean - low)) ** 2 for weight, mean, low, _ in parts))
     above = sqrt(fsum((weight * (high - mean)) ** 2 for weight, mean, _, high in parts))
     return Share(value, value - below, value + above)

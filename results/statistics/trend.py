@@ -27,11 +27,14 @@ class Trend:
     half_life: int | None
 
 
-def trend(scores: Sequence[LengthScore]) -> Trend:
-    """Return the trend of `scores`, which ascend by length. Lengths without a score are left out."""
+def trend(scores: Sequence[LengthScore], base: float | None = None) -> Trend:
+    """Return the trend of `scores`, which ascend by length. Lengths without a score are left out.
+
+    `base`: what the drop and the half-life are a share of, 0..1; without one as of `base_score`.
+    """
     scored = [(each.length, each.score) for each in scores if each.score is not None]
-    base = base_score(scores)
-    if base is None:
+    base = base_score(scores) if base is None else base
+    if base is None or not scored:
         return Trend(None, None, None, None)
     area = drop = None
     if len(scored) > 1:

@@ -8,7 +8,7 @@ from typing import Literal
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.records.record import SCORED, UNSCORED, OutcomeName
 from needlework.results.statistics.comparison import CellDifference, Comparison, FamilyDifference, GroupDifference
-from needlework.results.statistics.intervals import Interval
+from needlework.results.statistics.intervals import FEW, Interval
 from needlework.results.statistics.joining import Family
 from needlework.results.statistics.paired import Difference
 from needlework.results.style.text import display_width, length_labels, one_line, percent1
@@ -16,7 +16,12 @@ from needlework.results.style.text import display_width, length_labels, one_line
 _SCORES = ("pairs", "no pair", "A % (95 %)", "B % (95 %)", "B - A", "95 % interval")
 _HEAD = ("task", "needle", *_SCORES, "p (Holm)", "verdict")
 _LEFT = {"model", "task", "needle", "verdict"}  # columns of words; those of numbers end at the right
-VERDICTS = {"better": "B is better", "worse": "B is worse", "no difference shown": "no difference shown"}
+VERDICTS = {
+    "better": "B is better",
+    "worse": "B is worse",
+    "no difference shown": "no difference shown",
+    "undetermined": "undetermined",
+}
 SHOWN = 20  # cells of a list; the rest is counted
 
 
@@ -24,8 +29,8 @@ def comparison_lines(comparison: Comparison) -> list[str]:
     """Return the table, the trials left out, what each length and depth shows, and the cells that changed."""
     lines = [*_table(comparison.families), ""]
     lines += [
-        "B - A in points, paired by trial; bootstrap over samples (Student's t for fewer than 10 of them);",
-        "p: exact McNemar for 0/1 scores, permutation test for partial credit; Holm over the rows.",
+        "B - A in points, paired by trial; interval from gains and losses, clustered by sample;",
+        "p: sign flips of whole samples, from six of them on; Holm over the rows.",
         f"pairs: {comparison.pairs}{''.join(f', {part}' for part in left_out(comparison))}",
     ]
     for name, side in (("A", 0), ("B", 1)):
@@ -41,7 +46,7 @@ def comparison_lines(comparison: Comparison) -> list[str]:
 
 def cautions(comparison: Comparison) -> list[str]:
     """What makes the numbers mean less than they seem to; empty where nothing does."""
-    lines = []
+    lines = [f"caution: {words}" for family in comparison.families if (words := few_words(family))]
     if comparison.scorers_differ:
         lines.append(f"caution: {comparison.scorers_differ} pairs were judged by different scorers")
     if comparison.prompts_differ:
@@ -49,6 +54,17 @@ def cautions(comparison: Comparison) -> list[str]:
     if comparison.prompts_unknown:
         lines.append(f"{_count(comparison.prompts_unknown, 'trial')} without a prompt hash on one side, not checked")
     return lines
+
+
+def few_words(family: FamilyDifference) -> str:
+    """What few samples leave open; empty from five on."""
+    found = family.difference
+    if found is None or found.clusters >= FEW:
+        return ""
+    name = family_name(family.family)
+    if found.clusters == 1:
+        return f"{name}: one sample: the runs differ by {points1(found.mean)} on it; says nothing of other needles"
+    return f"{name}: from {found.clusters} samples; a verdict takes {FEW}"
 
 
 def outcomes_of_run(comparison: Comparison, side: int) -> str:

@@ -11,17 +11,16 @@ from needlework.results.statistics.documents import FOCUSED, Documents, Point
 from needlework.results.statistics.votes import Vote
 from needlework.results.style.text import length_labels, one_line, percent1
 from needlework.results.tables.columns import NONE, aligned
-from needlework.results.tables.comparison import interval_words, p_words, points1
-from needlework.results.tables.panels import StatisticRow
+from needlework.results.tables.comparison import interval_words, points1
+from needlework.results.tables.panels import StatisticRow, extremes_words
 
 ARMS = {"whole": "all documents", FOCUSED: "answer document alone"}
 _PLAIN = str.maketrans({"·": "|", "–": "-"})
 _RATES = ("score %", "95 %", "n", "abstains % (95 %)", "wrong content % (95 %)", "unscored")
 _ABSENT = {"absent": "taken out", "near": "the most similar one instead"}
 _MEANINGS = {
-    "best and worst depth": "Of all documents in the context: their scores, and the chance of such a difference if they"
-    " were alike (exact McNemar; a permutation test where questions were asked over several orders), corrected for"
-    " picking them.",
+    "best and worst depth": "Of all documents in the context: their scores, and the chance of two depths as far apart"
+    " if all were alike (permutations within questions).",
     "what size costs": "The score at the largest size minus that of the answer document alone (or the smallest size),"
     " paired by question.",
     "judge and offline rule": "Share of answers on which both agree, and Cohen's kappa: agreement beyond chance.",
@@ -81,11 +80,8 @@ def document_rows(found: Documents) -> list[StatisticRow]:
     rows = []
     ends = found.depth.extremes if found.depth else None
     if found.depth and ends is not None and ends.best_score > ends.worst_score:
-        text = (
-            f"{depth_label(ends.best)} % ({percent1(ends.best_score)}) and {depth_label(ends.worst)} %"
-            f" ({percent1(ends.worst_score)}), p {p_words(ends.p_adjusted)}, n = {found.depth.samples}"
-        )
-        rows.append(_row("best and worst depth", text))
+        text = f"{extremes_words(ends)}, n = {found.depth.samples}"
+        rows.append(_row("best and worst depth", text.replace("p (Holm)", "p")))
     if found.loss is not None:
         span = interval_words(found.loss)
         told = f"95 % interval {span}" if span else "too few questions for an interval"

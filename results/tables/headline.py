@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from needlework.results.records.record import OutcomeName
+from needlework.results.statistics.intervals import FEW
 from needlework.results.statistics.panels import OWN, Panel, Tally
 from needlework.results.style.text import percent1
 
@@ -24,12 +25,15 @@ def headline(panel: Panel) -> str:
 
 
 def score_words(found: Tally) -> str:
-    """`score 87.5 % (95 % interval 81.0–92.1), n = 96`."""
+    """`score 87.5 % (95 % interval 81.0–92.1), n = 96`; for few samples their number too."""
     if found.mean is None:
         return "no score, n = 0"
     text = f"score {percent1(found.mean)} %"
     if found.interval is not None:
-        text += f" (95 % interval {percent1(found.interval.low)}–{percent1(found.interval.high)})"
+        few = f" from {found.samples} samples" if found.samples < FEW else ""
+        text += f" (95 % interval {percent1(found.interval.low)}–{percent1(found.interval.high)}{few})"
+    elif found.n > 1:
+        text += " (one sample: says nothing of other needles)"
     return f"{text}, n = {found.n}"
 
 

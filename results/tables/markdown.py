@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from needlework.results.records.record import UNSCORED
-from needlework.results.statistics.effective_length import EffectiveLength
+from needlework.results.statistics.effective_answer import EffectiveLength
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.summary_rows import PanelStatistics
 from needlework.results.style.text import one_line, percent1
@@ -20,18 +20,19 @@ def panel_table(panels: Sequence[Panel], statistics: Sequence[PanelStatistics]) 
     for panel in panels:
         overall = panel.overall
         score, ends = "–", "–"
-        if overall.mean is not None and overall.interval is not None:
+        if overall.mean is not None:
             score = percent1(overall.mean)
+        if overall.interval is not None:
             ends = f"{percent1(overall.interval.low)}–{percent1(overall.interval.high)}"
         counts = (str(overall.counts[name]) for name in UNSCORED)
         statistic = found.get((panel.model, panel.task, panel.needle))
-        reads = "–" if statistic is None else _length(statistic.absolute)
+        reads = "–" if statistic is None or statistic.absolute is None else _length(statistic.absolute)
         lines.append(_row((panel.name, score, ends, str(overall.n), *counts, reads)))
     return lines
 
 
 def _length(found: EffectiveLength) -> str:
-    certain = found.status == "at least" or found.longest_tested is None
+    certain = found.status == "at least" or found.longest_tested is None or found.few
     return found.answer if certain else f"{found.answer} ({found.between})"
 
 

@@ -64,9 +64,11 @@ def _text(row: Row) -> str:
         more = f" and {len(row.missing) - _SHOWN} more" if len(row.missing) > _SHOWN else ""
         return f"no score, missing: {'; '.join(row.missing[:_SHOWN])}{more}"
     score = row.score
-    if score.value is None or score.low is None or score.high is None:
+    if score.value is None:
         return "no score, n = 0"
-    ends = f"95 % interval {percent1(score.low)}–{percent1(score.high)}"
+    ends = "no interval"
+    if score.low is not None and score.high is not None:
+        ends = f"95 % interval {percent1(score.low)}–{percent1(score.high)}"
     unscored = "".join(f", {count} {outcome}" for outcome, count in row.unscored.items())
     return f"{percent1(score.value)} % ({ends}), n = {row.n}{unscored}"
 

@@ -5,38 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.statistics.absent import AbsentTwins, Rate
-from needlework.results.statistics.depth_effect import DepthEffect
-from needlework.results.statistics.effective_length import EffectiveLength
-from needlework.results.statistics.paired import Difference
+from needlework.results.statistics.depth_effect import DepthEffect, Extremes
+from needlework.results.statistics.depth_shapes import place_words
+from needlework.results.statistics.effective_answer import EffectiveLength
 from needlework.results.statistics.summary_rows import PanelStatistics
 from needlework.results.statistics.trend import Trend
 from needlework.results.style.text import length_labels, one_line, percent, percent1
-from needlework.results.tables.comparison import interval_words, p_words, points1
+from needlework.results.tables.comparison import p_words
 
 # One sentence each, for the report; docs/statistics.md has them with their sources.
 _MEANINGS = {
     "effective length": "The longest length up to which every length passes; 85.6 % is RULER's bar. Undetermined: the"
     " interval of the score at that length has the bar inside.",
-    "relative": "The same with a bar of the model's own: a share of the base, which is its score up to 1k tokens or at"
-    " the shortest length.",
+    "relative": "The same with a bar of the model's own: a share of the base, which is the focused control, else the"
+    " score up to 1k tokens or at the shortest length, which are then not judged.",
     "chance to pass": "Share of bootstrap resamples that pass, at each length by itself.",
     "trend": "Area: the mean score over doublings of the length. Half-life: the first length that scores below half of"
     " the base.",
-    "depth effect": "A shape is named only where its interval leaves out 0, flat only where a large effect would have"
-    " shown; undetermined below ten samples. A sample is one needle in one text, asked at every depth.",
-    "ends - middle": "Score at depths up to 10 % and from 90 %, minus that at 40 to 60 %.",
-    "primacy": "Score in the first fifth of the depths, minus the rest.",
-    "recency": "Score in the last fifth of the depths, minus the rest.",
-    "depths alike": "The chance of differences as large as these if all depths were alike.",
+    "depth effect": "A shape is named only where depths as different would be seen in at most 5 % of runs if all were"
+    " alike (permutations within samples, all shapes together), flat only where no fifth of the document may differ by"
+    " 10 points from the rest. A sample is one needle in one text.",
     "hallucination rate": "Of questions whose answer is not in the text, those that got one.",
     "needless abstention": "Of questions whose answer is in the text, those that got none.",
     "balanced accuracy": "The mean of the score where the answer is there and of the abstentions where it is not.",
     "right in both twins": "Of questions asked with and without their answer in the text, those right both times.",
     "without a score": "Trials that are in none of these rates.",
-    "best and worst depth": "Their scores, and the chance of such a difference if they were alike (exact McNemar,"
-    " corrected for picking them and for several panels).",
+    "best and worst depth": "Their scores, and the chance of two depths as far apart if all were alike (the same"
+    " permutations, corrected for several panels).",
 }
 
 
@@ -84,21 +80,26 @@ def twins_rows(twins: AbsentTwins) -> list[StatisticRow]:
 
 
 def _rate(rate: Rate) -> str:
-    if rate.value is None or rate.low is None or rate.high is None:
+    if rate.value is None:
         return "no score, n = 0"
-    return f"{percent1(rate.value)} % (95 % interval {percent1(rate.low)}–{percent1(rate.high)}), n = {rate.n}"
+    ends = "one sample: no interval"
+    if rate.low is not None and rate.high is not None:
+        ends = f"95 % interval {percent1(rate.low)}–{percent1(rate.high)}"
+    return f"{percent1(rate.value)} % ({ends}), n = {rate.n}"
 
 
 def panel_rows(panel: PanelStatistics) -> list[StatisticRow]:
     """Return what one panel has to tell: effective length, trend, depth effect, where there is any."""
     rows = []
     for meaning, found in (("effective length", panel.absolute), ("relative", panel.relative)):
+        if found is None:
+            continue
         rows.append(StatisticRow(f"effective length ({found.bar})", found.words, _MEANINGS[meaning]))
         if found.chances:
             rows.append(StatisticRow("  chance to pass", _chances(found), _MEANINGS["chance to pass"]))
     if panel.trend.area is not None:
         rows.append(StatisticRow("trend", _trend(panel.trend), _MEANINGS["trend"]))
-    if panel.depth.samples + panel.depth.incomplete:
+    if panel.depth.samples + panel.depth.left_out:
         rows += _depth_rows(panel.depth)
     return rows
 
@@ -110,29 +111,29 @@ def _chances(found: EffectiveLength) -> str:
 
 
 def _depth_rows(effect: DepthEffect) -> list[StatisticRow]:
-    samples = "1 sample" if effect.samples == 1 else f"{effect.samples} samples"
-    incomplete = f", {effect.incomplete} incomplete and left out" if effect.incomplete else ""
-    rows = [StatisticRow("depth effect", f"{effect.label} ({samples}{incomplete})", _MEANINGS["depth effect"])]
-    contrasts = (("ends - middle", effect.ends_middle), ("primacy", effect.primacy), ("recency", effect.recency))
-    for name, found in contrasts:
-        if found is not None:
-            rows.append(StatisticRow(f"  {name}", _contrast(found), _MEANINGS[name]))
-    if effect.test is not None:
-        name = "Cochran's Q" if effect.test.name == "cochran" else "Friedman's chi-square"
-        rows.append(StatisticRow("  depths alike", f"{name} p {p_words(effect.test.p)}", _MEANINGS["depths alike"]))
+    told = ["1 sample" if effect.samples == 1 else f"{effect.samples} samples"]
+    told += ["each at one depth"] if effect.binned else []
+    told += [f"{effect.left_out} left out"] if effect.left_out else []
+    parts = [f"{effect.label} ({', '.join(told)})"]
+    if effect.shape in ("undetermined", "flat") and effect.bound is not None:
+        parts.append(f"differences up to {100 * effect.bound:.0f} points are not ruled out")
+    p = effect.p if effect.p_adjusted is None else effect.p_adjusted
+    parts += [f"p {p_words(p)}"] if p is not None else []
+    rows = [StatisticRow("depth effect", ", ".join(parts), _MEANINGS["depth effect"])]
     ends = effect.extremes
     if ends is not None and ends.best_score > ends.worst_score:
-        text = (
-            f"{depth_label(ends.best)} % ({percent1(ends.best_score)}) and"
-            f" {depth_label(ends.worst)} % ({percent1(ends.worst_score)}), p (Holm) {p_words(ends.p_adjusted)}"
-        )
+        text = extremes_words(ends)
         rows.append(StatisticRow("  best and worst depth", text, _MEANINGS["best and worst depth"]))
     return rows
 
 
-def _contrast(found: Difference) -> str:
-    ends = interval_words(found)
-    return f"{points1(found.mean)} points ({f'95 % interval {ends}' if ends else 'too few samples for an interval'})"
+def extremes_words(ends: Extremes) -> str:
+    """`10 % (95.0) and 50 % (40.0), p (Holm) 0.002`."""
+    best, worst = (
+        f"{place_words(place)} ({percent1(min(1.0, max(0.0, score)))})"
+        for place, score in ((ends.best, ends.best_score), (ends.worst, ends.worst_score))
+    )
+    return f"{best} and {worst}, p (Holm) {p_words(ends.p_adjusted)}"
 
 
 def _trend(found: Trend) -> str:

@@ -84,14 +84,18 @@ def _percent(value: float | None) -> str:
 
 def _rate(rate: Rate, usual: int) -> str:
     """A rate with its interval, and its n where that is not the usual one."""
-    if rate.value is None or rate.low is None or rate.high is None:
+    if rate.value is None:
         return NONE
+    if rate.low is None or rate.high is None:
+        return f"{percent1(rate.value)} (no interval{_n(rate.n, usual)})"
     return f"{percent1(rate.value)} ({percent1(rate.low)}–{percent1(rate.high)}{_n(rate.n, usual)})"
 
 
 def _tally(found: Tally) -> str:
-    if found.mean is None or found.interval is None:
+    if found.mean is None:
         return NONE
+    if found.interval is None:
+        return f"{percent1(found.mean)} (no interval, n {found.n})"
     return f"{percent1(found.mean)} ({percent1(found.interval.low)}–{percent1(found.interval.high)}, n {found.n})"
 
 

@@ -16,10 +16,10 @@ from needlework.results.files.cells_file import write_cells
 from needlework.results.files.csv_file import COLUMNS, LONGEST, read_csv, read_rows, write_csv
 from needlework.results.files.json_file import json_text, read_json, write_json
 from needlework.results.records.record import Record
-from needlework.results.statistics.intervals import wilson
 from needlework.results.statistics.panels import OUTCOMES, panels_of, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style.text import clean
+from tests.results.clopper_pearson import clopper_pearson
 
 Make = Callable[..., Record]
 
@@ -72,14 +72,14 @@ def test_json_summary_has_the_denominators(make_record: Make) -> None:
     (panel,) = json.loads(json_text(report))["summary"]
 
     overall = panel["overall"]
-    assert (overall["n"], overall["mean"], overall["interval"]) == (1, 1.0, "wilson")
+    assert (overall["n"], overall["mean"], overall["interval"]) == (1, 1.0, None)
     assert (overall["censored"], overall["invalid"], overall["skipped"], overall["error"]) == (1, 1, 0, 2)
     assert (overall["mean_if_censored_missed"], overall["mean_if_censored_hit"]) == (0.5, 1.0)
     for part in ("cells", "columns", "rows"):
         (group,) = panel[part]
         assert group["outcomes"] == {"found": 1, "censored": 1, "invalid": 1, "error": 2}
         assert (group["n"], group["trials"], group["mean"]) == (1, 5, 1.0)
-        assert (group["low"], group["high"]) == pytest.approx((0.2065, 1.0), abs=1e-4)
+        assert (group["low"], group["high"], group["clusters"]) == (None, None, 1)
 
 
 def test_cells_csv_has_the_denominators_of_every_cell(make_record: Make, tmp_path: Path) -> None:
@@ -91,8 +91,8 @@ def test_cells_csv_has_the_denominators_of_every_cell(make_record: Make, tmp_pat
         scored, skipped = csv.DictReader(file)
 
     assert (scored["model"], scored["length"], scored["depth"]) == ("'=cmd", "1000", "50")
-    assert (scored["n"], scored["trials"], scored["score"], scored["interval"]) == ("2", "4", "0.5", "wilson")
-    assert (float(scored["low"]), float(scored["high"])) == wilson(0.5, 2)
+    assert (scored["n"], scored["trials"], scored["score"], scored["interval"]) == ("2", "4", "0.5", "clustered exact")
+    assert (float(scored["low"]), float(scored["high"])) == pytest.approx(clopper_pearson(0.5, 2))
     assert [scored[name] for name in OUTCOMES] == ["1", "0", "1", "0", "0", "0", "1", "0", "0", "1"]
     assert (skipped["depth"], skipped["score"], skipped["n"], skipped["skipped"]) == ("all", "", "0", "1")
 

@@ -27,7 +27,7 @@ def test_what_is_open_is_told_with_what_would_decide_it():
     found = judge_gate(parse_gate("score >= 0.9 per length"), [*trials(5, length=400), *trials(9, 1, length=600)])
 
     assert lines(*found, further=4)[1:] == [
-        "  inconclusive  length 400  1.000  95 % interval 0.478..1.000  n 5   37 more trials at this score decide",
+        "  inconclusive  length 400  1.000  95 % interval 0.478..1.000  n 5   at this score 42 samples decide",
         "  inconclusive  length 600  0.900  95 % interval 0.555..0.997  n 10  at the limit: no number decides",
         "--top-up asked 4 further trials",
         "2 of 2 verdicts inconclusive; --top-up 41 would decide if scores stay as they are",
@@ -45,9 +45,11 @@ def test_of_many_groups_those_that_did_not_pass_are_told():
 
 
 def test_a_drop_speaks_of_pairs_and_of_the_baseline():
-    open_one = Verdict("drop <= 0.02", "all", "inconclusive", 0.0, -0.1, 0.1, n=25, more=200, paired=True)
+    open_one = Verdict("drop <= 0.02", "all", "inconclusive", 0.0, -0.1, 0.1, n=25, samples=5, more=40, paired=True)
 
-    assert lines(open_one)[1].endswith("n 25  200 more pairs at this drop decide")
+    assert lines(open_one)[1].endswith("n 25 of 5 samples  at this drop 45 samples decide")
+    assert "--top-up 200 would decide" in lines(open_one)[-1]
+    assert "--depths spread asks each sample at one depth" in lines(open_one)[-1]
     assert "run that with more --repeats first" in lines(open_one)[-1]
 
 
@@ -70,5 +72,6 @@ def test_a_case_has_its_facts_as_properties_and_no_brackets_in_its_name():
 
     assert call.nodeid == end.nodeid == "gate::score >= 0.9 (length<=1k) (all)"
     assert call.outcome == "skipped"
-    assert dict(end.user_properties)["more_trials"] == 37
-    assert [name for name, _ in end.user_properties] == ["verdict", "value", "low", "high", "level", "n", "more_trials"]
+    facts = dict(end.user_properties)
+    assert (facts["samples"], facts["more_samples"], facts["more_trials"]) == (5, 37, 37)
+    assert list(facts) == ["verdict", "value", "low", "high", "level", "n", "samples", "more_samples", "more_trials"]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.results.gates.power_plan import Goal, parse_power, power_lines
-from needlework.results.statistics.evidence import exact
-from needlework.results.statistics.power import detectable_drop, trials_needed, trials_to_show
+from needlework.results.statistics.clustered import Counts, exact_ends
+from needlework.results.statistics.power import detectable_drop, samples_needed, samples_to_show
 
 CELLS = [
     Cell("niah", length, depth, "code", repeat)
@@ -42,30 +42,39 @@ def test_no_text_makes_it_stumble(text):
         assert "\n" not in str(error)  # noqa: PT017 - either outcome is right, a traceback is not
 
 
-def test_the_repeats_hold_the_trials_that_are_needed():
-    """Twelve trials: six a repeat, three a repeat of each length, one a repeat of each cell."""
-    needed, text = trials_needed(0.2), "\n".join(power_lines(Goal("drop", 0.2), CELLS))
+def test_the_repeats_hold_the_samples_that_are_needed():
+    """Two needles, each asked at six places: two samples in all and of each length, one in each repeat."""
+    needed, text = samples_needed(0.2), "\n".join(power_lines(Goal("drop", 0.2), CELLS))
 
-    assert f"takes {needed} pairs" in text
-    assert f"in all:     12 trials planned find a drop of {100 * detectable_drop(12):.3g} points; --repeats" in text
-    assert f"per length: 6 trials planned find no drop; --repeats {-(-needed // 3)} finds this one" in text
-    assert f"per cell:   2 trials planned find no drop; --repeats {needed} finds this one" in text
+    assert f"takes {needed} samples at one depth each" in text
+    assert f"in all:     2 samples planned find no drop; --repeats {needed} finds this one" in text
+    assert f"per cell:   2 samples planned find no drop; --repeats {needed} finds this one" in text
+    assert "--depths spread asks each at one depth" in text
+
+
+def test_tasks_have_needles_of_their_own():
+    cells = [Cell(task, 400, 50.0, "code", repeat) for task in ("niah", "chain", "copy") for repeat in range(20)]
+    lines = list(power_lines(Goal("drop", 0.2), cells))
+
+    found = f"find a drop of {100 * detectable_drop(60):.3g} points"
+    assert f"  in all:     60 samples planned {found}; --repeats {-(-samples_needed(0.2) // 3)} finds this one" in lines
+    assert not any("--depths spread" in line for line in lines)
 
 
 def test_a_score_is_planned_for_models_that_are_better_than_it():
-    assert list(power_lines(Goal("score", 0.9), CELLS))[1:-1] == [
+    assert list(power_lines(Goal("score", 0.9), CELLS))[1:-2] == [
         "power: score >= 0.9 passes in 80 of 100 runs of a model with the true score",
-        "  1      with 36 trials; --repeats: 6 in all, 12 per length, 36 per cell",
-        "  0.975  with 85 trials; --repeats: 15 in all, 29 per length, 85 per cell",
-        "  0.95   with 231 trials; --repeats: 39 in all, 77 per length, 231 per cell",
+        "  1      with 36 samples at one depth each (27 at several); --repeats: 36 in all, 36 per length, 36 per cell",
+        "  0.975  with 85 samples at one depth each; --repeats: 85 in all, 85 per length, 85 per cell",
+        "  0.95   with 231 samples at one depth each; --repeats: 231 in all, 231 per length, 231 per cell",
     ]
 
 
 @pytest.mark.parametrize(("limit", "true"), [(0.9, 0.97), (0.8, 0.9), (0.5, 0.7)])
-def test_the_planned_trials_pass_in_80_of_100_runs(limit, true):
-    n = trials_to_show(limit, true)
+def test_the_planned_samples_pass_in_80_of_100_runs(limit, true):
+    n = samples_to_show(limit, true)
     hits = np.random.default_rng(1).binomial(n, true, size=2000)
-    passed = np.mean([exact(k / n, n, 0.025)[0] >= limit for k in hits])
+    passed = np.mean([exact_ends(Counts((1.0,) * k + (0.0,) * (n - k), (1,) * n, True))[0] >= limit for k in hits])
 
     assert 0.77 < passed < 0.87
 
@@ -73,4 +82,4 @@ def test_the_planned_trials_pass_in_80_of_100_runs(limit, true):
 @pytest.mark.parametrize(("limit", "true"), [(0.9, 0.9), (0.0, 0.5), (1.0, 1.0), (0.5, 1.1)])
 def test_what_cannot_be_shown_is_refused(limit, true):
     with pytest.raises(InputError):
-        trials_to_show(limit, true)
+        samples_to_show(limit, true)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from needlework.results.gates.baseline import Baseline
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.verdicts import judge_gate, judge_group
 from needlework.results.records.record import SCORED, UNSCORED
-from needlework.results.statistics.evidence import exact, level_of, wrong_at
+from needlework.results.statistics.evidence import error_at, level_of
 from tests.results.gates.gate_records import record, trials
 
 
@@ -108,17 +109,21 @@ def test_nothing_scored_and_nothing_in_scope_fail():
 
 
 def test_many_cells_of_one_needle_and_text_are_told():
-    assert judged("score >= 0.5", [record(depth=float(depth)) for depth in range(40)]).note == "from one sample"
+    one = judged("score >= 0.5", [record(depth=float(depth)) for depth in range(40)])
+
+    assert (one.state, one.low, one.note) == ("inconclusive", None, "one sample: says nothing of other needles")
+    assert judged("score >= 0.5", in_samples([1.0] * 40, 4)).note == "from 4 samples"
     assert judged("score >= 0.5", trials(40)).note == ""
 
 
-def test_partial_credit_is_judged_by_its_bootstrap_interval():
-    around = [record(0.9 + (0.04 if i % 2 else -0.04), repeat=i) for i in range(30)]
-    verdict = judged("score >= 0.85", around)
+def test_partial_credit_is_judged_by_its_interval():
+    """As if it were 0/1: nothing is known of how scores vary that were not seen."""
+    around = [record(0.9 + (0.04 if i % 2 else -0.04), repeat=i) for i in range(60)]
+    verdict = judged("score >= 0.78", around)
 
     assert verdict.state == "pass"
-    assert 0.87 < verdict.low < verdict.value < verdict.high < 0.93
-    assert state("score >= 0.95", around) == "fail"
+    assert 0.78 < verdict.low < verdict.value < verdict.high < 0.97
+    assert state("score >= 0.99", around) == "fail"
     assert state("score >= 0.91", around) == "inconclusive"
 
 
@@ -130,6 +135,18 @@ def test_answers_of_one_sample_are_not_counted_as_independent():
     assert state("score >= 0.75", apart) == "pass"
     assert judged("score >= 0.75", together).value == 0.9
     assert state("score >= 0.75", together) == "inconclusive"
+
+
+def test_all_trials_right_from_few_needles_say_how_many_needles_would_do():
+    """More depths of the same needles do not help: 27 needles pass 0.9 at a first look, however often each is asked."""
+    ten = in_samples([1.0] * 110, 10)
+    verdict = judged("score >= 0.9", ten)
+
+    assert (verdict.state, verdict.samples, verdict.more) == ("inconclusive", 10, 23)
+    assert verdict.more_trials == 253
+    assert verdict.low == pytest.approx(0.753, abs=1e-3)
+    assert [state("score >= 0.9", in_samples([1.0] * 5 * count, count)) for count in (27, 28)] == ["pass", "pass"]
+    assert state("score >= 0.9", in_samples([1.0] * 5 * 26, 26)) == "inconclusive"
 
 
 @pytest.mark.parametrize(
@@ -190,15 +207,15 @@ def test_one_sample_says_nothing_of_others():
     now = [record(depth=float(d)) for d in range(5)]
     verdict = judged("drop <= 0.5", now, baseline(now))
 
-    assert (verdict.state, verdict.value, verdict.more) == ("inconclusive", 0.0, None)
+    assert (verdict.state, verdict.value, verdict.low) == ("inconclusive", 0.0, None)
+    assert verdict.more == 5
 
 
 def test_equal_runs_need_as_many_pairs_as_they_are_told():
-    """About: the interval is bootstrapped."""
     before, more = baseline(trials(500)), judged("drop <= 0.05", trials(20), baseline(trials(500))).more
 
-    assert judged("drop <= 0.05", trials(20 + round(1.2 * more)), before, look=2).state == "pass"
-    assert judged("drop <= 0.05", trials(20 + round(0.6 * more)), before, look=2).state == "inconclusive"
+    assert judged("drop <= 0.05", trials(20 + more), before, look=2).state == "pass"
+    assert judged("drop <= 0.05", trials(20 + more - 1), before, look=2).state == "inconclusive"
 
 
 def test_runs_that_differ_need_as_many_pairs_as_they_are_told():
@@ -210,8 +227,8 @@ def test_runs_that_differ_need_as_many_pairs_as_they_are_told():
 
     more = judged("drop <= 0.1", *differ(1)).more
 
-    assert judged("drop <= 0.1", *differ(1 + round(1.25 * more / 25)), look=2).state == "pass"
-    assert judged("drop <= 0.1", *differ(1 + round(0.5 * more / 25)), look=2).state == "inconclusive"
+    assert judged("drop <= 0.1", *differ(1 + ceil(more / 25)), look=2).state == "pass"
+    assert judged("drop <= 0.1", *differ(more // 25), look=2).state == "inconclusive"
 
 
 # -- what always holds -------------------------------------------------------------------------------------------
@@ -268,18 +285,9 @@ def test_a_higher_floor_is_never_easier(hits, misses, limit, raised):
     assert order.index(states[1]) <= order.index(states[0])
 
 
-def test_the_interval_of_a_gate_is_the_exact_one():
-    low, high = exact(0.8, 20, 0.025)
-
-    assert low == pytest.approx(stats.binomtest(16, 20).proportion_ci(method="exact").low)
-    assert high == pytest.approx(stats.binomtest(16, 20).proportion_ci(method="exact").high)
-    assert exact(1.0, 5, 0.025)[1] == 1.0
-    assert exact(0.0, 5, 0.025)[0] == 0.0
-
-
 def test_each_look_may_err_half_as_often():
     assert [level_of(look) for look in (1, 2, 3)] == [95.0, 97.5, 98.75]
-    assert sum(wrong_at(look) for look in range(1, 200)) <= 0.05
+    assert sum(error_at(look) for look in range(1, 200)) <= 0.05
 
 
 @pytest.mark.parametrize(("limit", "first"), [(0.9, 1), (0.9, 25), (0.8, 5), (0.5, 5)])

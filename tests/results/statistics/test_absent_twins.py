@@ -12,9 +12,9 @@ import pytest
 from needlework.results.files.json_file import json_text
 from needlework.results.records.record import OutcomeName, Record
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
-from needlework.results.statistics.intervals import wilson
 from needlework.results.statistics.run_report import run_report
 from needlework.results.tables.panels import statistics_lines, twins_rows
+from tests.results.clopper_pearson import clopper_pearson
 
 Make = Callable[..., Record]
 
@@ -59,8 +59,8 @@ def test_rates_by_hand(twins: Callable[..., list[Record]]) -> None:
     assert (found.needless.value, found.needless.n) == (1 / 5, 5)
     assert found.balanced.value == pytest.approx((3 / 5 + 2 / 5) / 2)
     assert (found.discriminates.value, found.discriminates.n) == (1 / 5, 5)
-    assert (found.hallucination.low, found.hallucination.high) == wilson(2 / 5, 5)
-    assert (found.discriminates.low, found.discriminates.high) == wilson(1 / 5, 5)
+    assert (found.hallucination.low, found.hallucination.high) == pytest.approx(clopper_pearson(2 / 5, 5))
+    assert (found.discriminates.low, found.discriminates.high) == pytest.approx(clopper_pearson(1 / 5, 5))
 
 
 def test_a_scorer_of_the_absent_arm_may_call_an_abstention_found(twins: Callable[..., list[Record]]) -> None:
@@ -106,7 +106,7 @@ def test_they_are_printed_and_written(twins: Callable[..., list[Record]]) -> Non
     lines = statistics_lines((), absent_twins(records))
 
     assert lines[0] == "mock · niah · answers that are not there"
-    assert lines[1] == "  hallucination rate: 50.0 % (95 % interval 9.5–90.5), n = 2"
+    assert lines[1] == "  hallucination rate: 50.0 % (95 % interval 1.3–98.7), n = 2"
     written = json.loads(json_text(run_report(records[::-1])))["absent_twins"]
     assert written[0]["hallucination"]["value"] == 0.5
     assert written == json.loads(json_text(run_report(records)))["absent_twins"]

@@ -14,11 +14,12 @@ from needlework.results.records.record import Record
 from needlework.results.records.samples import OwnLabel, own_label, panel_and_sample
 from needlework.results.statistics.comparison import compare
 from needlework.results.statistics.documents import Documents, Point, document_statistics
-from needlework.results.statistics.intervals import score_interval, wilson
-from needlework.results.statistics.paired import mean_difference, paired_p
+from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.paired import mean_difference
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import task_scores
 from needlework.results.tables.documents import document_lines, document_rows, document_tables
+from tests.results.clopper_pearson import clopper_pearson
 from tests.results.document_records import asked
 
 
@@ -60,7 +61,7 @@ def test_by_depth_wrong_answers_are_told_apart() -> None:
     point = at(only([asked(q, o) for q, o in enumerate(outcomes)]).by_depth, "whole", 8000, 50.0)
 
     assert (point.score.value, point.score.n) == (2 / 7, 7)
-    assert (point.score.low, point.score.high) == wilson(2 / 7, 7)
+    assert (point.score.low, point.score.high) == pytest.approx(clopper_pearson(2 / 7, 7))
     assert (point.abstains.value, point.asserts.value) == (1 / 7, 3 / 7)
     assert point.unscored == {"censored": 1}
 
@@ -101,8 +102,9 @@ def test_best_and_worst_depth_are_compared_by_question() -> None:
 
     assert depth is not None
     assert depth.extremes is not None
-    assert (depth.extremes.best, depth.extremes.worst, depth.samples) == (100.0, 25.0, 12)
-    assert depth.extremes.p == paired_p(worst, best, range(12)) == pytest.approx(22 / 1024, rel=0.01)
+    assert (depth.extremes.best, depth.extremes.worst, depth.samples) == ((100.0, 100.0), (25.0, 25.0), 12)
+    # Ten questions differ, nine of them one way: of 1,024 orders 22 are as uneven.
+    assert depth.extremes.p == pytest.approx(22 / 1024, abs=0.01)
 
 
 def test_orders_of_a_question_are_one_sample_of_the_depth_effect() -> None:
@@ -114,7 +116,7 @@ def test_orders_of_a_question_are_one_sample_of_the_depth_effect() -> None:
 
     assert depth is not None
     assert depth.extremes is not None
-    assert (depth.samples, depth.incomplete) == (12, 0)
+    assert (depth.samples, depth.left_out) == (12, 0)
     assert (depth.extremes.best_score, depth.extremes.worst_score) == (1.0, 0.5)
 
 
@@ -180,9 +182,9 @@ def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records() 
     assert lines == document_lines(document_statistics(records[::-1]))
     assert lines[0] == "mock · your documents · 3 questions"
     shown = [line.split() for line in lines]
-    rates = ["33.3", "(6.1–79.2)"]
-    assert ["all", "documents", "8k", "0", "33.3", "6.1–79.2", "3", *rates, *rates] in shown
-    assert ["answer", "document", "alone", "–", "800", "100", "43.9–100", "3", *["0", "(0–56.1)"] * 2] in shown
+    rates = ["33.3", "(0.8–90.6)"]
+    assert ["all", "documents", "8k", "0", "33.3", "0.8–90.6", "3", *rates, *rates] in shown
+    assert ["answer", "document", "alone", "–", "800", "100", "29.2–100", "3", *["0", "(0–70.8)"] * 2] in shown
     assert any(line.startswith("    the most similar one instead") for line in lines)
     written = [json.loads(json_text(run_report(each)))["documents"] for each in (records, records[::-1])]
     assert written[0] == written[1]

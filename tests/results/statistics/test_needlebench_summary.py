@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.records.record import Record
-from needlework.results.statistics.intervals import wilson
+from needlework.results.statistics.clustered import Counts, exact_ends
 from needlework.results.statistics.needlebench import Design, NeedleBench, Row, design_of, needlebench
 from needlework.results.tables.needlebench import needlebench_lines, needlebench_rows
 
@@ -83,9 +83,10 @@ def test_languages_and_numbers_of_needles_count_alike(run):
 def test_intervals_are_those_of_the_parts_put_together(run):
     design, records = run(lambda _, needle: float(not needle.endswith("_zh")))
     rows = rows_of(needlebench(records, design))
-    (low, one), (zero, high) = wilson(1, 8), wilson(0, 8)
+    low, one = exact_ends(Counts((4.0, 4.0), (4, 4), whole=True))  # two samples, each in four cells
+    zero, high = 1 - one, 1 - low
 
-    assert (rows["S-RT-EN"].score.low, rows["S-RT-EN"].score.high) == (low, one)
+    assert (rows["S-RT-EN"].score.low, rows["S-RT-EN"].score.high) == pytest.approx((low, one))
     assert rows["S-RT"].score.value == 0.5
     assert rows["S-RT"].score.low == pytest.approx(0.5 - sqrt((1 - low) ** 2 + zero**2) / 2)
     assert rows["S-RT"].score.high == pytest.approx(0.5 + high / 2)

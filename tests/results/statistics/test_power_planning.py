@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.statistics.power import assumed_discordance, connor, detectable_drop, exact_power, trials_needed
+from needlework.results.statistics.paired import difference_ends, pairs_of
+from needlework.results.statistics.power import (
+    assumed_discordance,
+    connor,
+    detectable_drop,
+    interval_power,
+    samples_needed,
+)
 
 
 def test_connors_formula_by_hand() -> None:
@@ -23,37 +29,38 @@ def test_discordance_of_runs_that_know_nothing_of_each_other() -> None:
 
 @pytest.mark.parametrize(("drop", "discordance"), [(0.1, 0.2), (0.2, 0.3), (0.3, 0.3), (0.05, 0.1)])
 def test_the_planned_number_has_80_percent_power(drop: float, discordance: float) -> None:
-    """McNemar on simulated runs: lost pairs with chance (q + d) / 2, gained ones with (q - d) / 2."""
-    n = trials_needed(drop, discordance=discordance)
+    """On simulated runs: lost pairs with chance (q + d) / 2, gained ones with (q - d) / 2."""
+    n = samples_needed(drop, discordance=discordance)
     rng = np.random.default_rng(6)
-    counts = rng.multinomial(n, [(discordance + drop) / 2, (discordance - drop) / 2, 1 - discordance], size=4000)
-    lost, gained = counts[:, 0], counts[:, 1]
-    p = np.minimum(1, 2 * stats.binom.cdf(np.minimum(lost, gained), lost + gained, 0.5))
+    counts = rng.multinomial(n, [(discordance + drop) / 2, (discordance - drop) / 2, 1 - discordance], size=300)
+    found = [
+        difference_ends(pairs_of([-1.0] * lost + [1.0] * gained + [0.0] * same, range(n)))[1] < 0
+        for lost, gained, same in counts
+    ]
 
-    assert np.mean(p <= 0.05) == pytest.approx(exact_power(n, drop, discordance), abs=0.025)
-    assert 0.80 <= exact_power(n, drop, discordance) < 0.86
+    assert np.mean(found) == pytest.approx(interval_power(n, drop, discordance), abs=0.07)
+    assert 0.80 <= interval_power(n, drop, discordance) < 0.90
     assert connor(drop, discordance) <= n <= 1.35 * connor(drop, discordance) + 5
 
 
-def test_six_pairs_are_the_fewest_that_exact_mcnemar_can_decide() -> None:
-    """Five that all point one way have p = 2 / 32 > 0.05."""
-    assert exact_power(5, 1.0, 1.0) == 0.0
-    assert exact_power(6, 1.0, 1.0) == pytest.approx(1.0)
-    assert trials_needed(1.0, base=1.0, discordance=1.0) == 6
+def test_the_fewest_pairs_that_show_the_largest_drop() -> None:
+    """Of three pairs that are all lost the least loss is 0.292, the most that may be gained 0.708: no sign shows."""
+    assert interval_power(3, 1.0, 1.0) == 0.0
+    assert interval_power(4, 1.0, 1.0) == pytest.approx(1.0)
 
 
 @settings(max_examples=15)
 @given(st.floats(0.03, 0.5))
 def test_the_inverse_undoes_it(drop: float) -> None:
-    found = detectable_drop(trials_needed(drop))
+    found = detectable_drop(samples_needed(drop))
 
     assert found is not None
     assert found <= drop + 2e-4
     assert found >= 0.9 * drop
 
 
-def test_too_few_trials_detect_nothing() -> None:
-    assert detectable_drop(5) is None
+def test_too_few_samples_detect_nothing() -> None:
+    assert detectable_drop(2) is None
 
 
 @pytest.mark.parametrize(
@@ -63,9 +70,9 @@ def test_too_few_trials_detect_nothing() -> None:
 )
 def test_impossible_plans_are_refused(drop: float, options: dict[str, float]) -> None:
     with pytest.raises(InputError):
-        trials_needed(drop, **options)
+        samples_needed(drop, **options)
 
 
-def test_no_trials_are_refused() -> None:
+def test_no_samples_are_refused() -> None:
     with pytest.raises(InputError, match="at least 1"):
         detectable_drop(0)

@@ -11,12 +11,12 @@ from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.html.report import html_text
 from needlework.results.records.record import Record
 from needlework.results.statistics.comparison import compare
-from needlework.results.statistics.intervals import wilson
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.retrieval import arm_scores, retrieval_object
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import task_scores
 from needlework.results.tables.retrieval import retrieval_columns, retrieval_lines
+from tests.results.clopper_pearson import clopper_pearson
 from tests.results.html.pages import EVIL, Page
 
 Make = Callable[..., Record]
@@ -76,7 +76,7 @@ def test_where_the_whole_was_asked_at_several_depths_their_mean_counts(ask, make
 def test_recall_and_rank_are_of_the_answers_own_document(ask):
     (row,) = arm_scores(ask([1.0, 1.0, 0.0, 0.5], arm="bm25", ranks=[1, 2, None, 4]))
     assert (row.recall.value, row.recall.n) == (0.75, 4)
-    assert (row.recall.low, row.recall.high) == pytest.approx(wilson(0.75, 4))
+    assert (row.recall.low, row.recall.high) == pytest.approx(clopper_pearson(0.75, 4))
     assert row.reciprocal_rank.value == pytest.approx((1 + 1 / 2 + 0 + 1 / 4) / 4)
     assert (row.found.n, row.found.mean) == (3, pytest.approx(2.5 / 3))
     assert (row.missed.n, row.missed.mean) == (1, 0.0)

@@ -36,8 +36,9 @@ def records(scores, *, length=4096, repeats=1, language="en", **fields):
 
 
 def test_the_mean_weighs_every_task_the_same():
-    asked = records(1.0) + records(1.0, repeats=5)[5:]
-    (table,) = ruler_tables([each for each in asked if each["task"] != "ruler_vt"] + records({"ruler_vt": 0.0}))
+    asked = records(1.0, repeats=2) + records(1.0, repeats=5)[2:5]
+    wrong = records({"ruler_vt": 0.0}, repeats=2)
+    (table,) = ruler_tables([each for each in asked if each["task"] != "ruler_vt"] + wrong)
     (at,) = table.lengths
     assert at.mean == pytest.approx(12 / 13)
     assert at.strict == pytest.approx(6 / 13)
@@ -78,7 +79,7 @@ def test_lines_of_a_whole_table():
     assert ruler_lines([table], ascii_only=True) == [
         "RULER | m | en",
         "  4k  mean of 13 tasks 100 % (97.6-100), strict 50.0 %, n = 520",
-        "  8k  mean of 13 tasks 50.0 % (45.9-54.1), strict 25.0 %, n = 520",
+        "  8k  mean of 13 tasks 50.0 % (45.6-54.4), strict 25.0 %, n = 520",
         "  wAvg(inc) 66.7, wAvg(dec) 83.3",
         "  effective length, score >= 85.6 %: 4k, 95 % interval 4k",
     ]

@@ -55,7 +55,7 @@ def test_a_drop_at_one_depth_by_hand() -> None:
     assert family.difference is not None
     assert family.difference.mean == pytest.approx(-1 / 3)
     assert family.difference.clusters == 12
-    assert family.p == pytest.approx(2 / 2**24)
+    assert family.p == pytest.approx(1 / 2000)  # one of the seeded flips: the data themselves
     assert found.changed(1) == []
     assert [(cell.length, cell.depth, cell.difference) for cell in found.changed(-1)] == [
         (1000, 50.0, -1.0),
@@ -173,8 +173,8 @@ def test_holm_runs_over_the_families() -> None:
     second = [record(worse[i], needle="x", repeat=i) for i in range(12)] + first[12:]
     x, y = compare(first, second).families
 
-    assert x.p == pytest.approx(2 / 2**7)
-    assert x.p_adjusted == pytest.approx(4 / 2**7)
+    assert x.p == pytest.approx(2 / 2**7, abs=0.006)  # of seeded flips
+    assert x.p_adjusted == pytest.approx(2 * x.p)
     assert (x.verdict, y.verdict, y.p_adjusted) == ("worse", "no difference shown", 1.0)
 
 
@@ -220,8 +220,7 @@ def test_differences_in_words() -> None:
     assert [points1(x) for x in (0.0, -0.0001, 0.0533, -0.5)] == ["0.0", "0.0", "+5.3", "-50.0"]
     (family,) = compare([record(1.0), record(None, repeat=1)], [record(0.0), record(1.0, repeat=1)]).families
     assert family_sentence(family) == (
-        "B - A = -100.0 points (too few samples for an interval), n = 1 pair · no difference shown"
-        " · 1 trial without a pair"
+        "B - A = -100.0 points (too few samples for an interval), n = 1 pair · undetermined · 1 trial without a pair"
     )
 
 

@@ -33,25 +33,13 @@ def test_lines_of_every_panel(make_record: Make) -> None:
         f"{start} undetermined at 8k, 95 % interval 1k to 8k or more, by the scores alone 1k",
     ]
     assert lines[2].startswith("    chance to pass: 1k 100 %, 8k ")
-    assert lines[3].startswith("  effective length (score >= 85.0 %, 85 % of the base): ")
+    assert lines[3].startswith("  effective length (score >= 85.0 %, 85 % of the base at 1k): 1k in the 12 samples")
     assert lines[5:7] == [
         "  trend: area 83.3 %, 33.3 % below the base at the longest length, half-life not reached",
-        "  depth effect: lost in the middle (24 samples, 1 incomplete and left out)",
+        "  depth effect: lost in the middle (12 samples, 1 left out), p <0.001",
     ]
-    assert lines[7].startswith("    ends - middle: +50.0 points (95 % interval +")
-    assert [line.partition(":")[0] for line in lines[8:12]] == [
-        "    primacy",
-        "    recency",
-        "    depths alike",
-        "    best and worst depth",
-    ]
-    assert lines[10] == "    depths alike: Cochran's Q p <0.001"
-    assert lines[11] == "    best and worst depth: 0 % (100) and 50 % (50.0), p (Holm) 0.001"
-    assert lines[12:] == [
-        "mock · qa · code",
-        f"{start} undetermined at 1k, 95 % interval none to 1k or more, by the scores alone 1k",
-        "  effective length (score >= 85.0 %, 85 % of the base): >= 1k (longest tested)",
-    ]
+    assert lines[7] == "    best and worst depth: 0 % (100) and 50 % (50.0), p (Holm) <0.001"
+    assert lines[8:] == ["mock · qa · code"], "one length has no effective length"
 
 
 def test_every_row_says_what_its_words_mean(make_record: Make) -> None:
@@ -68,12 +56,13 @@ def test_the_object_is_json_and_independent_of_order(make_record: Make) -> None:
     first, second = json.loads(text)
     assert (first["task"], second["task"]) == ("niah", "qa")
     assert first["depth_effect"]["label"] == "lost in the middle"
-    assert first["depth_effect"]["ends_middle"]["mean"] == 0.5
+    assert first["depth_effect"]["extremes"]["worst"] == [50.0, 50.0]
     assert [rule["rule"] for rule in first["effective_length"]] == ["absolute", "relative"]
-    assert (first["effective_length"][0]["conservative"], first["effective_length"][0]["optimistic"]) == (1000, 1000)
+    assert (first["effective_length"][0]["conservative"], first["effective_length"][0]["optimistic"]) == (None, 1000)
     assert first["effective_length"][1]["base"] == 1.0
     assert [each["length"] for each in first["effective_length"][0]["chances_to_pass"]] == [1000, 8000]
     assert second["depth_effect"]["label"] == "undetermined"
+    assert second["effective_length"] == []
 
 
 def test_a_run_without_records_has_none() -> None:

@@ -14,11 +14,12 @@ from needlework.results.style.text import display_width, fit, length_labels, per
 from needlework.results.tables.terminal import can_encode, score_glyph, terminal_heatmaps
 
 TAIL = [
-    " high   96",
-    "  low   15",
+    " high   99",
+    "  low    2",
     "    n    3  0/2  0/1",
-    "score 66.7 % (95 % interval 14.8–95.8), n = 3 · 5 cells of 1–2 trials",
-    "1 censored (50.0 % if all missed, 75.0 % if all hit) · 1 invalid · 1 error",
+    "score 66.7 % (95 % interval 1.7–99.0 from 2 samples), n = 3",
+    "5 cells of 1–2 trials · 1 censored (50.0 % if all missed, 75.0 % if all hit)",
+    "1 invalid · 1 error",
     "! invalid · E error · c censored · . not run",
 ]
 
@@ -91,10 +92,10 @@ def test_cells_that_leave_trials_out_are_marked(make_record: Callable[..., Recor
         "    0    100█      !",
         "   50     82▆*     .",
         " mean     83▆*     !",
-        " high     96",
-        "  low     53",
+        " high     98",
+        "  low     50",
         "    n  12/14     0/1",
-        "score 83.3 % (95 % interval 52.8–95.7), n = 12 · 3 cells of 1–13 trials",
+        "score 83.3 % (95 % interval 49.5–97.8), n = 12 · 3 cells of 1–13 trials",
         "1 censored (76.9 % if all missed, 84.6 % if all hit) · 1 invalid · 1 error",
         "! invalid · * some trials without a score · . not run",
     ]
