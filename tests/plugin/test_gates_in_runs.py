@@ -13,9 +13,9 @@ def without_timing(records):
 @pytest.mark.parametrize(
     ("model", "args", "status", "said"),
     [
-        ("mock:perfect", ("--repeats=8",), 0, "  pass  all  1.000  95 % interval 0.926..1.000  n 48"),
-        ("mock:middle", ("--repeats=8",), 1, "  FAIL  all  0.667  95 % interval 0.*..0.*  n 48"),
-        ("mock:perfect", (), 10, "  inconclusive  all  1.000  95 % interval 0.541..* n 6  from one sample, 36 more *"),
+        ("mock:perfect", ("--repeats=27",), 0, "  pass  all  1.000  95 % interval 0.90*..1.000  n 162 of 27 samples"),
+        ("mock:middle", ("--repeats=8",), 1, "  FAIL  all  0.667  95 % interval 0.*..0.*  n 48 of 8 samples"),
+        ("mock:perfect", (), 10, "  inconclusive  all  1.000 * n 6 of 1 sample  one sample: says *, at this score 33 samples decide"),
         ("mock:error=timeout", (), 11, "  FAIL  all  - * n 0  6 error counted against it, nothing scored"),
     ],
 )
@@ -27,7 +27,7 @@ def test_four_runs_end_in_four_ways(project, model, args, status, said):
 
 
 def test_a_failed_gate_outranks_an_inconclusive_one_and_a_void_run_both(project):
-    gates = ("--gate=score >= 0.9 [depth=0]", "--gate=score >= 0.9 [depth=50]", "--repeats=2")
+    gates = ("--gate=score >= 0.9 [depth=0]", "--gate=score >= 0.9 [depth=50]", "--repeats=3")
 
     assert project.run(*gates, model="mock:middle").ret == 1
     assert project.run(*gates, "--run-name=b", model="mock:error=oom").ret == 11
@@ -36,17 +36,17 @@ def test_a_failed_gate_outranks_an_inconclusive_one_and_a_void_run_both(project)
 def test_inconclusive_says_what_would_decide_it(project):
     result = project.run("--gate=score >= 0.9")
 
-    result.stdout.fnmatch_lines(["1 of 1 verdicts inconclusive; --top-up 36 would decide*"])
-    assert project.run("--gate=score >= 0.9", "--top-up=36").ret == 0
+    result.stdout.fnmatch_lines(["1 of 1 verdicts inconclusive; --top-up 192 would decide*--depths spread*"])
+    assert project.run("--gate=score >= 0.9", "--top-up=192").ret == 0
 
 
 def test_top_up_decides_for_a_pass(project):
     result = project.run("--gate=score >= 0.8 per length", "--top-up=100", "-v")
 
     assert result.ret == 0
-    assert len(project.records()) == 42
+    assert len(project.records()) == 96
     result.stdout.fnmatch_lines(
-        ["*collected 6 items", "top-up: 36 further trials*", "*niah-len400-depth0-code-r6*", "--top-up asked 36 *"]
+        ["*collected 6 items", "top-up: 90 further trials*", "*niah-len400-depth0-code-r15*", "--top-up asked 90 *"]
     )
 
 
@@ -55,7 +55,7 @@ def test_top_up_decides_for_a_fail(project):
     result = project.run("--gate=score >= 0.9", "--top-up=500", model="mock:half")
 
     assert result.ret == 1
-    assert 6 < len(project.records()) < 100
+    assert 6 < len(project.records()) < 300
     assert len(project.journal()) == len(project.records())
 
 
@@ -64,7 +64,7 @@ def test_top_up_ends_where_it_may_ask_no_more(project):
 
     assert result.ret == 10
     assert len(project.records()) == 11
-    result.stdout.fnmatch_lines(["  inconclusive  all  1.000 *n 11*", "*--top-up 43 would decide*"])
+    result.stdout.fnmatch_lines(["  inconclusive  all  1.000 *n 11 of 2 samples *", "*--top-up * would decide*"])
 
 
 def test_top_up_asks_only_selected_cells(project):
@@ -156,7 +156,7 @@ def test_fixtures_with_a_wider_scope_serve_further_trials_too(project):
         """
     )
 
-    assert project.run("--gate=score >= 0.8", "--top-up=40").ret == 0
+    assert project.run("--gate=score >= 0.8", "--top-up=100").ret == 0
     assert {"::TestNeedles::test_needle[" in record["nodeid"] for record in project.records()} == {True}
 
 
@@ -171,7 +171,7 @@ def test_a_drop_against_a_baseline_decides_the_exit_code(project):
     assert project.run(*against, "--run-name=worse", model="mock:wrong").ret == 1
     result = project.run("--gate=drop <= 0.3", "--baseline=results/runs/before", "--run-name=few")
     assert result.ret == 10
-    result.stdout.fnmatch_lines(["  inconclusive  all  0.000 *n 6 *more pairs*", "*more --repeats first*"])
+    result.stdout.fnmatch_lines(["  inconclusive  all  0.000 *n 6 of 1 sample *at this drop * samples decide*", "*more --repeats first*"])
 
 
 def test_a_drop_is_topped_up_from_the_baselines_trials(project):
@@ -206,14 +206,14 @@ def test_a_baseline_that_cannot_be_used_is_one_line(project, workers):
 
 
 def test_junit_tells_the_verdict_and_an_inconclusive_gate_is_skipped(project):
-    project.run("--junitxml=junit.xml", "--gate=score >= 0.9 [depth=0]", "--gate=score >= 0.1", "--gate=score < 0.2")
+    project.run("--repeats=2", "--junitxml=junit.xml", "--gate=score >= 0.9 [depth=0]", "--gate=score >= 0.1", "--gate=score < 0.2")
     cases = {case.get("name"): case for case in ET.parse(project.pytester.path / "junit.xml").iter("testcase")}
     open_one = cases["score >= 0.9 (depth=0) (all)"]
     facts = {node.get("name"): node.get("value") for node in open_one.iter("property")}
 
     assert facts == {
-        "verdict": "inconclusive", "value": "1.0", "low": facts["low"], "high": "1.0", "level": "95", "n": "2",
-        "more_trials": "40",
+        "verdict": "inconclusive", "value": "1.0", "low": facts["low"], "high": "1.0", "level": "95", "n": "4",
+        "samples": "2", "more_samples": "32", "more_trials": "64",
     }  # fmt: skip
     assert "INCONCLUSIVE" in (open_one.find("skipped").get("message") or "").upper()
     assert cases["score >= 0.1 (all)"].find("failure") is None
@@ -223,10 +223,10 @@ def test_junit_tells_the_verdict_and_an_inconclusive_gate_is_skipped(project):
 def test_a_ci_page_gets_a_table(project, monkeypatch, tmp_path):
     page = tmp_path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
-    project.run("--gate=score >= 0.9 per depth", model="mock:middle")
+    project.run("--repeats=3", "--gate=score >= 0.9 per depth", model="mock:middle")
 
     rows = page.read_text()
-    assert "| depth 50 | **fail** | 0.000 | 95 % interval 0.000..0.842 | 2 | from one sample |" in rows
+    assert "| depth 50 | **fail** | 0.000 | 95 % interval 0.000..0.6" in rows
     assert "| `score >= 0.9 per depth` | depth 0 | **inconclusive** | 1.000 |" in rows
 
 
@@ -236,8 +236,8 @@ def test_the_power_of_a_plan_is_told_and_nothing_is_run(project):
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         ["power: a drop of 10 points from 0.9, found in 80 of 100 comparisons*",
-         "  in all:     240 trials planned find a drop of * points; --repeats * finds this one",
-         "  per cell:   40 trials planned *"]
+         "  in all:     40 samples planned find a drop of * points; --repeats * finds this one",
+         "  per cell:   40 samples planned *"]
     )  # fmt: skip
     assert not project.runs.exists()
 
