@@ -45,11 +45,13 @@ class Tested:
 
 
 def tested(table: DepthTable) -> Tested | None:
-    """Return what the permutations say; `None` where no score varies within a block."""
+    """Return what the permutations say; `None` for one depth, and where no score varies within a block."""
+    if len(table.columns) < 2:
+        return None
     centred, spread = _centred(table)
-    named, scanned = templates(table.columns)
     if not spread.any():
         return None
+    named, scanned = templates(table.columns)
     sums = _column_sums(table, centred)
     found = [_standardised(table, sums, spread, family) for family in (named, scanned)]
     ranks = [_ranks(values.max(axis=1)) for values in found]

@@ -56,9 +56,11 @@ def length_scores(trials: Iterable[Trial]) -> tuple[LengthScore, ...]:
 
 
 def base_lengths(scores: Sequence[LengthScore]) -> tuple[int, ...]:
-    """Return the scored lengths whose mean is the base: those of at most 1k tokens, else the shortest one."""
+    """Return the scored lengths whose mean is the base: those of at most 1k tokens where there are longer ones, else
+    the shortest one."""
     scored = [each.length for each in scores if each.score is not None]
-    return tuple(length for length in scored if length <= BASE_LENGTH) or tuple(scored[:1])
+    short = tuple(length for length in scored if length <= BASE_LENGTH)
+    return short if 0 < len(short) < len(scored) else tuple(scored[:1])
 
 
 def base_score(scores: Sequence[LengthScore]) -> float | None:

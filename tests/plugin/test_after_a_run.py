@@ -30,10 +30,10 @@ def test_scores_have_interval_and_n_wherever_they_stand(project):
     result.stdout.fnmatch_lines(
         [
             "* mean * 67* 67*", "* high *", "*  low *", "*    n   12   12",
-            "score 66.7 % (95 % interval *), n = 24 · 6 cells of 4 trials*",
-            "  effective length (score >= 85.6 %): *95 % interval *",
-            "  depth effect: *",
-            "    ends - middle: +100.0 points (95 % interval *)",
+            "score 66.7 % (95 % interval * from 4 samples), n = 24*", "6 cells of 4 trials*",
+            "  effective length (score >= 85.6 %): none in the 4 samples tested; *needs at least 19 samples*",
+            "  depth effect: undetermined (4 samples), p *",
+            "    best and worst depth: 0 % (100) and 50 % (0), p (Holm) *",
         ]
     )  # fmt: skip
     rows = list(csv.DictReader(project.file("cells.csv").splitlines()))
@@ -63,12 +63,12 @@ def test_the_page_has_the_text_around_the_needle(project):
 
 def test_two_runs_are_compared_in_a_page_of_their_own(project, capsys):
     for name, model in (("a", "mock:perfect"), ("b", "mock:middle")):
-        project.run("--repeats=6", model=model, name=name)
+        project.run("--repeats=12", model=model, name=name)
 
     assert compare([str(project.runs / "a"), str(project.runs / "b")]) == 0
     page = Page(project.file("compared-with-a/report.html", run="b"))
     assert "B is worse" in page.inside("span")
     assert "models: mock:perfect / mock:middle" in page.inside("bdi")
-    assert len(page.pairs()) == 36
+    assert len(page.pairs()) == 72
     assert all(a["around"] for a, _ in page.pairs())
     assert json.loads(project.file("manifest.json", run="b"))["models"]

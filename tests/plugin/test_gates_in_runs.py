@@ -15,7 +15,12 @@ def without_timing(records):
     [
         ("mock:perfect", ("--repeats=27",), 0, "  pass  all  1.000  95 % interval 0.90*..1.000  n 162 of 27 samples"),
         ("mock:middle", ("--repeats=8",), 1, "  FAIL  all  0.667  95 % interval 0.*..0.*  n 48 of 8 samples"),
-        ("mock:perfect", (), 10, "  inconclusive  all  1.000 * n 6 of 1 sample  one sample: says *, at this score 33 samples decide"),
+        (
+            "mock:perfect",
+            (),
+            10,
+            "  inconclusive  all  1.000 * n 6 of 1 sample  one sample: says *, at this score 33 samples decide",
+        ),
         ("mock:error=timeout", (), 11, "  FAIL  all  - * n 0  6 error counted against it, nothing scored"),
     ],
 )
@@ -171,7 +176,9 @@ def test_a_drop_against_a_baseline_decides_the_exit_code(project):
     assert project.run(*against, "--run-name=worse", model="mock:wrong").ret == 1
     result = project.run("--gate=drop <= 0.3", "--baseline=results/runs/before", "--run-name=few")
     assert result.ret == 10
-    result.stdout.fnmatch_lines(["  inconclusive  all  0.000 *n 6 of 1 sample *at this drop * samples decide*", "*more --repeats first*"])
+    result.stdout.fnmatch_lines(
+        ["  inconclusive  all  0.000 *n 6 of 1 sample *at this drop * samples decide*", "*more --repeats first*"]
+    )
 
 
 def test_a_drop_is_topped_up_from_the_baselines_trials(project):
@@ -206,7 +213,13 @@ def test_a_baseline_that_cannot_be_used_is_one_line(project, workers):
 
 
 def test_junit_tells_the_verdict_and_an_inconclusive_gate_is_skipped(project):
-    project.run("--repeats=2", "--junitxml=junit.xml", "--gate=score >= 0.9 [depth=0]", "--gate=score >= 0.1", "--gate=score < 0.2")
+    project.run(
+        "--repeats=2",
+        "--junitxml=junit.xml",
+        "--gate=score >= 0.9 [depth=0]",
+        "--gate=score >= 0.1",
+        "--gate=score < 0.2",
+    )
     cases = {case.get("name"): case for case in ET.parse(project.pytester.path / "junit.xml").iter("testcase")}
     open_one = cases["score >= 0.9 (depth=0) (all)"]
     facts = {node.get("name"): node.get("value") for node in open_one.iter("property")}

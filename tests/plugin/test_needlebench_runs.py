@@ -39,9 +39,9 @@ def test_rows_are_told_everywhere(run, project, capsys):
         [
             "mock:perfect · needlebench-v2-4k (not as published: lengths, depths, corpus, repeats)",
             "  Overall * no score, missing: S-RT-ZH; M-RT-ZH; 2-Needle-ZH and 3 more",
-            "  S-RT-EN * 100 % (95 % interval *), n = 2",
-            "  M-RT-EN * 100 % (95 % interval *), n = 1",
-            "  3-Needle-EN * 100 % (95 % interval *), n = 2",
+            "  S-RT-EN * 100 % (no interval), n = 2",
+            "  M-RT-EN * 100 % (no interval), n = 1",
+            "  3-Needle-EN * 100 % (no interval), n = 2",
         ]
     )
     (found,) = json.loads(project.file("results.json"))["needlebench"]

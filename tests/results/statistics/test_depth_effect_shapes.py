@@ -92,7 +92,7 @@ def test_few_samples_have_a_p_and_no_name(trials_of: TrialsOf) -> None:
 
 
 def test_too_little_is_undetermined(trials_of: TrialsOf) -> None:
-    one_depth = [(1000, 50.0, i, 1.0) for i in range(30)]
+    one_depth = [(1000, 50.0, i, float(i % 2)) for i in range(30)]
     no_depth = [(1000, None, i, 1.0) for i in range(30)]
     wide = [(1000, d, i, float((i + at) % 3 == 0)) for i in range(12) for at, d in enumerate((0.0, 50.0, 100.0))]
 
