@@ -7,7 +7,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-MODULES = {"needlework.py": "__init__.py"} | {name: name for name in ("__main__.py", "autoload.py", "plugin.py")}
+RENAMED = {"needlework.py": "__init__.py"}
+OF_THE_CHECKOUT = {"hatch_build.py", "conftest.py"}
 PACKAGES = ("haystack_fixtures", "scoring", "results", "benchmarks")
 LEFT_OUT = {"__pycache__", "runs"}  # `results/runs` holds what somebody's runs wrote
 
@@ -19,7 +20,10 @@ class InsidePackage(BuildHookInterface[Any]):
         if version == "editable":
             return
         root = Path(self.root)
-        placed = {str(root / name): f"needlework/{target}" for name, target in MODULES.items()}
+        modules = [path for path in sorted(root.glob("*.py")) if path.name not in OF_THE_CHECKOUT]
+        placed = {
+            str(path): f"needlework/{RENAMED.get(path.name, path.name)}" for path in [*modules, root / "py.typed"]
+        }
         for file in sorted(file for package in PACKAGES for file in (root / package).rglob("*")):
             if file.is_file() and not LEFT_OUT & set(file.relative_to(root).parts):
                 placed[str(file)] = f"needlework/{file.relative_to(root).as_posix()}"

@@ -54,7 +54,7 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> 
 
         from needlework.results.web.app import build_app
     except ImportError as error:
-        raise InputError("serve", error.name or "", "needs: pip install 'needlework[web]'") from None
+        raise InputError("serve", error.name or "", "not installed: pip install 'needlework[web]'") from None
     if not 0 <= options.port <= 65_535:
         raise InputError("--port", options.port, "give a port from 1 to 65535, or 0 for any that is free")
     sources = find_sources(options.paths, options.documents)
