@@ -16,6 +16,7 @@ from needlework.results.pictures.heatmap import FORMATS, parse_formats
 from needlework.results.statistics.comparison import Comparison, compare
 from needlework.results.statistics.joining import differing_trial
 from needlework.results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
+from needlework.results.statistics.run_report import interrupted
 from needlework.results.style.text import one_line
 from needlework.results.tables.comparison import comparison_lines, family_name, family_sentence
 
@@ -23,17 +24,18 @@ _PARTS_SHOWN = 4  # differing parts in the one line of a refusal
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; returns the exit code: 0, or 2 after one line about what was wrong."""
+    """Run the command; returns the exit code: 0, 1 as `--fail-if` says, or 2 after one line about what was wrong."""
+    options = _parser().parse_args(argv)
     try:
-        _compare(_parser().parse_args(argv))
+        comparison = _compare(options)
     except InputError as error:
         return refuse("compare", str(error))
     except OSError as error:
         return refuse("compare", InputError("file", error.filename or "output", error.strerror or str(error)))
-    return 0
+    return int(options.fail_if in {family.verdict for family in comparison.families})
 
 
-def _compare(options: argparse.Namespace) -> None:
+def _compare(options: argparse.Namespace) -> Comparison:
     first, second = _load(options.first), _load(options.second)
     comparison = compare(first.records, second.records)
     parts = differing_parts(first.manifest or None, second.manifest or None)
@@ -46,9 +48,11 @@ def _compare(options: argparse.Namespace) -> None:
     if dtypes and not options.allow_different_dtypes:
         remedy = f"one model in two kinds of numbers ({'; '.join(dtypes)}); --allow-different-dtypes compares them"
         raise InputError("runs", f"{first.name} and {second.name}", remedy)
-    print(f"A: {_label(first)}\nB: {_label(second)}\n")
-    print("\n".join(comparison_lines(comparison)))
-    print("\ndiffers between the runs (A / B):", *(one_line(part) for part in parts or ["nothing"]), sep="\n  ")
+    windows = _window(first), _window(second)
+    print(f"A: {_label(first)}\nB: {_label(second)}", "", *comparison_lines(comparison, windows), sep="\n")
+    told = [one_line(part) for part in parts or ["nothing"]]
+    more = [f"and {len(told) - _PARTS_SHOWN} more, in report.html"] if len(told) > _PARTS_SHOWN else []
+    print("differs between the runs (A / B):", *told[:_PARTS_SHOWN], *more, sep="\n  ")
     print()
     folder = options.out or second.folder / f"compared-with-{slug(first.name)}"
     write_comparison_html(
@@ -59,6 +63,7 @@ def _compare(options: argparse.Namespace) -> None:
         title=options.title or f"{second.name} − {first.name}",
         names=(_label(first), _label(second)),
         parts=parts,
+        windows=windows,
     )
     print(folder / "report.html")
     for path in write_difference_heatmaps(
@@ -71,6 +76,15 @@ def _compare(options: argparse.Namespace) -> None:
         formats=options.format,
     ):
         print(path)
+    return comparison
+
+
+def _window(run: Run) -> int | None:
+    """The window of the run's model in tokens, where it has one model and its server told."""
+    models = run.manifest.get("models")
+    known = [model for model in models.values() if isinstance(model, dict)] if isinstance(models, dict) else []
+    window = known[0].get("window") if len(known) == 1 else None
+    return window if isinstance(window, int) else None
 
 
 def _refusal(comparison: Comparison, parts: Sequence[str]) -> str:
@@ -99,8 +113,10 @@ def _load(path: Path) -> Run:
 
 
 def _label(run: Run) -> str:
-    """`run (model)`."""
-    return one_line(f"{run.name} ({', '.join(sorted({record['model'] for record in run.records}))})")
+    """`run (model)`, and whether it came to its end."""
+    models = ", ".join(sorted({record["model"] for record in run.records}))
+    early = interrupted(len(run.records), run.planned)
+    return one_line(f"{run.name} ({models}){f', {early}' if early else ''}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -118,6 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--allow-different-dtypes", action="store_true", help="compare one model in two kinds of numbers, fp32 and bf16"
     )
+    parser.add_argument("--fail-if", choices=("worse",), help="exit with code 1 where a row's verdict is this one")
     parser.add_argument("--title", help="title of the page and the heatmaps (default: B - A, task and needle)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: compared-with-A, beside B)")
     parser.add_argument("--format", type=parse_formats, default=FORMATS, metavar="png,svg", help="default: both")

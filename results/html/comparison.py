@@ -13,7 +13,7 @@ from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
 from needlework.results.html.texts import on_one_line
 from needlework.results.records.record import UNSCORED, Record
 from needlework.results.statistics.comparison import Comparison
-from needlework.results.tables.comparison import cautions, left_out, outcomes_of_run
+from needlework.results.tables.comparison import Windows, cautions, left_out, loss_words, outcomes_of_run
 
 
 def write_comparison_html(
@@ -25,10 +25,10 @@ def write_comparison_html(
     title: str,
     names: tuple[str, str],
     parts: Sequence[str] = (),
-    limit_bytes: int = LIMIT_BYTES,
+    windows: Windows = (None, None),
 ) -> None:
     """Write `path` atomically. See `comparison_html`."""
-    text = comparison_html(comparison, first, second, title=title, names=names, parts=parts, limit_bytes=limit_bytes)
+    text = comparison_html(comparison, first, second, title=title, names=names, parts=parts, windows=windows)
     write_whole(path, text.encode())
 
 
@@ -40,12 +40,14 @@ def comparison_html(
     title: str,
     names: tuple[str, str],
     parts: Sequence[str] = (),
+    windows: Windows = (None, None),
     limit_bytes: int = LIMIT_BYTES,
 ) -> str:
     """Return the page of a comparison of the records of A (`first`) and of B (`second`), called by `names`.
 
-    `parts`: what differs between the runs, `part: A / B`. Scores and differences are all in it; where `limit_bytes` has
-    no room for all answers, those of trials that both runs judged alike are left out first.
+    `parts`: what differs between the runs, `part: A / B`; `windows`: of A and B, in tokens. Scores and differences are
+    all in it; where `limit_bytes` has no room for all answers, those of trials that both runs judged alike are left out
+    first.
     """
     scores = comparison_data(comparison, names)
     fields = {
@@ -53,6 +55,7 @@ def comparison_html(
         "runs": [outcomes_of_run(comparison, side) for side in (0, 1)],
         "pairs": comparison.pairs,
         "left_out": left_out(comparison),
+        "losses": [loss_words(each, windows) for each in comparison.losses],
         "cautions": cautions(comparison),
         "parts": [on_one_line(part) for part in parts],
         "families": [family_view(family) for family in comparison.families],

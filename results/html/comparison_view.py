@@ -43,7 +43,8 @@ class ChangeView:
 @dataclass(frozen=True, slots=True)
 class FamilyView:
     """One family's section. `bar`: low, mean and high of B - A, 0..100 for -100..+100 points. `runs`: a row of a table
-    for A and for B. `gaps`, `partly`: whether a cell has no pair; has trials without a pair beside others.
+    for A and for B. `counted`: B - A with losses as misses and its interval, where there are losses. `gaps`, `partly`:
+    whether a cell has no pair; has trials without a pair beside others.
     """
 
     name: str
@@ -56,6 +57,7 @@ class FamilyView:
     runs: tuple[tuple[str | int, ...], ...]
     p: str
     p_adjusted: str
+    counted: tuple[str, str] | None
     verdict: str
     look: str
     grid: GridView
@@ -90,6 +92,7 @@ def family_view(family: FamilyDifference) -> FamilyView:
         ),
         p=NO_SCORE if family.p is None else p_words(family.p),
         p_adjusted=NO_SCORE if family.p_adjusted is None else p_words(family.p_adjusted),
+        counted=_counted(family),
         verdict=VERDICTS[family.verdict],
         look={"better": "good", "worse": "bad"}.get(family.verdict, "void"),
         grid=grid_view(lengths, depths, list(family.columns.values()), cells, _cell),
@@ -98,6 +101,11 @@ def family_view(family: FamilyDifference) -> FamilyView:
         by_length=tuple(_row(label, group) for label, group in labels),
         by_depth=tuple(_row(label, group) for label, group in rows),
     )
+
+
+def _counted(family: FamilyDifference) -> tuple[str, str] | None:
+    found = family.counted
+    return (points1(found.mean), interval_words(found) or NO_SCORE) if family.losses and found is not None else None
 
 
 def change_views(comparison: Comparison) -> dict[str, tuple[list[ChangeView], int]]:

@@ -14,6 +14,7 @@ from needlework.results.records.record import SCORED, OutcomeName, Record
 from needlework.results.records.samples import panel_and_sample
 from needlework.results.statistics.intervals import FEW, Interval, score_interval
 from needlework.results.statistics.joining import Family, Identity, identity_order, joined, prompts_match
+from needlework.results.statistics.losses import Losses, certain_sign, losses_of
 from needlework.results.statistics.paired import FEWEST_FOR_P, Difference, holm, mean_difference, pairs_of, sign_flip_p
 from needlework.results.statistics.panels import OUTCOMES, depth_order
 
@@ -59,7 +60,9 @@ class FamilyDifference:
     interval to exclude 0 and the adjusted p, where there is one, to be below 5 %. `undetermined`: fewer than five
     samples, or five where several families are compared, which no p can tell apart.
     `columns`, `rows`: each length and each depth, each interval as if it were the only one. `outcomes`: of all trials
-    of A, and of B.
+    of A, and of B. `losses`: what one run could not answer and the other could; `counted`: B - A with these as misses,
+    which p and verdict are about; the same as `difference` where there are none. What did not fit one run's window
+    alone is a fact and no sample: it makes that run worse, unless the numbers show it better.
     """
 
     family: Family
@@ -71,6 +74,8 @@ class FamilyDifference:
     rows: Mapping[float | None, GroupDifference]
     outcomes: tuple[Mapping[OutcomeName, int], Mapping[OutcomeName, int]]
     families: int = 1
+    losses: tuple[Losses, ...] = ()
+    counted: Difference | None = None
 
     @property
     def difference(self) -> Difference | None:
@@ -79,11 +84,19 @@ class FamilyDifference:
 
     @property
     def verdict(self) -> Verdict:
-        if self.difference is None or self.difference.clusters < (FEW if self.families == 1 else FEWEST_FOR_P):
+        shown, certain = self._shown, certain_sign(self.losses)
+        if certain and shown not in ("better", "worse"):
+            return "better" if certain > 0 else "worse"
+        return shown
+
+    @property
+    def _shown(self) -> Verdict:
+        """The verdict of the numbers."""
+        if self.counted is None or self.counted.clusters < (FEW if self.families == 1 else FEWEST_FOR_P):
             return "undetermined"
         if self.p_adjusted is not None and self.p_adjusted >= LEVEL:
             return "no difference shown"
-        return "better" if self.difference.sign > 0 else "worse" if self.difference.sign < 0 else "no difference shown"
+        return "better" if self.counted.sign > 0 else "worse" if self.counted.sign < 0 else "no difference shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +118,7 @@ class Comparison:
     prompts_differ: int
     prompts_unknown: int
     scorers_differ: int
+    losses: tuple[Losses, ...] = ()
 
     def changed(self, sign: Literal[-1, 1]) -> list[CellDifference]:
         """Cells whose mean rose (1) or fell (-1), the largest change first: what was seen, not what was shown."""
@@ -137,7 +151,9 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
         trials.setdefault(panel_of(at[0]), {})[at] = (a.get(at), b.get(at))
     families = [_family(family, pairs) for family, pairs in trials.items()]
     adjusted = holm([family.p for family in families])
+    outcomes = [(at[1], (a[at]["outcome"], b[at]["outcome"]), (_score(a[at]), _score(b[at]))) for at in both]
     return Comparison(
+        losses=losses_of((length, each, (x is not None, y is not None)) for length, each, (x, y) in outcomes),
         families=tuple(
             replace(family, p_adjusted=p, families=len(families)) for family, p in zip(families, adjusted, strict=True)
         ),
@@ -172,6 +188,7 @@ class _Trial:
     """One trial of a family in both runs; `None` where a run does not have it or has no score for it.
 
     `sample`: what trials share that are not independent: a repeat; for questions on documents, as in a panel.
+    `outcomes`: in both runs; `None` where a run does not have the trial.
     """
 
     length: int
@@ -179,23 +196,23 @@ class _Trial:
     sample: int
     first: float | None
     second: float | None
+    outcomes: tuple[OutcomeName, OutcomeName] | None
 
     @property
     def pair(self) -> tuple[float, float] | None:
         return None if self.first is None or self.second is None else (self.first, self.second)
 
+    @property
+    def counted(self) -> float | None:
+        """B - A with a trial that one run alone could answer as a miss of the other; `None` for other trials."""
+        if self.outcomes is None or (self.first is None and self.second is None):
+            return None
+        return (self.second or 0.0) - (self.first or 0.0)
+
 
 def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Record | None]]) -> FamilyDifference:
     """`trials` in order of length; those without two scores only count."""
-    both = [
-        _Trial(
-            length,
-            depth,
-            panel_and_sample(task, needle, repeat)[1],
-            *(None if record is None else _score(record) for record in pair),
-        )
-        for ((_, task, needle), length, depth, repeat, _), pair in trials.items()
-    ]
+    both = [_trial(at, pair) for at, pair in trials.items()]
     cells: dict[tuple[int, float | None], list[_Trial]] = {}
     columns: dict[int, list[_Trial]] = {}
     rows: dict[float | None, list[_Trial]] = {}
@@ -203,16 +220,40 @@ def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Recor
         cells.setdefault((each.length, each.depth), []).append(each)
         columns.setdefault(each.length, []).append(each)
         rows.setdefault(each.depth, []).append(each)
-    pairs = [(each.pair[1] - each.pair[0], each.sample) for each in both if each.pair is not None]
+    counted = [(each.counted, each.sample) for each in both if each.counted is not None]
+    differences, samples = [difference for difference, _ in counted], [sample for _, sample in counted]
     return FamilyDifference(
         family=family,
         whole=_group(both),
-        p=sign_flip_p(pairs_of([difference for difference, _ in pairs], [sample for _, sample in pairs])),
+        losses=_losses(both),
+        counted=mean_difference(differences, samples),
+        p=sign_flip_p(pairs_of(differences, samples)),
         p_adjusted=None,
         cells=tuple(_cell(family, *at, cells[at]) for at in cells),
         columns={length: _group(columns[length]) for length in columns},
         rows={depth: _group(rows[depth]) for depth in sorted(rows, key=depth_order)},
         outcomes=(_outcomes(pair[0] for pair in trials.values()), _outcomes(pair[1] for pair in trials.values())),
+    )
+
+
+def _trial(at: Identity, pair: tuple[Record | None, Record | None]) -> _Trial:
+    (_, task, needle), length, depth, repeat, _ = at
+    first, second = pair
+    return _Trial(
+        length,
+        depth,
+        panel_and_sample(task, needle, repeat)[1],
+        first=None if first is None else _score(first),
+        second=None if second is None else _score(second),
+        outcomes=None if first is None or second is None else (first["outcome"], second["outcome"]),
+    )
+
+
+def _losses(trials: Iterable[_Trial]) -> tuple[Losses, ...]:
+    return losses_of(
+        (each.length, each.outcomes, (each.first is not None, each.second is not None))
+        for each in trials
+        if each.outcomes is not None
     )
 
 

@@ -1,20 +1,19 @@
-"""A comparison in words: the table, differences by length and depth, the cells that changed, what was left out."""
+"""A comparison in words: what one run could not answer, the table, what was left out. The page has the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
-from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.records.record import SCORED, UNSCORED, OutcomeName
-from needlework.results.statistics.comparison import CellDifference, Comparison, FamilyDifference, GroupDifference
+from needlework.results.statistics.comparison import Comparison, FamilyDifference
 from needlework.results.statistics.intervals import FEW, Interval
 from needlework.results.statistics.joining import Family
+from needlework.results.statistics.losses import Losses
 from needlework.results.statistics.paired import Difference
 from needlework.results.style.text import display_width, length_labels, one_line, percent1
 
-_SCORES = ("pairs", "no pair", "A % (95 %)", "B % (95 %)", "B - A", "95 % interval")
-_HEAD = ("task", "needle", *_SCORES, "p (Holm)", "verdict")
+_HEAD = ("task", "needle", "pairs", "A % (95 %)", "B % (95 %)", "B - A", "95 % interval")
+_LOSSES = "losses as misses"
 _LEFT = {"model", "task", "needle", "verdict"}  # columns of words; those of numbers end at the right
 VERDICTS = {
     "better": "B is better",
@@ -22,26 +21,38 @@ VERDICTS = {
     "no difference shown": "no difference shown",
     "undetermined": "undetermined",
 }
-SHOWN = 20  # cells of a list; the rest is counted
+_SHOWN = 20  # rows; the page has them all
+_ANSWERED_NOTHING: tuple[OutcomeName, ...] = ("refused", "empty")  # score 0, and tell more than a wrong answer
+
+Windows = tuple[int | None, int | None]
+"""The windows of A and of B in tokens, where they are known."""
 
 
-def comparison_lines(comparison: Comparison) -> list[str]:
-    """Return the table, the trials left out, what each length and depth shows, and the cells that changed."""
-    lines = [*_table(comparison.families), ""]
-    lines += [
-        "B - A in points, paired by trial; interval from gains and losses, clustered by sample;",
-        "p: sign flips of whole samples, from six of them on; Holm over the rows.",
-        f"pairs: {comparison.pairs}{''.join(f', {part}' for part in left_out(comparison))}",
+def comparison_lines(comparison: Comparison, windows: Windows = (None, None)) -> list[str]:
+    """Return what a terminal has of a comparison: losses first, a row for each family, and counts of the rest."""
+    lines = [loss_words(each, windows) for each in comparison.losses]
+    lines += [*([""] if lines else []), *_table(comparison.families), ""]
+    lines.append(f"pairs: {comparison.pairs}{''.join(f', {part}' for part in left_out(comparison))}")
+    lines += [f"{name}: {outcomes_of_run(comparison, side)}" for side, name in enumerate("AB")]
+    regressed, improved = (len(comparison.changed(sign)) for sign in (-1, 1))
+    lines.append(f"means of cells as seen: {_count(regressed, 'cell')} regressed, {improved} improved")
+    return [*lines, *cautions(comparison)]
+
+
+def loss_words(losses: Losses, windows: Windows = (None, None)) -> str:
+    """`B cannot answer 12 of 36 trials that A scored: all 12 at 2k (12 skipped); window 1024, A had 8192`."""
+    name, other = "AB"[losses.side], "AB"[1 - losses.side]
+    labels = length_labels([*losses.by_length])
+    places = [
+        f"all {of} at {label}" if lost == of else f"{lost} of {of} at {label}"
+        for label, (lost, of) in zip(labels, losses.by_length.values(), strict=True)
     ]
-    for name, side in (("A", 0), ("B", 1)):
-        lines.append(f"{name}: {outcomes_of_run(comparison, side)}")
-    lines += cautions(comparison)
-    for family in comparison.families:
-        if family.whole.n:
-            lines += ["", *_by_place(family)]
-    for word, sign in (("improved", 1), ("regressed", -1)):
-        lines += ["", *_changed(comparison, word, 1 if sign > 0 else -1)]
-    return lines
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in losses.outcomes.items())
+    own, theirs = windows[losses.side], windows[1 - losses.side]
+    window = "" if own is None or own == theirs else f"; window {own}"
+    window += f", {other} had {theirs}" if window and theirs is not None else ""
+    lost = f"{name} cannot answer {losses.lost} of {losses.of} trials that {other} scored"
+    return f"{lost}: {', '.join(places)} ({outcomes}){window}"
 
 
 def cautions(comparison: Comparison) -> list[str]:
@@ -68,13 +79,14 @@ def few_words(family: FamilyDifference) -> str:
 
 
 def outcomes_of_run(comparison: Comparison, side: int) -> str:
-    """`80 trials, 76 scored, 3 censored, 1 error` of one run: 0 is A, 1 is B."""
+    """`80 trials, 76 scored (2 empty), 3 censored, 1 error` of one run: 0 is A, 1 is B."""
     counts: dict[OutcomeName, int] = {}
     for family in comparison.families:
         for name, number in family.outcomes[side].items():
             counts[name] = counts.get(name, 0) + number
     scored = sum(counts[name] for name in SCORED)
-    parts = [_count(sum(counts.values()), "trial"), f"{scored} scored"]
+    nothing = ", ".join(f"{counts[name]} {name}" for name in _ANSWERED_NOTHING if counts[name])
+    parts = [_count(sum(counts.values()), "trial"), f"{scored} scored{f' ({nothing})' if nothing else ''}"]
     return ", ".join([*parts, *(f"{counts[name]} {name}" for name in UNSCORED if counts[name])])
 
 
@@ -111,7 +123,16 @@ def family_sentence(family: FamilyDifference) -> str:
         parts.append(VERDICTS[family.verdict])
     if family.whole.unscored:
         parts.append(f"{_count(family.whole.unscored, 'trial')} without a pair")
-    return " · ".join(parts)
+    return " · ".join([*parts, *([f"{_LOSSES}: {counted_words(family)}"] if family.losses else [])])
+
+
+def counted_words(family: FamilyDifference) -> str:
+    """B - A with losses as misses: `-33.3 (-63.7..-2.9)`, points; `-` where neither run scored anything."""
+    found = family.counted
+    if found is None:
+        return "-"
+    ends = interval_words(found)
+    return f"{points1(found.mean)} ({ends})" if ends else points1(found.mean)
 
 
 def points(difference: float) -> str:
@@ -126,44 +147,21 @@ def points1(difference: float) -> str:
 
 
 def _table(families: Sequence[FamilyDifference]) -> list[str]:
-    models = any(family.family[0] for family in families)
-    head = ("model", *_HEAD) if models else _HEAD
-    return _laid_out(head, [_row(family)[0 if models else 1 :] for family in families])
+    models, losses = any(family.family[0] for family in families), any(family.losses for family in families)
+    head = (*(("model",) if models else ()), *_HEAD, *((_LOSSES,) if losses else ()), "p (Holm)", "verdict")
+    rows = [_row(family, losses)[0 if models else 1 :] for family in families[:_SHOWN]]
+    left = len(families) - _SHOWN
+    return [*_laid_out(head, rows), *([f"and {left} more"] if left > 0 else [])]
 
 
-def _row(family: FamilyDifference) -> tuple[str, ...]:
+def _row(family: FamilyDifference, losses: bool) -> tuple[str, ...]:
+    whole = family.whole
+    scores = (score_words(mean, ends) for mean, ends in zip((whole.first, whole.second), whole.intervals, strict=True))
+    difference = "-" if whole.difference is None else points1(whole.difference)
+    ends = interval_words(whole.found) if whole.found else ""
+    counted = (counted_words(family),) if losses else ()
     p = "-" if family.p_adjusted is None else p_words(family.p_adjusted)
-    return *map(one_line, family.family), *_scores(family.whole), p, family.verdict
-
-
-def _by_place(family: FamilyDifference) -> Iterator[str]:
-    """Two tables: by length and, where there are several, by depth."""
-    yield f"{family_name(family.family)}, by length and depth (each interval as if it were the only one)"
-    lengths = {
-        label: family.columns[length]
-        for label, length in zip(length_labels([*family.columns]), family.columns, strict=True)
-    }
-    depths = {depth_label(depth): family.rows[depth] for depth in family.rows}
-    for word, groups in (("length", lengths), ("depth", depths)):
-        if len(groups) > 1:
-            yield from (f"  {line}" for line in _laid_out((word, *_SCORES), _place_rows(groups)))
-
-
-def _place_rows(groups: Mapping[str, GroupDifference]) -> list[tuple[str, ...]]:
-    return [(label, *_scores(group)) for label, group in groups.items()]
-
-
-def _scores(found: GroupDifference) -> tuple[str, ...]:
-    """The cells under `_SCORES`."""
-    ends = None if found.found is None else interval_words(found.found)
-    return (
-        str(found.n),
-        str(found.unscored),
-        score_words(found.first, found.intervals[0]),
-        score_words(found.second, found.intervals[1]),
-        "-" if found.difference is None else points1(found.difference),
-        ends or "-",
-    )
+    return *map(one_line, family.family), str(whole.n), *scores, difference, ends or "-", *counted, p, family.verdict
 
 
 def score_words(mean: float | None, interval: Interval | None) -> str:
@@ -194,26 +192,6 @@ def interval_words(found: Difference) -> str:
 def p_words(value: float) -> str:
     """A p value with three decimals."""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _changed(comparison: Comparison, word: str, sign: Literal[-1, 1]) -> list[str]:
-    cells = comparison.changed(sign)
-    if not cells:
-        return [f"{word}: no cell"]
-    lines = [f"{word}: {_count(len(cells), 'cell')} (means as seen; one cell by itself shows little)"]
-    lines += [f"  {_cell(cell)}" for cell in cells[:SHOWN]]
-    return [*lines, f"  and {len(cells) - SHOWN} more"] if len(cells) > SHOWN else lines
-
-
-def _cell(cell: CellDifference) -> str:
-    (length,) = length_labels([cell.length])
-    place = f"length {length} depth {depth_label(cell.depth)}"
-    change = points1(cell.difference or 0.0)
-    first, second = percent1(cell.first or 0.0), percent1(cell.second or 0.0)
-    ends = interval_words(cell.found) if cell.found else ""
-    around = f", 95 % {ends}" if ends else ""
-    apart = f", {cell.unscored} without a pair" if cell.unscored else ""
-    return f"{family_name(cell.family)} {place}: {first} -> {second} ({change}{around}, n {cell.n}{apart})"
 
 
 def _count(number: int, noun: str) -> str:

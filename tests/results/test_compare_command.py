@@ -60,17 +60,13 @@ def test_a_regression_is_shown_listed_and_drawn(
     assert main([str(a), str(b / "results.json"), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "A: old (mock)\nB: new (mock-2)\n" in printed
-    row = r"niah  code  +60  +12  100 \(\S+\)  60\.0 \(\S+\)  -40\.0  +-\d\d\.\d\.\.-\d\d\.\d  +<0\.001  worse"
+    row = r"niah  code +60  100 \(\S+\) +60\.0 \(\S+\)  -40\.0  +-\d\d\.\d\.\.-\d\d\.\d  +<0\.001  worse"
     assert re.search(row, printed)
     assert "pairs: 60, 12 unscored in both" in printed
     assert "A: 72 trials, 60 scored, 12 error\nB: 72 trials, 60 scored, 12 error\n" in printed
-    assert re.search(
-        r"\n  depth  pairs  no pair .*\n      0     24 .*\n     50     24 .*\n    100     12       12 ", printed
-    )
-    assert "improved: no cell" in printed
-    assert "regressed: 2 cells" in printed
-    assert "  niah · code length 8k depth 50: 100 -> 0 (-100.0, 95 % -100.0..-" in printed
+    assert "means of cells as seen: 2 cells regressed, 0 improved\n" in printed
     assert "differs between the runs (A / B):\n  A and B without a readable manifest.json" in printed
+    assert len(printed.splitlines()) == 16
     files = ["report.html", "difference-niah-code.png", "difference-niah-code.svg"]
     assert printed.split()[-3:] == [str(out / name) for name in files]
 
@@ -131,6 +127,35 @@ def test_one_model_in_two_dtypes_is_refused_unless_asked_for(
     assert "one model in two kinds of numbers (mock: float32 / bfloat16); --allow-different-dtypes" in error
     assert main([str(a), str(b), "--format", "svg", "--allow-different-dtypes"]) == 0
     assert "  models mock: dtype float32 / bfloat16\n" in capsys.readouterr().out
+
+
+def test_a_smaller_window_is_said_first_and_fails_if_asked(
+    make_record: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, window in (("base", 8192), ("small", 1024)):
+        records = [
+            make_record(length=length, repeat=repeat, outcome="skipped" if length > window else "found")
+            for length in (500, 2000)
+            for repeat in range(12)
+        ]
+        write_json(tmp_path / name / "results.json", run_report(records, planned=30 if name == "small" else None))
+        manifest = {"models": {"mock": {"window": window}}}
+        (tmp_path / name / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    argv = [str(tmp_path / "base"), str(tmp_path / "small"), "--format", "svg"]
+
+    assert main(argv) == 0
+    assert main([*argv, "--fail-if", "worse"]) == 1
+    assert main([argv[0], argv[0], "--format", "svg", "--fail-if", "worse"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:4] == [
+        "A: base (mock)",
+        "B: small (mock), interrupted after 24 of 30 trials",
+        "",
+        "B cannot answer 12 of 24 trials that A scored: all 12 at 2k (12 skipped); window 1024, A had 8192",
+    ]
+    page = (tmp_path / "small" / "compared-with-base" / "report.html").read_text(encoding="utf-8")
+    assert f"<strong>{lines[3]}.</strong>" in page
+    assert "losses as misses" in page
 
 
 def test_files_go_beside_the_second_run(

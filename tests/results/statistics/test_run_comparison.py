@@ -93,7 +93,7 @@ def test_every_mean_and_difference_has_its_interval() -> None:
     assert (cell.n, cell.first, cell.second, cell.found.mean if cell.found else None) == (12, 0.75, 0.25, -0.5)
     text = "\n".join(comparison_lines(compare(first, second)))
     assert "A % (95 %)" in text
-    assert "  niah · code length 4k depth 50: 75.0 -> 25.0 (-50.0, 95 % -" in text
+    assert "means of cells as seen: 2 cells regressed, 0 improved" in text
 
 
 def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart() -> None:
@@ -110,6 +110,10 @@ def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart() -> None:
     assert (cell.n, cell.first, cell.second, cell.unscored) == (1, 1.0, 0.0, 6)
     assert found.families[0].outcomes[0]["error"] == 2
     lines = comparison_lines(found)
+    assert lines[:2] == [
+        "A cannot answer 1 of 2 trials that B scored: 1 of 2 at 1k (1 error)",
+        "B cannot answer 1 of 2 trials that A scored: 1 of 2 at 1k (1 error)",
+    ]
     assert "A: 5 trials, 3 scored, 2 error" in lines
     assert "B: 6 trials, 4 scored, 2 error" in lines
     assert "pairs: 1, 1 unscored in A only, 1 unscored in B only, 1 unscored in both, 1 only in A, 2 only in B" in (
@@ -221,16 +225,71 @@ def test_differences_in_words() -> None:
     (family,) = compare([record(1.0), record(None, repeat=1)], [record(0.0), record(1.0, repeat=1)]).families
     assert family_sentence(family) == (
         "B - A = -100.0 points (too few samples for an interval), n = 1 pair · undetermined · 1 trial without a pair"
+        " · losses as misses: 0.0 (-97.5..+97.5)"
     )
 
 
-def test_long_lists_are_cut_and_counted() -> None:
-    first = [record(0.0, length=1000 + i) for i in range(25)]
-    second = [record(1.0, length=1000 + i) for i in range(25)]
+def test_many_rows_are_cut_and_counted() -> None:
+    first = [record(0.0, needle=f"n{i}") for i in range(25)]
+    second = [record(1.0, needle=f"n{i}") for i in range(25)]
     lines = comparison_lines(compare(first, second))
 
-    assert sum("->" in line for line in lines) == 20
-    assert "  and 5 more" in lines
+    assert sum("+100.0" in line and "caution" not in line for line in lines) == 20
+    assert "and 5 more" in lines
+
+
+def lost(outcome: str, lengths: tuple[int, ...], **fields: Any) -> tuple[list[Record], list[Record]]:
+    """Two runs of 3 lengths x 12 samples, all found but those of B at `lengths`."""
+    first = [record(1.0, length=length, repeat=i, **fields) for length in (500, 1000, 2000) for i in range(12)]
+    second = [
+        record(None, length=r["length"], repeat=r["repeat"], outcome=outcome) if r["length"] in lengths else r
+        for r in first
+    ]
+    return first, second
+
+
+def test_what_does_not_fit_one_window_is_worse_for_certain_and_said_first() -> None:
+    first, second = lost("skipped", (2000,))
+    found, back = compare(first, second), compare(second, first)
+    (family,) = found.families
+
+    assert comparison_lines(found, (8192, 1024))[0] == (
+        "B cannot answer 12 of 36 trials that A scored: all 12 at 2k (12 skipped); window 1024, A had 8192"
+    )
+    assert (family.difference and family.difference.mean, family.counted and family.counted.mean) == (0.0, -1 / 3)
+    assert (family.verdict, back.families[0].verdict) == ("worse", "better")
+    assert comparison_lines(back, (1024, 8192))[0].startswith("A cannot answer 12 of 36 trials that B scored")
+
+
+def test_two_lost_trials_of_one_sample_are_certain_too() -> None:
+    first = [record(1.0, length=length) for length in (500, 2000)]
+    second = [record(1.0, length=500), record(None, length=2000, outcome="skipped")]
+
+    assert compare(first, second).families[0].verdict == "worse"
+
+
+@pytest.mark.parametrize("outcome", ["censored", "error", "invalid"])
+def test_other_losses_count_as_misses_in_p_and_verdict(outcome: str) -> None:
+    (family,) = compare(*lost(outcome, (1000, 2000))).families
+
+    assert family.p is not None
+    assert family.p < 0.05
+    assert family.verdict == "worse"
+    (few,) = compare(*lost(outcome, ())).families
+    assert (few.losses, few.counted, few.verdict) == ((), few.difference, "no difference shown")
+
+
+def test_trials_that_neither_run_could_answer_are_no_loss() -> None:
+    records = [record(1.0, repeat=0), record(None, repeat=1, outcome="skipped")]
+
+    assert compare(records, records).losses == ()
+
+
+def test_answers_of_nothing_are_counted_beside_the_score() -> None:
+    second = [record(0.0, repeat=i, outcome="empty") for i in range(2)] + [record(0.0, repeat=2, outcome="refused")]
+    lines = comparison_lines(compare([record(1.0, repeat=i) for i in range(3)], second))
+
+    assert "B: 3 trials, 3 scored (1 refused, 2 empty)" in lines
 
 
 def test_manifests_say_which_part_differs() -> None:
