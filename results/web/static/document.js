@@ -292,3 +292,52 @@ class LongText {
     return this.current < 0 ? "" : this.text.slice(...this.match(this.current));
   }
 }
+
+// A long text with the search that templates/search.html.j2 puts beside it.
+class Reading {
+  constructor(place) {
+    this.long = new LongText(place);
+    [this.words, this.found] = ["words", "found"].map((id) => document.getElementById(id));
+    let pause = 0;
+    this.words.addEventListener("input", () => {
+      clearTimeout(pause);
+      pause = setTimeout(() => this.search(), 150);
+    });
+    this.words.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      clearTimeout(pause);
+      if (this.words.value === this.words.sought) this.go(event.shiftKey ? -1 : 1);
+      else this.search();
+    });
+    document.getElementById("before").addEventListener("click", () => this.go(-1));
+    document.getElementById("after").addEventListener("click", () => this.go(1));
+  }
+
+  show(text) {
+    this.long.show(text);
+    this.words.value = this.words.sought = "";
+    this.count();
+  }
+
+  search() {
+    this.words.sought = this.words.value;
+    if (this.long.find(this.words.value)) this.long.go(1);
+    this.count();
+  }
+
+  count() {
+    const [at, count] = [this.long.current + 1, this.long.matches.length].map((number) => number.toLocaleString("en"));
+    this.found.textContent = !this.words.value.trim() ? "" : this.long.matches.length ? `${at} of ${count}` : "not found";
+  }
+
+  // To the next match (1) or the one before (-1); outside a field it is selected too, to be quoted.
+  go(step) {
+    this.long.go(step);
+    this.count();
+    const range = this.long.currentRange();
+    if (!range || document.activeElement.closest("input, textarea")) return;
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+  }
+}

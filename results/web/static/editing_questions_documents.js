@@ -2,7 +2,7 @@
 // A pair's document with the places of its answer, its search, and other documents that might answer.
 
 const ASK_AGAIN_MS = 1000;
-const reading = new Reading();
+const reading = new Reading($("document"));
 const pane = reading.long;
 
 let openable = []; // documents that the keys 1 to 9 open

@@ -5,7 +5,8 @@ const work = document.getElementById("work");
 const own = `/rating/of/${work.dataset.annotator}`;
 const levels = Number(work.dataset.levels);
 const byId = (id) => document.getElementById(id);
-const longText = new LongText(byId("pages"));
+const reading = new Reading(byId("pages"));
+const longText = reading.long;
 const PAUSE_MS = 700; // of typing, after which a comment is kept
 
 let shown = null; // the question as the server told it; its answers also have their elements
@@ -134,7 +135,7 @@ async function showDocument() {
     return;
   }
   longText.show(answer.text);
-  if (byId("find").value) find();
+  if (reading.words.value) reading.search();
 }
 
 function choose(index, focus = true) {
@@ -279,36 +280,6 @@ async function finish() {
   }
 }
 
-// Document
-
-let searchedFor = "";
-
-function find() {
-  searchedFor = byId("find").value;
-  const count = longText.find(searchedFor);
-  byId("found").textContent = searchedFor.trim() ? `${count.toLocaleString("en-US")} found` : "";
-}
-
-function step(by) {
-  longText.go(by);
-  const [at, count] = [longText.current + 1, longText.matches.length].map((number) => number.toLocaleString("en"));
-  if (longText.matches.length) byId("found").textContent = `${at} of ${count}`;
-}
-
-let searched;
-byId("find").addEventListener("input", () => {
-  clearTimeout(searched);
-  searched = setTimeout(find, 150);
-});
-byId("find").addEventListener("keydown", (event) => {
-  if (event.key !== "Enter") return;
-  clearTimeout(searched);
-  if (byId("find").value !== searchedFor) find();
-  step(event.shiftKey ? -1 : 1);
-});
-byId("back").addEventListener("click", () => step(-1));
-byId("forth").addEventListener("click", () => step(1));
-
 // Keys and buttons
 
 byId("previous").addEventListener("click", () => go(heading - 1));
@@ -330,7 +301,7 @@ const KEYS = {
   c: () => shown.answers[at].field.focus(),
   r: () => byId("reference").toggleAttribute("open"),
   l: () => byId("answers").classList.toggle("below"),
-  "/": () => byId("find").focus(),
+  "/": () => byId("words").focus(),
   ArrowDown: () => choose((at + 1) % shown.answers.length),
   ArrowUp: () => choose((at + shown.answers.length - 1) % shown.answers.length),
   0: () => rate(at, null),

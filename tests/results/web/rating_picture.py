@@ -74,7 +74,7 @@ def _take(address: str, picture: Path, *, dark: bool) -> None:
             before = chrome.texts("#number")
             chrome.press("5", "2", "3", "n")
             chrome.until("return document.getElementById('number').textContent !== arguments[0]", before[0])
-        chrome.ask("document.getElementById('find').value = 'censored'; find(); step(1)")
+        chrome.ask("document.getElementById('words').value = 'censored'; reading.search()")
         marks = {"The finish": "5", "Such trial": "3", "Every reco": "1"}
         texts = [text[:10] for text in chrome.texts(".answer")]
         chrome.press(*map(marks.__getitem__, texts))

@@ -142,7 +142,7 @@ def test_a_document_of_5_mb_is_laid_out_in_parts_and_searched(chrome: Chrome, ad
     assert chrome.ask("return [...CSS.highlights.get('current')].map(String)") == ["needle\nis"]
     chrome.until(IN_VIEW)
     chrome.press(ESCAPE, "/")
-    chrome.ask("document.getElementById('find').select()")
+    chrome.ask("document.getElementById('words').select()")
     chrome.press("spools" + ENTER)
     chrome.until("return document.getElementById('found').textContent === '1 of 100,000'")
     assert chrome.ask("return document.querySelectorAll('.block').length") == blocks
