@@ -37,6 +37,15 @@ class Project:
         quick = ("-p", "no:cacheprovider", *(("-p", "no:hypothesispytest") if process else ()))
         return run(*quick, *GRID, f"--model={model}", *named, *args)
 
+    def asks(self, *families: str) -> None:
+        """Write the project's one benchmark file; it asks the cells of these families."""
+        tests = [
+            f'@pytest.mark.cells("{family}")\ndef test_{family}(cell, generate, assert_scored):\n'
+            "    assert_scored(generate(cell))\n"
+            for family in families
+        ]
+        self.pytester.makepyfile(test_needles="\n\n".join(["import pytest\n", *tests]))
+
     def records(self, name: str = "r") -> list[dict]:
         return json.loads((self.runs / name / "results.json").read_text(encoding="utf-8"))["records"]
 
@@ -53,13 +62,6 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Proje
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(CACHE))
     pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
     pytester.makeini("[pytest]\naddopts = --import-mode=importlib\n")
-    pytester.makepyfile(
-        test_needles="""
-        import pytest
-
-        @pytest.mark.cells("niah")
-        def test_needle(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
-    return Project(pytester)
+    made = Project(pytester)
+    made.asks("niah")
+    return made

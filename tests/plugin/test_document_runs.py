@@ -30,15 +30,7 @@ def run(project):
         for n in range(len(FOUNDERS))
     }
     (project.pytester.path / "questions.json").write_text(json.dumps(rows), encoding="utf-8")
-    project.pytester.makepyfile(
-        test_documents="""
-        import pytest
-
-        @pytest.mark.cells("documents")
-        def test_documents(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
+    project.asks("documents")
     given = ("--preset=own-documents", "--documents=documents", "--questions=questions.json", "--verify-prompts")
     return lambda *args, **options: project.run(*given, "--lengths=2400", *args, **options)
 
@@ -120,15 +112,7 @@ def test_a_plan_tells_the_most_that_it_costs(run):
 
 
 def test_one_line_where_something_is_missing(project):
-    project.pytester.makepyfile(
-        test_documents="""
-        import pytest
-
-        @pytest.mark.cells("documents")
-        def test_documents(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
+    project.asks("documents")
     result = project.run("--preset=own-documents", "--retriever=none")
     result.stderr.fnmatch_lines(["*--documents: '': doc_position asks about documents of yours: name their folder*"])
     result = project.run("--task=doc_position")
@@ -142,15 +126,7 @@ def test_a_folder_is_enough(project):
             f"The market of {town} {n} sold {7 * n + month} baskets in month {month}." for month in range(9)
         )
         (folder / f"{n}.txt").write_text(f"The town of {town} {n} was founded by {town}a Quist{n} on a hill. {told}")
-    project.pytester.makepyfile(
-        test_documents="""
-        import pytest
-
-        @pytest.mark.cells("documents")
-        def test_documents(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
+    project.asks("documents")
     project.run("--preset=own-documents", "--documents=documents", "--task=doc_position", "--lengths=1k", "--depths=50")
     records = project.records()
     assert len(records) == 20

@@ -30,15 +30,7 @@ def documents(project, tmp_path):
         for at, town in enumerate(TOWNS[:3])
     }
     (tmp_path / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
-    project.pytester.makepyfile(
-        test_needles="""
-        import pytest
-
-        @pytest.mark.cells("documents")
-        def test_documents(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
+    project.asks("documents")
     return [
         "--preset=own-documents", f"--documents={folder}", f"--questions={tmp_path / 'questions.json'}",
         "--lengths=1200", "--depths=0,25,100",

@@ -30,15 +30,7 @@ def run(project):
         for n, (name, (asked, answer, _)) in enumerate(FACTS.items())
     }
     (project.pytester.path / "questions.json").write_text(json.dumps(rows), encoding="utf-8")
-    project.pytester.makepyfile(
-        test_documents="""
-        import pytest
-
-        @pytest.mark.cells("documents")
-        def test_documents(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
+    project.asks("documents")
     given = ("--preset=own-documents", "--documents=documents", "--questions=questions.json", "--verify-prompts")
     return lambda *args, **options: project.run(*given, *args, **options)
 

@@ -61,15 +61,7 @@ def test_no_gate_passes_on_half_a_run(stopped: Project) -> None:
 
 def test_the_same_command_again_makes_it_whole(stopped: Project) -> None:
     stopped.run()
-    stopped.pytester.makepyfile(
-        test_needles="""
-        import pytest
-
-        @pytest.mark.cells("niah")
-        def test_needle(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
+    stopped.asks("niah")
     result = stopped.run("--gate=score >= 0.5")
 
     assert result.ret == 0

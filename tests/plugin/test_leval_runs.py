@@ -26,15 +26,7 @@ def run(project):
             for text, questions, answers in rows
         ]
         (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    project.pytester.makepyfile(
-        test_leval="""
-        import pytest
-
-        @pytest.mark.cells("leval")
-        def test_leval(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
+    project.asks("leval")
     given = ("--preset=leval-closed", "--task=leval_tpo,leval_sci_fi", "--leval-data=data", "--lengths=1200")
     return lambda *args, **options: project.run(*given, *args, **options)
 

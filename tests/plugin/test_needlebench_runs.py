@@ -13,23 +13,7 @@ PRESET = ("--preset=needlebench-v2-4k", "--language=en", "--lengths=1k", "--dept
 
 @pytest.fixture
 def run(project):
-    project.pytester.makepyfile(
-        test_needles="""
-        import pytest
-
-        @pytest.mark.cells("niah")
-        def test_one(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-
-        @pytest.mark.cells("parallel")
-        def test_each_depth(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-
-        @pytest.mark.cells("needlebench")
-        def test_chain(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
+    project.asks("niah", "parallel", "needlebench")
     return lambda *args, **options: project.run(*PRESET, *args, **options)
 
 

@@ -17,21 +17,6 @@ from needlework.haystack_fixtures.errors import InputError
 
 ROOT = Path(__file__).parent.parent.parent
 MODEL_LIBRARIES = ("torch", "transformers", "openai", "httpx", "httpx2", "tokenizers", "tiktoken", "gguf", "accelerate")
-ALL_TASKS = """
-import pytest
-
-@pytest.mark.cells("niah")
-def test_one(cell, generate, assert_scored):
-    assert_scored(generate(cell))
-
-@pytest.mark.cells("multi_needle")
-def test_several(cell, generate, assert_scored):
-    assert_scored(generate(cell))
-
-@pytest.mark.cells("parallel")
-def test_each_depth(cell, generate, assert_scored):
-    assert_scored(generate(cell))
-"""
 PRESET = """
 [mine]
 [[mine.suite]]
@@ -64,7 +49,7 @@ MAIN = "import needlework; sys.exit(needlework.main(sys.argv[1:]))"
 
 
 def test_every_prompt_of_every_task_and_language_is_made_again(project: Any, tmp_path: Path) -> None:
-    project.pytester.makepyfile(test_needles=ALL_TASKS)
+    project.asks("niah", "multi_needle", "parallel")
     (project.pytester.path / "mine.toml").write_text(PRESET)
     project.pytester.runpytest_inprocess(
         "-p", "no:cacheprovider", "--preset=mine.toml", "--model=mock:perfect", "--run-name=r", "--save-prompts",

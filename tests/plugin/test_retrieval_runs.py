@@ -37,15 +37,7 @@ def run(project, monkeypatch):
         for text, questions, answers in rows
     ]
     (folder / "tpo.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    project.pytester.makepyfile(
-        test_leval="""
-        import pytest
-
-        @pytest.mark.cells("leval")
-        def test_leval(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
+    project.asks("leval")
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(project.pytester.mkdir("cache")))
     monkeypatch.setenv("EMBEDDER_KEY", KEY)
     given = ("--preset=leval-closed", "--task=leval_tpo", "--leval-data=data", "--lengths=1200")

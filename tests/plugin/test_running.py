@@ -21,7 +21,7 @@ def test_a_perfect_model_finds_everything_and_the_files_say_so(project):
     result = project.run("-v")
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*test_needle?niah-len400-depth0-code-r0? found 100%*"])
+    result.stdout.fnmatch_lines(["*test_niah?niah-len400-depth0-code-r0? found 100%*"])
     for name in ("manifest.json", "journal.jsonl", "results.json", "results.csv"):
         assert (project.runs / "r" / name).stat().st_size > 100
     assert (project.runs / "r" / "heatmap-niah-code-mock_perfect.png").read_bytes().startswith(b"\x89PNG")
@@ -53,7 +53,7 @@ def test_k_selects_cells(project):
 def test_collect_only_lists_cells_and_writes_nothing(project):
     result = project.run("--collect-only", "-q")
 
-    result.stdout.fnmatch_lines(["test_needles.py::test_needle[[]niah-len400-depth0-code-r0]", "6 tests collected*"])
+    result.stdout.fnmatch_lines(["test_needles.py::test_niah[[]niah-len400-depth0-code-r0]", "6 tests collected*"])
     assert not project.runs.exists()
 
 
@@ -199,15 +199,7 @@ def test_fixtures_and_refused_runs_leave_no_folder(project):
 
 
 def test_distractors_of_several_needles_are_placed(project):
-    project.pytester.makepyfile(
-        test_needles="""
-        import pytest
-
-        @pytest.mark.cells("multi_needle")
-        def test_needles(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
+    project.asks("multi_needle")
     (project.pytester.path / "owls.toml").write_text(
         '[[needle]]\nneedle="Ada keeps owls."\nquestion="?"\nanswer="owls"\ndistractors=["Bob keeps hens."]\n'
         '[[needle]]\nneedle="Eve keeps newts."\nquestion="?"\nanswer="newts"\n'

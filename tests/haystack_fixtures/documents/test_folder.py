@@ -13,7 +13,6 @@ from needlework.haystack_fixtures.documents.folder import read_documents
 from needlework.haystack_fixtures.errors import InputError
 
 Folder = Callable[..., Path]
-WIKI = Path(__file__).parents[4] / "shared" / "data"
 
 
 def texts(folder: Path) -> dict[str, str]:
@@ -170,21 +169,3 @@ def test_a_document_is_found_by_its_file_name_where_that_is_one(folder: Folder) 
     assert odd.text == "1"
     assert found.named("x.txt") is None
     assert found.named("absent.txt") is None
-
-
-def test_the_published_documents_are_read_unwrapped(tmp_path: Path) -> None:
-    archive = WIKI / "documents_wiki" / "cosmowikidataset.tar.gz"
-    if not archive.is_file():
-        pytest.skip(f"no {archive}")
-    import tarfile
-
-    with tarfile.open(archive) as tar:
-        tar.extractall(tmp_path, filter="data")
-
-    found = read_documents(str(tmp_path))
-
-    assert len(found.documents) == 300
-    assert found.left_out == ()
-    assert not any("\\n" in each.text[:300] for each in found.documents)
-    rows = json.loads((WIKI / "documents_wiki" / "data_cosmowiki.json").read_text(encoding="utf-8"))
-    assert all(found.named(row["answer_doc"]) for row in rows.values())

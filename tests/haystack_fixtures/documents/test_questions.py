@@ -14,7 +14,6 @@ from needlework.haystack_fixtures.errors import InputError
 
 Write = Callable[[Any], str]
 ROW = {"question": "What do owls eat?", "answer": "mice", "answer_doc": "owls.txt"}
-PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "documents_wiki" / "data_cosmowiki.json"
 
 
 @pytest.fixture
@@ -115,9 +114,3 @@ def test_rows_are_written_as_they_were_read(write: Write, tmp_path: Path) -> Non
     (tmp_path / "again.json").write_bytes(question_file(rows))
 
     assert read_rows(str(tmp_path / "again.json"))[0] == rows
-
-
-def test_the_published_questions_are_read() -> None:
-    if not PUBLISHED.is_file():
-        pytest.skip(f"no {PUBLISHED}")
-    assert len(read_question_set(str(PUBLISHED)).questions) == 19
