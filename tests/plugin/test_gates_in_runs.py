@@ -116,7 +116,7 @@ def test_a_worker_that_dies_on_a_further_trial_costs_that_trial_alone(project):
     }
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n2",), marks=pytest.mark.slow)])
 def test_a_run_killed_while_it_topped_up_ends_like_one_that_was_not(project, workers):
     """Killed: the journal ends somewhere in the further trials. The journal is all that a killed run leaves."""
     gate = ("--gate=score >= 0.5 per depth", "--top-up=60")
@@ -199,7 +199,7 @@ def refused(project, said, *args, **more):
     assert not (project.runs / "now" / "results.json").exists()
 
 
-@pytest.mark.parametrize("workers", [(), ("-n1",)])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.slow)])
 def test_a_baseline_that_cannot_be_used_is_one_line(project, workers):
     project.run("--run-name=before")
     drop = ("--gate=drop <= 0.1", *workers)

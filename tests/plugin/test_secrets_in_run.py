@@ -164,7 +164,7 @@ def test_no_secret_is_in_what_a_run_leaves(planted: Planted, way: str, behaviour
         assert {record["outcome"] for record in planted.project.records()} == {"found"}
 
 
-@pytest.mark.parametrize("behaviour", ["answers", "500"])
+@pytest.mark.parametrize("behaviour", [pytest.param("answers", marks=pytest.mark.slow), "500"])
 def test_nor_under_workers(planted: Planted, behaviour: str) -> None:
     planted.server.say, _ = BEHAVIOURS[behaviour]
     planted.check(planted.run("key and header", "-n2"))

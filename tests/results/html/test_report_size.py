@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+import pytest
+
 from needlework.results.html.report import html_text
 from needlework.results.statistics.run_report import run_report
 from tests.results.html.pages import MakeRecord, Page, grid
@@ -21,6 +23,7 @@ def test_ten_megabytes_of_text_are_cut_with_a_mark(make_record: MakeRecord) -> N
     assert "Texts of 1 trial are cut to 20,000 characters" in text
 
 
+@pytest.mark.slow
 def test_ten_thousand_cells_fit_into_three_megabytes_with_every_answer(make_record: MakeRecord) -> None:
     records = grid(make_record, 100, 100)
     text = html_text(run_report(records), title="x")

@@ -137,6 +137,7 @@ def test_every_shape_is_laid_out_inside_its_figure(columns: int, rows: int, numb
     assert layout.y.at[-1] == rows - 1
 
 
+@pytest.mark.slow
 def test_a_huge_grid_is_drawn_quickly_and_stays_small(tmp_path: Path) -> None:
     png, svg = write_heatmaps([grid(200, 101)], tmp_path, style=QUICK)
 
