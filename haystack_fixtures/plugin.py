@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import gc
 from argparse import ArgumentError
 from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -38,6 +35,7 @@ from needlework.haystack_fixtures.tasks.catalogue import (
 )
 from needlework.haystack_fixtures.trials.exchange import Exchange
 from needlework.haystack_fixtures.workers import distribution, worker_devices
+from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
 from needlework.haystack_fixtures.workers.top_up import Further
 from needlework.haystack_fixtures.workers.top_up_items import FURTHER
 from needlework.haystack_fixtures.workers.top_up_items import cell_of as cell_of
@@ -50,6 +48,8 @@ QUEUE = pytest.StashKey[Queue]()
 EXCHANGE = pytest.StashKey[Exchange]()
 """In the config's stash: the last exchange of the test that runs; absent until it has asked."""
 _STAND_INS = pytest.StashKey[list[str]]()
+_OF_A_CELL = {"cell", "haystack", "model"}
+_NO_CELL = '{}: needs a cell: mark the test with @pytest.mark.cells("niah"), or name another task'
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -86,7 +86,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         return 0
     if config.getoption("plan"):
         distribution.use_one_process(config)  # a plan needs no more, whatever -n says
-    elif distribution.workers_asked(config) and asks_cells(config):
+    elif distribution.workers_asked(config) and cells_to_come(config):
         worker_devices.limit_workers(config, settings_of(config))
     return None
 
@@ -153,8 +153,10 @@ def _ini(config: pytest.Config) -> dict[str, str | list[str]]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("cells")
-    if marker is None or "cell" not in metafunc.fixturenames:
+    if marker is None or not _OF_A_CELL & set(metafunc.fixturenames):
         return
+    if "cell" not in metafunc.fixturenames:
+        metafunc.fixturenames.append("cell")
     name = marker.args[0] if marker.args else marker.kwargs.get("task")
     try:
         tasks = {task.name: task for task in tasks_marked(str(name), tasks_of(metafunc.config))}
@@ -198,46 +200,14 @@ def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Before anything is collected: find wrong needles and tasks. Before workers start: find what else would spoil
-    every cell, and make once what they all need.
-    """
+    """Before workers start: find what would spoil every cell, and make once what they all need."""
     config = session.config
-    if distribution.is_worker(config) or not asks_cells(config):
+    if not distribution.has_workers(config) or config.option.collectonly or not cells_to_come(config):
         return
     try:
-        series = grid_of(config)
-        if distribution.has_workers(config) and not config.option.collectonly:
-            engine_of(config).prepare([each.cells[0] for each in series])
+        engine_of(config).prepare([series.cells[0] for series in grid_of(config)])
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
-
-
-def asks_cells(config: pytest.Config) -> bool:
-    """Whether the files that pytest was given have cells to run; used before anything is collected."""
-    # The controller never collects; the source text tells it whether there are cells to come.
-    paths = [config.invocation_params.dir / _path_named(arg.partition("::")[0], config) for arg in config.args]
-    files = (file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))
-    return any(_marks_cells(file.read_bytes()) for file in files if file.suffix == ".py")
-
-
-def _path_named(name: str, config: pytest.Config) -> str:
-    """The path of what is given to pytest: with `--pyargs` it may be a module's name."""
-    spec = None
-    if config.option.pyargs:
-        with suppress(ImportError, AttributeError, ValueError):  # no such module, or no module's name
-            spec = find_spec(name)
-    found = spec and (next(iter(spec.submodule_search_locations or ()), spec.origin))
-    return found or name
-
-
-def _marks_cells(source: bytes) -> bool:
-    if b"mark.cells(" not in source:
-        return False
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return True  # collecting it says what is wrong
-    return any(isinstance(node, ast.Attribute) and node.attr == "cells" for node in ast.walk(tree))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -262,11 +232,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     engine = engine_of(session.config)
     try:
+        worker_devices.check_devices(session.config, settings_of(session.config))
         engine.prepare(cells)
     except InputError as error:
-        if distribution.is_worker(session.config):
-            pytest.exit(str(error), returncode=4)
-        raise pytest.UsageError(str(error)) from None
+        distribution.refuse(session, error)
     if not distribution.is_worker(session.config):
         queue_of(session.config).announce(cells)
 
@@ -328,15 +297,31 @@ def settings(pytestconfig: pytest.Config) -> Settings:
 
 
 @pytest.fixture
-def haystack(cell: Cell, pytestconfig: pytest.Config) -> Prompt:
-    """The cell's prompt as the model will see it: text, token ids, where the needles stand, hashes. Asks no model."""
-    return engine_of(pytestconfig).trial(cell).prompt
+def cell() -> Cell:
+    """The cell that the test is run for: task, length, depth, needle. Needs `@pytest.mark.cells(TASK)`."""
+    pytest.fail(_NO_CELL.format("cell"), pytrace=False)
 
 
 @pytest.fixture
-def model(cell: Cell, pytestconfig: pytest.Config) -> Model:
-    """The model under test, loaded on first use: `model.respond(request)`, `model.tokenizer`, `model.window`."""
-    return engine_of(pytestconfig).model(cell)
+def haystack(request: pytest.FixtureRequest) -> Prompt:
+    """The cell's prompt as the model will see it: text, token ids, where the needles stand, hashes. Asks no model."""
+    cell = cell_of(request.node)
+    if cell is None:
+        pytest.fail(_NO_CELL.format("haystack"), pytrace=False)
+    return engine_of(request.config).trial(cell).prompt
+
+
+@pytest.fixture
+def model(request: pytest.FixtureRequest) -> Model:
+    """The model under test, loaded on first use: `model.respond(request)`, `model.tokenizer`, `model.window`.
+
+    The cell's model; in a test without a cell the run's first.
+    """
+    engine = engine_of(request.config)
+    try:
+        return engine.model(cell_of(request.node) or next(iter(engine.series())).cells[0])
+    except InputError as error:
+        pytest.fail(str(error), pytrace=False)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -355,6 +340,8 @@ def generate(request: pytest.FixtureRequest) -> Callable[[Cell], Exchange]:
     """Ask the model under test: `exchange = generate(cell)`. Never raises for a fault of model or server.
 
     The exchange has the answer, the reference, and the facts that the record will tell. Hand it to `assert_scored`.
+    A test without cells may ask for any: `generate(Cell("niah", 4000, 50.0, "code"))`, of a task and needle of the run;
+    what it does not score is not recorded.
     """
     config, session = request.config, request.session
     queue, workers_tests = queue_of(config), distribution.tests_of_worker(config)
@@ -362,6 +349,9 @@ def generate(request: pytest.FixtureRequest) -> Callable[[Cell], Exchange]:
     def ask(cell: Cell) -> Exchange:
         if workers_tests is not None:
             queue.announce(distribution.upcoming(workers_tests))
+        if not engine_of(config).has(cell):
+            known = ", ".join(dict.fromkeys(f"{s.cells[0].task} {s.cells[0].needle}" for s in grid_of(config)))
+            pytest.fail(f"generate: {cell.id} is of no task and needle of this run: it has {known}", pytrace=False)
         exchange = queue.exchange(cell)
         config.stash[EXCHANGE] = exchange
         if exchange.response.error is not None and exchange.response.error.fatal:

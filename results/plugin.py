@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, forget_exchange, settings_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
-from needlework.haystack_fixtures.workers.distribution import is_worker, worker_name
+from needlework.haystack_fixtures.workers.distribution import is_worker, refuse, worker_name
 from needlework.results import hookspecs
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import check_gates
@@ -78,9 +78,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     try:
         config.stash[_SHARED] = shared_cells(tests)
     except InputError as error:
-        if is_worker(config):
-            pytest.exit(str(error), returncode=4)
-        raise pytest.UsageError(str(error)) from None
+        refuse(session, error)
     if is_worker(config) and tests:
         EndSignals().start(ignore=True)
 
@@ -174,6 +172,8 @@ def pytest_runtest_makereport(
         forget_exchange(config)
         return report
     scored = config.stash.get(SCORED, None)
+    if scored is None and cell_of(item) is None:
+        return report  # what a plain test asks and does not score is its own business
     if scored is None:
         reason = "call assert_scored(exchange)" if report.passed else report.longreprtext.strip().splitlines()[-1]
         message = f"the test asked the model and scored nothing: {reason}"

@@ -47,6 +47,10 @@ class Engine:
         """The series that a cell belongs to."""
         return self._series[cell.task, cell.needle, cell.model]
 
+    def has(self, cell: Cell) -> bool:
+        """Whether the cell is of a series of this run, whatever its length, depth and repeat."""
+        return (cell.task, cell.needle, cell.model) in self._series
+
     def scorer(self, cell: Cell) -> str:
         """The scorer that the cell's suite names, else its task's."""
         series = self.series_of(cell)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import pytest
 
+from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 
 if TYPE_CHECKING:
@@ -34,6 +35,14 @@ def worker_name(config: pytest.Config) -> str:
 def worker_count(config: pytest.Config) -> int:
     """How many processes share the run."""
     return int(cast("dict[str, Any]", config.workerinput)["workercount"]) if hasattr(config, "workerinput") else 1
+
+
+def refuse(session: pytest.Session, error: InputError) -> NoReturn:
+    """End the run for what the user gave, with one line; from a worker too, whose controller then shows it."""
+    if is_worker(session.config):
+        session.shouldstop = str(error)  # what xdist tells the controller; without it, that takes the end for a crash
+        pytest.exit(str(error), returncode=4)
+    raise pytest.UsageError(str(error)) from None
 
 
 def workers_asked(config: pytest.Config) -> bool:

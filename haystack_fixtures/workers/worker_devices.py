@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.workers import distribution
 from needlework.haystack_fixtures.workers.devices import VISIBLE, gpus, places
 
 _INPUT = "needlework_gpu"
+_UNLIMITED = "needlework_unlimited"
 _FREE = pytest.StashKey[list[str]]()
 _SAID = pytest.StashKey[str]()
 
@@ -38,6 +40,17 @@ def limit_workers(config: pytest.Config, settings: Settings) -> None:
         config.stash[_SAID] = f"{len(there)} workers, not -n {asked}: one for each GPU"
 
 
+def check_devices(config: pytest.Config, settings: Settings) -> None:
+    """In a worker that has cells: refuse to load a second copy of a model onto one device. Raises `InputError`.
+
+    `limit_workers` sees to that, where the cells could be seen before collecting.
+    """
+    local = [spec for spec in settings.model if runs_here(spec)]
+    workers = getattr(config, "workerinput", {}).get(_UNLIMITED, 1)
+    if local and workers > 1:
+        raise InputError("-n", workers, f"workers would load {local[0]} onto one device: leave out -n")
+
+
 def pytest_report_header(config: pytest.Config) -> str | None:
     return f"needlework: {config.stash[_SAID]}" if _SAID in config.stash else None
 
@@ -47,6 +60,8 @@ def pytest_configure_node(node: Any) -> None:
     # By lease, not by the worker's number: the worker that replaces a dead one has a number of its own.
     if free := node.config.stash.get(_FREE, []):
         node.workerinput[_INPUT] = free.pop(0)
+    elif _FREE not in node.config.stash:
+        node.workerinput[_UNLIMITED] = getattr(node.config.option, "numprocesses", None) or 1
 
 
 @pytest.hookimpl(optionalhook=True)

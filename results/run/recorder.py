@@ -15,10 +15,11 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, depth_label, parse_id
-from needlework.haystack_fixtures.plugin import asks_cells, cell_of, grid_of
+from needlework.haystack_fixtures.plugin import cell_of, grid_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.haystack_fixtures.whole_files import drop_halves
+from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
 from needlework.haystack_fixtures.workers.distribution import has_workers
 from needlework.results.gates.gate import Gate
 from needlework.results.gates.gatekeeper import Gatekeeper
@@ -83,7 +84,7 @@ class Recorder:
         return self._earlier
 
     def pytest_report_header(self) -> str | None:
-        if self._settings.plan or self._config.option.collectonly or not asks_cells(self._config):
+        if self._settings.plan or self._config.option.collectonly or not cells_to_come(self._config):
             return None
         models = ", ".join(dict.fromkeys(self._settings.model))
         return f"needlework: preset {self._settings.preset}, model {models}, results in {_relative(self.folder)}"
@@ -92,7 +93,7 @@ class Recorder:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Under workers: a folder that cannot take the results is found before they start."""
         self._session = session
-        if has_workers(self._config) and not self._config.option.collectonly and asks_cells(self._config):
+        if has_workers(self._config) and not self._config.option.collectonly and cells_to_come(self._config):
             self._open_or_refuse()
 
     @pytest.hookimpl(trylast=True)

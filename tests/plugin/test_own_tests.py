@@ -152,3 +152,72 @@ def scores(project):
     for record in project.records():
         found.setdefault((record["task"], record["scorer"]), []).append(record["score"])
     return found
+
+
+PLAIN = """
+import pytest
+from needlework.haystack_fixtures import Cell
+
+def test_the_model_answers(model, generate):
+    assert model.window is None
+    exchange = generate(Cell("niah", 500, 30.0, "code"))
+    assert exchange.answer
+    assert exchange.trial.prompt.tokens <= 500
+
+def test_a_cell_of_ones_own_is_scored(generate, assert_scored):
+    assert assert_scored(generate(Cell("niah", 500, 30.0, "code"))) == 1
+"""
+
+ANOTHER = """
+import pytest
+from needlework.haystack_fixtures import Cell
+
+pytest_plugins = ("needlework.plugin",)
+
+@pytest.fixture
+def cell_of_another():
+    return Cell("niah", 500, 30.0, "city")
+"""
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_plain_tests_have_the_runs_model_and_ask_any_cell(project, workers):
+    project.pytester.makepyfile(test_needles=PLAIN)
+    result = project.run(workers)
+
+    result.stdout.fnmatch_lines(["*1 passed,*1 scored*"])
+    assert [record["id"] for record in project.records()] == ["niah-len500-depth30-code-r0"]
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ("def test_it(haystack): pass", 'haystack: needs a cell: mark the test with @pytest.mark.cells("niah")*'),
+        ("def test_it(cell): pass", 'cell: needs a cell: mark the test with @pytest.mark.cells("niah")*'),
+        (
+            "def test_it(generate, cell_of_another): generate(cell_of_another)",
+            "generate: niah-len500-depth30-city-r0 is of no task and needle of this run: it has niah code",
+        ),
+    ],
+)
+def test_what_needs_a_cell_says_so_in_a_line(project, test, said):
+    project.pytester.makeconftest(ANOTHER)
+    project.pytester.makepyfile(test_needles=test)
+    result = project.run()
+
+    result.stdout.fnmatch_lines([said])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_a_haystack_is_a_cells_prompt_with_or_without_the_cell(project):
+    project.pytester.makepyfile(
+        test_needles="""
+        import pytest
+
+        @pytest.mark.cells("niah")
+        def test_prompt(haystack):
+            assert haystack.tokens < 600
+            assert haystack.placed
+        """
+    )
+    project.run(*ONE_CELL).assert_outcomes(passed=2)

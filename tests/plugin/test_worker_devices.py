@@ -59,3 +59,32 @@ def test_each_worker_has_a_gpu_of_its_own_out_of_the_callers(project, gpus):
 
     assert "2 workers, not -n 8: one for each GPU" in header(result)
     assert sorted(found) == ["4", "7"]
+
+
+ALIAS = """
+import pytest
+
+cells = pytest.mark.cells
+
+@cells("niah")
+def test_needle(cell, generate, assert_scored):
+    assert_scored(generate(cell))
+"""
+
+
+def test_a_mark_by_another_name_is_seen_before_workers_start(project, gpus):
+    gpus("")
+    project.pytester.makepyfile(test_needles=ALIAS)
+    result = project.run("-n4", "-k", "nothing", model="smollm2", process=True)
+
+    assert "one process, not -n 4" in header(result)
+
+
+def test_a_mark_that_nobody_saw_loads_no_second_copy_onto_a_device(project, gpus):
+    gpus("")
+    project.pytester.makepyfile(marks="import pytest\ncells = pytest.mark.__getattr__('cells')")
+    project.pytester.makepyfile(test_needles=ALIAS.replace("pytest.mark.cells", "__import__('marks').cells"))
+    result = project.run("-n2", "-p", "marks", model="smollm2", process=True)
+
+    assert "workers would load smollm2 onto one device: leave out -n" in result.stdout.str() + result.stderr.str()
+    assert not project.runs.joinpath("r", "results.json").exists()
