@@ -79,7 +79,7 @@ def test_llama_cpp_gives_each_slot_its_share() -> None:
         "/v1/models": {"data": [{"id": "m", "owned_by": "llamacpp", "meta": {"n_ctx_train": 131072, "n_ctx": 32768}}]},
         PROPS: {"default_generation_settings": {"n_ctx": 8192}, "total_slots": 4},
     }
-    assert found(said) == Window(8192, "/props default_generation_settings.n_ctx")
+    assert found(said) == Window(8192, "/props default_generation_settings.n_ctx", slots=4)
 
 
 def test_llama_cpp_without_props_has_at_most_what_it_was_trained_for() -> None:

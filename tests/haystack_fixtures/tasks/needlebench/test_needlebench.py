@@ -176,7 +176,10 @@ def test_only_the_places_move(builder, run, language, count, repeat):
 def test_statements_stand_in_every_order(run):
     suite = suite_of(run, REASONING, "en")
     orders = {
-        tuple(needle.name for needle in ask(suite, Cell(REASONING, 1000, 0.0, "3needle", repeat), 0).needles)
+        tuple(
+            needle.name
+            for needle in ask(task_named(suite.task), suite, Cell(REASONING, 1000, 0.0, "3needle", repeat), 0).needles
+        )
         for repeat in range(60)
     }
 
@@ -279,7 +282,7 @@ def test_answers_are_right_in_the_form_that_is_asked_for(run, task, label, depth
     suite = suite_of(run, task, language)
     scorer = scorer_named(task_named(task).scorer)
     for repeat in range(4):
-        asked = ask(suite, Cell(task, 1000, depth, labelled(label, language), repeat), 0)
+        asked = ask(task_named(suite.task), suite, Cell(task, 1000, depth, labelled(label, language), repeat), 0)
         reference = as_reference(asked.reference)
         assert scorer.judge(asked.answer, reference).value == 1
         assert scorer.judge(asked.reference["answers"][0], reference).value == 0
@@ -287,7 +290,7 @@ def test_answers_are_right_in_the_form_that_is_asked_for(run, task, label, depth
 
 
 def test_published_words_rule_reads_the_same_answers(run):
-    asked = ask(suite_of(run, REASONING, "en"), Cell(REASONING, 1000, 0.0, "5needle", 0), 0)
+    asked = ask(task_named(REASONING), suite_of(run, REASONING, "en"), Cell(REASONING, 1000, 0.0, "5needle", 0), 0)
     words = scorer_named("needlebench_v1_multi")
     reference = as_reference(asked.reference)
 
