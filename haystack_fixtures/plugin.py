@@ -14,15 +14,16 @@ from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.asking.plan import plan_lines
 from needlework.haystack_fixtures.asking.queue import Queue
 from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.configuration.options import OPTIONS
+from needlework.haystack_fixtures.configuration.presets import built_in_presets, task_suite
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.prompts.prompt import Prompt
 from needlework.haystack_fixtures.settings.default_text import stand_ins, with_text_at_hand
-from needlework.haystack_fixtures.settings.options import OPTIONS
-from needlework.haystack_fixtures.settings.presets import built_in_presets, task_suite
-from needlework.haystack_fixtures.settings.settings import Settings, resolve_settings
+from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import (
     TASKS,
     Series,

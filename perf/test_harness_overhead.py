@@ -15,8 +15,8 @@ from statistics import median
 import pytest
 
 from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
-from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 from perf.arms import child_cpu_seconds, cpu_seconds

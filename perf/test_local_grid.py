@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
 from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
 from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
@@ -28,7 +29,6 @@ from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
 from needlework.haystack_fixtures.models.local.smollm2 import prepare
 from needlework.haystack_fixtures.models.local.token_tree import ordered, tree_size
 from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
-from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 from perf.arms import child_cpu_seconds

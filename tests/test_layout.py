@@ -32,6 +32,7 @@ FLOORS = {
         ("documents",),
         ("retrieval",),
         ("tasks",),
+        ("configuration",),
         ("trials", "workers"),
         ("asking", "hookspecs"),
         ("plugin",),

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.grid.cells import Cell, depth_label
+from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.trials.contexts import reserved
 
 
@@ -35,7 +37,8 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         needles = list(dict.fromkeys(cell.needle for cell in group))
         asked = f"needle {needles[0]}" if len(needles) == 1 else f"{len(needles)} questions"
         if series.retriever:
-            asked += f", {series.retriever} ({suite.retrieve} chunks of {suite.chunk_size})"
+            own = own_of(suite, RetrievalOptions)
+            asked += f", {series.retriever} ({own.retrieve} chunks of {own.chunk_size})"
         yield f"{first.task}, {asked}, {series.model}: {_counted(group)}"
         yield f"  {len(lengths)} lengths (tokens):  {' '.join(map(str, lengths))}"
         placed = "no depth axis: the task says where what it asks for stands"

@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.configuration.own_values import own_from_tables
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.settings.option_values import key_value
@@ -127,10 +128,13 @@ def _there(folder: object) -> AbstractContextManager[None]:
 def settings_of(manifest: Mapping[str, Any]) -> Settings:
     """The settings that a manifest tells. Raises `InputError`."""
     try:
-        suites = tuple(Suite(**_typed(Suite, suite)) for suite in manifest["suites"])
+        options = manifest["options"]
+        suites = tuple(
+            Suite(**_typed(Suite, suite), own=own_from_tables(options, suite)) for suite in manifest["suites"]
+        )
         if not suites or not all(suite.repeats for suite in suites):
             raise TypeError("it has no cells")
-        settings = Settings(suites=suites, **_typed(Settings, manifest["options"]))
+        settings = Settings(suites=suites, **_typed(Settings, options))
         for word in settings.model_arg:
             key_value("manifest.json", word)
         return settings
@@ -140,7 +144,7 @@ def settings_of(manifest: Mapping[str, Any]) -> Settings:
 
 def _typed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    known = {field.name for field in fields(kind)}
+    known = {field.name for field in fields(kind)} - {"own"}
     typed: dict[str, Any] = {}
     for name in known & values.keys():
         value = values[name]

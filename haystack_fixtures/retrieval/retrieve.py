@@ -18,6 +18,8 @@ from needlework.haystack_fixtures.retrieval.dense import Floats, dense_index
 from needlework.haystack_fixtures.retrieval.embedded import Embedded, store, stored
 from needlework.haystack_fixtures.retrieval.embedders import Embedder, load_embedder
 from needlework.haystack_fixtures.retrieval.found import Hit, Retrieved, Search
+from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
@@ -42,32 +44,35 @@ class Retrieval:
 
     def recipe(self, suite: Suite, retriever: str) -> str:
         """Everything but the texts that decides what is retrieved, for trial keys. Raises `InputError`."""
-        rule = chunking(suite.chunk_size, suite.chunk_overlap)
-        facts: list[Any] = [_VERSION, retriever, suite.retrieve, rule.size, rule.overlap, rule.unit]
-        return json.dumps([*facts, self._embedder(suite.embedder).identity if retriever == "dense" else None])
+        own = own_of(suite, RetrievalOptions)
+        rule = chunking(own.chunk_size, own.chunk_overlap)
+        facts: list[Any] = [_VERSION, retriever, own.retrieve, rule.size, rule.overlap, rule.unit]
+        return json.dumps([*facts, self._embedder(own).identity if retriever == "dense" else None])
 
     def identity(self, suite: Suite) -> dict[str, str]:
         """The suite's embedder and what it is, for the manifest; empty where none is used. Raises `InputError`."""
-        if "dense" not in suite.retriever or suite.embedder is None:
+        own = own_of(suite, RetrievalOptions)
+        if "dense" not in own.retriever or own.embedder is None:
             return {}
-        return {suite.embedder: self._embedder(suite.embedder).identity}
+        return {own.embedder: self._embedder(own).identity}
 
     def retrieve(self, suite: Suite, search: Search, retriever: str) -> Retrieved:
         """The best chunks of the texts by `bm25` or `dense`; of equal ones the first. Raises `InputError`."""
-        rule = chunking(suite.chunk_size, suite.chunk_overlap)
+        own = own_of(suite, RetrievalOptions)
+        rule = chunking(own.chunk_size, own.chunk_overlap)
         chunks = self._chunked(search.texts, rule)
         if not chunks:
             raise InputError("--retriever", retriever, "there is no text to search")
-        embedder = suite.embedder if retriever == "dense" else None
-        scores, cut = self._indexed(search.texts, rule, embedder)
+        dense = own if retriever == "dense" else None
+        scores, cut = self._indexed(search.texts, rule, dense)
         rounded = np.round(scores(search.query), _DIGITS) + 0.0  # no -0
-        best = np.argsort(-rounded, kind="stable")[: suite.retrieve].tolist()
+        best = np.argsort(-rounded, kind="stable")[: own.retrieve].tolist()
         hits = tuple(Hit(name, start, end, float(rounded[at])) for at in best for name, start, end, _ in [chunks[at]])
         return Retrieved(
             search=search,
             retriever=retriever,
-            embedder=embedder,
-            k=suite.retrieve,
+            embedder=dense.embedder if dense else None,
+            k=own.retrieve,
             rule=rule,
             chunks=len(chunks),
             hits=hits,
@@ -84,12 +89,12 @@ class Retrieval:
             found += [(name, start, end, text[start:end]) for start, end in spans if text[start:end].strip()]
         return found
 
-    def _index(self, texts: Texts, rule: Chunking, embedder: str | None) -> tuple[Scores, int]:
+    def _index(self, texts: Texts, rule: Chunking, dense: RetrievalOptions | None) -> tuple[Scores, int]:
         """What scores the chunks, and of how many chunks the embedder took the beginning only."""
         chunks = [text.strip() for *_, text in self._chunked(texts, rule)]
-        if embedder is None:
+        if dense is None:
             return bm25_index(chunks), 0
-        model = self._embedder(embedder)
+        model = self._embedder(dense)
         embedded = self._embedded(chunks, f"{model.identity} text", model.texts)
 
         def asked(query: str) -> Floats:
@@ -110,14 +115,14 @@ class Retrieval:
             found |= made
         return [found[text] for text in texts]
 
-    def _load(self, spec: str | None) -> Embedder:
+    def _load(self, own: RetrievalOptions) -> Embedder:
         connection = Connection(
-            base_url=self._settings.embedder_base_url,
-            api_key_env=self._settings.embedder_api_key_env,
+            base_url=own.embedder_base_url,
+            api_key_env=own.embedder_api_key_env,
             timeout_s=self._settings.timeout,
             retries=self._settings.retries,
         )
-        return load_embedder(spec, connection, self._cache_dir)
+        return load_embedder(own.embedder, connection, self._cache_dir)
 
 
 def _stacked(embedded: Sequence[Embedded], model: Embedder) -> Floats:

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from needlework.haystack_fixtures.configuration.own_values import recipe_fields
 from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
@@ -18,7 +19,8 @@ from needlework.haystack_fixtures.needles.canaries import Canaries, canaries
 from needlework.haystack_fixtures.prompts.prompt import Message, bare_prompt
 from needlework.haystack_fixtures.prompts.shape import Shape, guided, lay_out, load_shape, raw_text
 from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
-from needlework.haystack_fixtures.settings.settings import Settings, Suite, recipe_fields
+from needlework.haystack_fixtures.settings.own import Own
+from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
 from needlework.haystack_fixtures.tasks.task import Asked
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -154,7 +156,8 @@ class TrialBuilder:
     def _recipe_frame(self, suite: Suite, model: str) -> tuple[str, ...]:
         corpus = self.corpus(suite)
         # Who is asked on the documents as they are is asked the same whatever else is retrieved.
-        constant = recipe_fields(replace(suite, retriever=("none",))) | {
+        whole = Own({key: value for key, value in suite.own.items() if key != "retriever"})
+        constant = recipe_fields(replace(suite, own=whole)) | {
             "scorer": None,
             "version": RECIPE_VERSION,
             "seed": self._settings.seed,

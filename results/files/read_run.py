@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.tasks.documents.votes import votes_of
 from needlework.results.files.csv_file import read_csv
 from needlework.results.files.foreign import foreign_panels, panels_in_json
 from needlework.results.files.json_file import check_record, parsed, read_json, records_in
@@ -82,7 +83,7 @@ def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
     except InputError:  # no manifest, or an older one: nobody knows what was to be asked
         return run_report(records, planned=run.planned)
     design, base = design_of(settings), parse_relative_to(settings.relative_to)
-    return run_report(records, design=design, vote=settings.vote, relative_to=base, planned=run.planned)
+    return run_report(records, design=design, vote=votes_of(settings.suites), relative_to=base, planned=run.planned)
 
 
 def load_panels(path: Path) -> tuple[Panel, ...]:

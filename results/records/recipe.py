@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
-from needlework.haystack_fixtures.settings.settings import Settings, recipe_fields
+from needlework.haystack_fixtures.configuration.own_values import recipe_fields
+from needlework.haystack_fixtures.settings.settings import Settings
 
 
 def recipe_of(settings: Settings) -> str:

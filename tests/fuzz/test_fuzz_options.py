@@ -11,13 +11,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from needlework.haystack_fixtures.configuration.options import OPTIONS
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.models.local.args import local_options
 from needlework.haystack_fixtures.models.model_named import check_model_args, parse_spec
 from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.settings.option_values import key_value
-from needlework.haystack_fixtures.settings.options import OPTIONS
-from needlework.haystack_fixtures.settings.settings import Settings, resolve_settings
+from needlework.haystack_fixtures.settings.own import Own
+from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.gates.gate import parse_gate
 from needlework.results.records.recipe import recipe_of
@@ -92,4 +94,5 @@ def test_model_arguments(words) -> None:
 
 def test_settings_do_not_show_what_may_be_secret() -> None:
     hidden = {field.name for field in fields(Settings) if not field.repr}
-    assert hidden == {"model_arg", "base_url", "judge_base_url", "embedder_base_url"}
+    assert hidden == {"model_arg", "base_url", "judge_base_url"}
+    assert "secret" not in repr(Own({"embedder_base_url": "https://me:secret@host/v1"}))

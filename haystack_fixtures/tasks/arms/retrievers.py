@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.retrieval.bm25 import missing_packages
 from needlework.haystack_fixtures.retrieval.chunks import chunking
+from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.task import Asked, Task, bare
 
@@ -23,12 +25,13 @@ _LIBRARY = {"bm25": "bm25s", "dense": "faiss"}
 
 def arms_of(task: Task, suite: Suite) -> tuple[str, ...]:
     """The retrievers that a suite's questions are asked with."""
-    return tuple(arm for arm in suite.retriever if arm != AS_THEY_ARE) if task.retrieves else ()
+    named = own_of(suite, RetrievalOptions).retriever if task.retrieves else ()
+    return tuple(arm for arm in named if arm != AS_THEY_ARE)
 
 
 def asks_whole(task: Task, suite: Suite) -> bool:
     """Whether a suite's questions are asked on the documents as they are; of a task that retrieves nothing, always."""
-    return not task.retrieves or AS_THEY_ARE in suite.retriever
+    return not task.retrieves or AS_THEY_ARE in own_of(suite, RetrievalOptions).retriever
 
 
 def with_retriever(asked: Asked, arm: str, twin: str) -> Asked:
@@ -44,7 +47,8 @@ def with_retriever(asked: Asked, arm: str, twin: str) -> Asked:
 
 def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
     """Refuse what cannot be retrieved: nothing to search, chunks of no length, no embedder. Raises `InputError`."""
-    asked = {arm for _, suite in suites for arm in suite.retriever if arm != AS_THEY_ARE}
+    retrievers = (own_of(suite, RetrievalOptions).retriever for _, suite in suites)
+    asked = {arm for each in retrievers for arm in each if arm != AS_THEY_ARE}
     if asked and not any(task.retrieves for task, _ in suites):
         names = ", ".join(dict.fromkeys(task.name for task, _ in suites))
         remedy = f"nothing can be retrieved for {names}: use a task on documents, such as those of L-Eval"
@@ -53,11 +57,12 @@ def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
         arms = arms_of(task, suite)
         if not arms:
             continue
-        chunking(suite.chunk_size, suite.chunk_overlap)
+        own = own_of(suite, RetrievalOptions)
+        chunking(own.chunk_size, own.chunk_overlap)
         if "dense" in arms:
             from needlework.haystack_fixtures.retrieval.embedders import check_embedder
 
-            check_embedder(suite.embedder)
+            check_embedder(own.embedder)
         for arm in arms:
             if find_spec(_LIBRARY[arm]) is None:
                 raise missing_packages(arm)

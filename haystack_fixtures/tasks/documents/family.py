@@ -20,9 +20,11 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.retrieval.found import Search
+from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.arms.controls import NOT_FOUND
 from needlework.haystack_fixtures.tasks.documents.material import DOCUMENTS, Material, Question, look_again, material_of
+from needlework.haystack_fixtures.tasks.documents.options import DocumentOptions
 from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths, without_language
 
 FAMILY = "documents"
@@ -54,12 +56,12 @@ def _depths(suite: Suite) -> tuple[float | None, ...]:
 
 
 def _corpus(suite: Suite) -> Corpus:
-    material = material_of(suite)
+    material, folder = material_of(suite), own_of(suite, DocumentOptions).documents
     return Corpus(
-        name=f"documents of {suite.documents}",
+        name=f"documents of {folder}",
         language=suite.language,
         licence="the user's own",
-        source=str(suite.documents),
+        source=str(folder),
         documents=material.texts,
         sha256=material.documents.sha256,
     )
@@ -77,7 +79,7 @@ def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
     documents, questions = material_of(suite).documents, material_of(suite).questions
     told = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
     return {
-        "questions": {suite.questions or GAP_QUESTIONS: told},
+        "questions": {own_of(suite, DocumentOptions).questions or GAP_QUESTIONS: told},
         "left_out_documents": dict(documents.left_out),
     }
 
@@ -110,7 +112,8 @@ def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Asked:
         return _asked(suite, cell, seed, label, (), (), reference)
     number = material.nearest(question)
     if number is None:
-        raise InputError(DOCUMENTS, suite.documents, f"has no other document without the answer to question {label}")
+        folder = own_of(suite, DocumentOptions).documents
+        raise InputError(DOCUMENTS, folder, f"has no other document without the answer to question {label}")
     near = Needle(
         name=material.names[number], text=material.texts[number], question=question.question.question, answer=""
     )

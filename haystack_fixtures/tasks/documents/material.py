@@ -17,8 +17,10 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
 from needlework.haystack_fixtures.haystacks.unique import occurs
 from needlework.haystack_fixtures.haystacks.whole_documents import separator_for
+from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.documents.near import Likeness
+from needlework.haystack_fixtures.tasks.documents.options import DocumentOptions
 
 DOCUMENTS, QUESTIONS = "--documents", "--questions"
 # What ends a label says which arm or control it is, and in which language.
@@ -107,10 +109,11 @@ def material_of(suite: Suite) -> Material:
 
     Without a file of questions, those are asked that need none: sentences of the documents with a gap.
     """
-    if suite.documents is None:
+    own = own_of(suite, DocumentOptions)
+    if own.documents is None:
         remedy = f"{suite.task} asks about documents of yours: name their folder, {DOCUMENTS} DIR"
         raise InputError(DOCUMENTS, "", remedy)
-    return _found(suite.documents, suite.questions)
+    return _found(own.documents, own.questions)
 
 
 def look_again() -> None:

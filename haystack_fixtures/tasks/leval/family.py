@@ -17,8 +17,10 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.document import Document
 from needlework.haystack_fixtures.retrieval.found import Search
+from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.leval.files import OPTION, DataFile, Item, find_file, read_file
+from needlework.haystack_fixtures.tasks.leval.options import LevalOptions
 from needlework.haystack_fixtures.tasks.leval.sources import SOURCES, Source
 from needlework.haystack_fixtures.tasks.task import Asked, FollowUp, Task, no_depths
 
@@ -34,13 +36,14 @@ _NO_WORDS = ("gsm100", "codeU", "sci_fi")
 
 
 def _file(source: Source, suite: Suite) -> DataFile:
-    if suite.leval_data is None:
+    folder = own_of(suite, LevalOptions).leval_data
+    if folder is None:
         raise InputError(OPTION, "", f"{source.task} needs L-Eval's data: name your copy with {OPTION} DIR")
-    return read_file(suite.leval_data, source)
+    return read_file(folder, source)
 
 
 def _labels(source: Source, suite: Suite) -> tuple[str, ...]:
-    return tuple(item.label for item in _file(source, suite).of(suite.leval_subset))
+    return tuple(item.label for item in _file(source, suite).of(own_of(suite, LevalOptions).leval_subset))
 
 
 def _corpus(source: Source, suite: Suite) -> Corpus:
@@ -63,7 +66,7 @@ def _check(suites: Sequence[Suite]) -> None:
         if suite.controls:
             remedy = "where a document of L-Eval has its answers is not known: leave it out"
             raise InputError("--controls", ",".join(suite.controls), remedy)
-    folder = suites[0].leval_data
+    folder = own_of(suites[0], LevalOptions).leval_data
     if folder is None:
         raise InputError(OPTION, "", f"{_some(list(asked))} of L-Eval: name your copy of its data with {OPTION} DIR")
     absent = [source for source in asked.values() if find_file(folder, source) is None]
@@ -74,7 +77,7 @@ def _check(suites: Sequence[Suite]) -> None:
         raise InputError(OPTION, folder, f"has no {what}; add it{leave_out}")
     if not any(_labels(asked[suite.task], suite) for suite in suites):
         remedy = f"{_some(list(asked))} have no such rows: use --leval-subset scored, or preset leval-open"
-        raise InputError("--leval-subset", suites[0].leval_subset, remedy)
+        raise InputError("--leval-subset", own_of(suites[0], LevalOptions).leval_subset, remedy)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -82,10 +85,10 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Asked:
-    file = _file(source, suite)
+    file, own = _file(source, suite), own_of(suite, LevalOptions)
     item = file.items[cell.needle]
     question, reference = item.question.strip(), _reference(source, suite, file, item)
-    if source.group == "open" and suite.leval_length_hint:
+    if source.group == "open" and own.leval_length_hint:
         # L-Eval's rule: the reference's words as blanks part them. It tells the model how long the reference is.
         words = len(item.answer.split())
         question += f"\nWrite about {words} word{'' if words == 1 else 's'}."
@@ -94,7 +97,7 @@ def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Asked:
     if source.name == "sci_fi":
         answer, then = _twice(item)
         reference["follow_up"] = then.question
-    truncation = "none" if suite.no_truncate else suite.leval_truncation
+    truncation = "none" if own.no_truncate else own.leval_truncation
     return Asked(
         needles=(),
         depths=(),
@@ -125,7 +128,7 @@ def _in_words(source: Source, item: Item) -> str:
 
 
 def _reference(source: Source, suite: Suite, file: DataFile, item: Item) -> dict[str, Any]:
-    items = file.of(suite.leval_subset)
+    items = file.of(own_of(suite, LevalOptions).leval_subset)
     reference: dict[str, Any] = {
         "answers": (item.answer,),
         "question": item.question,

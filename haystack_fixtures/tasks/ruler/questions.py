@@ -17,7 +17,9 @@ from needlework.haystack_fixtures.draws import below, draws, shuffled
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.documents.options import DocumentOptions
 from needlework.haystack_fixtures.tasks.ruler.documents import one_step, stories, two_steps
 from needlework.haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
 from needlework.haystack_fixtures.tasks.ruler.question_files import OPTION, QuestionFile, read_questions
@@ -44,10 +46,16 @@ class _Drawn:
     material: str = ""
 
 
+def _questions(suite: Suite) -> str | None:
+    """The user's file of questions."""
+    return own_of(suite, DocumentOptions).questions
+
+
 def _labels(suite: Suite) -> tuple[str, ...]:
-    if suite.questions is None:
+    questions = _questions(suite)
+    if questions is None:
         return (labelled("generated", suite),)
-    _check_repeats(suite.repeats, suite, read_questions(suite.questions))
+    _check_repeats(suite.repeats, suite, read_questions(questions))
     return (labelled("questions", suite),)
 
 
@@ -58,10 +66,11 @@ def _check_repeats(repeats: int, suite: Suite, file: QuestionFile) -> None:
 
 def _ask(steps: int, suite: Suite, cell: Cell, seed: int) -> Asked:
     parts, language = seeds(f"ruler_qa_{steps}", suite, cell, seed), suite.language
-    if suite.questions is None:
+    questions = _questions(suite)
+    if questions is None:
         drawn = _generated(parts, steps, language)
     else:
-        drawn = _from_file(parts, read_questions(suite.questions), suite, cell, seed)
+        drawn = _from_file(parts, read_questions(questions), suite, cell, seed)
     fewest = len(drawn.gold)
 
     def listed(documents: Sequence[str], name: str) -> tuple[list[str], list[int]]:
@@ -77,7 +86,7 @@ def _ask(steps: int, suite: Suite, cell: Cell, seed: int) -> Asked:
 
     def resolve(count: int) -> tuple[str, Mapping[str, Any]]:
         # Of generated documents, each institution or founder has what could be the answer.
-        chance = 0.0 if suite.questions else min(1.0, steps / count)
+        chance = 0.0 if questions else min(1.0, steps / count)
         return drawn.answers[0], {"documents": count, "gold": present(count)[1], "chance": chance}
 
     question = _QUESTION[language].format(question=drawn.text)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles import needle_sets as needle_files
-from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.tasks.task import Asked
 from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded

@@ -2,6 +2,7 @@
 
 import pytest
 
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.spacing import (
     doubling,
@@ -13,7 +14,6 @@ from needlework.haystack_fixtures.grid.spacing import (
     parse_lengths,
     parse_tokens,
 )
-from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from tests.parity.cases import cases
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.settings import default_text
 from needlework.haystack_fixtures.settings.default_text import stand_ins, with_text_at_hand
-from needlework.haystack_fixtures.settings.settings import Settings, resolve_settings
+from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.results.records.recipe import recipe_of
 
 

@@ -11,12 +11,17 @@ from typing import Any
 
 import pytest
 
+from needlework.haystack_fixtures.configuration.options import OWN
+from needlework.haystack_fixtures.configuration.own_values import recipe_fields
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles.needle import Needle
-from needlework.haystack_fixtures.settings.settings import Suite, recipe_fields, resolve_settings
+from needlework.haystack_fixtures.settings.own import Own
+from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.task import Asked
 from needlework.haystack_fixtures.trials.resume_key import recipe_frame, trial_key
 
+RETRIEVES = Own({"retriever": ("bm25",)})
 CELL = Cell("niah", 4000, 50.0, "code", 0)
 NEEDLE = Needle("code", "The code is 4829.", "What is the code?", "4829", distractors=("The key is 11.",))
 ASKED = Asked((NEEDLE,), (50.0,), "What is the code?", "4829", {"answers": ["4829"]}, distractors=("A door is open.",))
@@ -25,9 +30,7 @@ ANOTHER_SUITE: dict[str, Any] = {
     "task": "parallel", "language": "zh", "needle_set": "italy", "corpus": "pydoc", "text_field": "body",
     "file_list": ("a.jsonl",), "scorer": "cdme", "prompt": "cdme", "template": "raw", "system_prompt": "Be brief.",
     "question_position": "both", "answer_budget": 7, "thinking_budget": 7, "length_buffer": 7, "guide": True,
-    "diff": 25.0, "keyword": "4829", "tokenizer_model": "gpt-4", "answer_prefix": True, "questions": "q.jsonl",
-    "leval_subset": "all", "leval_truncation": "compat", "leval_length_hint": False, "no_truncate": True,
-    "chunk_size": "77", "chunk_overlap": "7", "retrieve": 7, "embedder": "hash:7",
+    "diff": 25.0, "keyword": "4829", "tokenizer_model": "gpt-4", "answer_prefix": True,
 }  # fmt: skip
 NOT_OF_THE_SUITE = {
     "lengths": "an axis: the cell has it",
@@ -35,15 +38,25 @@ NOT_OF_THE_SUITE = {
     "repeats": "an axis: the cell has it",
     "controls": "the cell's needle names its control",
     "variants": "the cell's needle names it",
+    "own": "option by option, in the next two tables",
+}
+ANOTHER_OWN: dict[str, Any] = {
+    "questions": "q.jsonl", "leval_subset": "all", "leval_truncation": "compat", "leval_length_hint": False,
+    "no_truncate": True, "chunk_size": "77", "chunk_overlap": "7", "retrieve": 7, "embedder": "hash:7",
+}  # fmt: skip
+NOT_OF_ITS_OWN = {
     "retriever": "the cell's needle names it, and the material what it does",
     "documents": "the material has their hashes, wherever they lie",
     "leval_data": "the material has its hash, wherever it lies",
+    "vote": "it makes repeats",
+    "embedder_base_url": "the material has the embedder's identity",
+    "embedder_api_key_env": "a secret's name",
 }
 ANOTHER_CELL: dict[str, Any] = {"task": "parallel", "length": 8000, "depth": 60.0, "needle": "city", "repeat": 1}
 NOT_OF_THE_CELL = {"model": "the recipe has the model, and what can change its answers"}
 ANOTHER_NEEDLE: dict[str, Any] = {"text": "The code is 11.", "distractors": ("The key is 12.",)}
 NOT_OF_THE_NEEDLE = dict.fromkeys(
-    ("name", "question", "answer", "keyword", "key", "accepted", "distractor_answers"),
+    ("name", "question", "answer", "keyword", "key", "accepted", "distractor_answers", "reply"),
     "the model sees its text alone; a stored answer is scored by today's reference",
 )
 ANOTHER_ASKED: dict[str, Any] = {
@@ -61,7 +74,7 @@ NOT_OF_WHAT_IS_ASKED = dict.fromkeys(
 def suite(tmp_path_factory) -> Suite:
     folder = tmp_path_factory.mktemp("root")
     (found,) = resolve_settings({"model": ["mock:perfect"], "task": "niah"}, {}, folder).suites
-    return replace(found, retriever=("bm25",))
+    return replace(found, own=RETRIEVES)
 
 
 def key(suite: Suite, cell: Cell = CELL, asked: Asked = ASKED) -> str:
@@ -72,6 +85,17 @@ def key(suite: Suite, cell: Cell = CELL, asked: Asked = ASKED) -> str:
 def test_another_suite_is_another_trial(suite, name):
     assert getattr(suite, name) != ANOTHER_SUITE[name]
     assert key(replace(suite, **{name: ANOTHER_SUITE[name]})) != key(suite)
+
+
+@pytest.mark.parametrize("name", ANOTHER_OWN)
+def test_another_option_of_a_familys_own_is_another_trial(suite, name):
+    assert ANOTHER_OWN[name] != OWN[name].usual
+    assert key(replace(suite, own=Own({**RETRIEVES, name: ANOTHER_OWN[name]}))) != key(suite)
+
+
+@pytest.mark.parametrize("name", NOT_OF_ITS_OWN)
+def test_other_options_of_a_familys_own_are_the_same_trial(suite, name):
+    assert key(replace(suite, own=Own({**RETRIEVES, name: "other"}))) == key(suite)
 
 
 @pytest.mark.parametrize("name", ANOTHER_CELL)
@@ -107,3 +131,8 @@ def test_distractors_of_the_trial_are_not_taken_for_a_needles(suite):
 def test_every_field_has_its_place_in_one_of_the_tables(kind, changes, reasons):
     assert {field.name for field in fields(kind)} == changes.keys() | reasons.keys()
     assert not changes.keys() & reasons.keys()
+
+
+def test_every_option_of_a_familys_own_has_its_place_too():
+    assert OWN.keys() == ANOTHER_OWN.keys() | NOT_OF_ITS_OWN.keys()
+    assert not ANOTHER_OWN.keys() & NOT_OF_ITS_OWN.keys()

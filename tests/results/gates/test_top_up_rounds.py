@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
-from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import Gatekeeper, check_gates

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.records.record import Record
 from needlework.results.statistics.clustered import Counts, exact_ends

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
 from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
@@ -19,7 +20,6 @@ from needlework.haystack_fixtures.models.local.smollm2 import prepare
 from needlework.haystack_fixtures.models.local.token_tree import Ids, tree_size
 from needlework.haystack_fixtures.models.local.tree_attention import plain_part
 from needlework.haystack_fixtures.models.local.tree_runner import TreeRunner
-from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid as grid_of
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.trials.trials import TrialBuilder

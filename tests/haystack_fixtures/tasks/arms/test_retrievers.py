@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from needlework.haystack_fixtures.configuration.own_values import recipe_fields
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.settings.settings import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.trials import TrialBuilder

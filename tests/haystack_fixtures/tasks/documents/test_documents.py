@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from needlework.haystack_fixtures.configuration.own_values import recipe_fields
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.settings import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import deepest_first, grid
 from needlework.haystack_fixtures.tasks.documents.near import Likeness
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer

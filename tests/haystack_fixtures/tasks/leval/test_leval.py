@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.tasks.leval.files import SUBSETS, read_file
 from needlework.haystack_fixtures.tasks.leval.sources import SOURCES

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from needlework.haystack_fixtures.configuration.presets import built_in_presets
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.draws import draws
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.settings.presets import built_in_presets
-from needlework.haystack_fixtures.settings.settings import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.tasks.ruler.documents import stories
 from needlework.haystack_fixtures.tasks.ruler.family import TASKS as RULER

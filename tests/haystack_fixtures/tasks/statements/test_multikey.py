@@ -6,7 +6,7 @@ import re
 
 from hypothesis import given, settings
 
-from needlework.haystack_fixtures.settings.settings import resolve_settings
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.scoring.recording import as_reference
 from needlework.scoring.registry import scorer_named

@@ -2,8 +2,10 @@
 
 import pytest
 
+from needlework.haystack_fixtures.configuration.own_values import recipe_fields
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.settings import recipe_fields, resolve_settings
+from needlework.haystack_fixtures.tasks.documents.votes import votes_of
 
 
 def settings(tmp_path, ini=None, **command_line):
@@ -162,10 +164,10 @@ def test_a_vote_takes_as_many_orders_of_the_documents(tmp_path):
     voting = settings(tmp_path, preset="own-documents", vote="5")
     more = settings(tmp_path, preset="own-documents", vote="3", repeats="6")
 
-    assert voting.vote == 5
+    assert votes_of(voting.suites) == 5
     assert {suite.repeats for suite in voting.suites} == {5}
     assert {suite.repeats for suite in more.suites} == {6}
-    assert settings(tmp_path).vote == 0
+    assert votes_of(settings(tmp_path).suites) == 0
 
 
 @pytest.mark.parametrize(

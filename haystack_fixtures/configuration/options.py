@@ -1,10 +1,10 @@
-"""The options: one row each, for the command line, the ini file, a TOML file and presets alike."""
+"""The options: one row each. Those of one family lie in its folder, as `OPTIONS`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from needlework.haystack_fixtures.grid.spacing import DEPTH_SPACINGS, LENGTH_SPACINGS
+from needlework.haystack_fixtures.retrieval import options as retrieval
+from needlework.haystack_fixtures.settings.option import CONFIGURATION, HOW, OUT, SEND, WHAT, WHO, Option
 from needlework.haystack_fixtures.settings.option_values import (
     Parser,
     any_text,
@@ -15,7 +15,6 @@ from needlework.haystack_fixtures.settings.option_values import (
     percent,
     prices,
     seconds,
-    some_of,
     switch,
     text,
     tokens,
@@ -24,37 +23,10 @@ from needlework.haystack_fixtures.settings.option_values import (
     words,
     words_of,
 )
+from needlework.haystack_fixtures.tasks.documents import options as documents
+from needlework.haystack_fixtures.tasks.leval import options as leval
 
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option. `suite`: it describes what is asked (a preset's suite may set it), not how the run is made."""
-
-    name: str
-    group: str
-    help: str
-    parse: Parser
-    default: str | None = None
-    shown_default: str = ""
-    metavar: str = "VALUE"
-    repeatable: bool = False
-    flag: bool = False
-    suite: bool = False
-
-    @property
-    def key(self) -> str:
-        """The name in ini and TOML files: `answer_budget` for `--answer-budget`."""
-        return self.name.replace("-", "_")
-
-
-WHAT = "needlework: what is asked"
-HOW = "needlework: how the prompt is made"
-WHO = "needlework: the model under test"
-SEND = "needlework: how requests are sent"
-OUT = "needlework: results and gates"
-CONFIGURATION = "needlework: configuration"
-
-OPTIONS: tuple[Option, ...] = (
+_COMMON: tuple[Option, ...] = (
     Option("config", CONFIGURATION, "TOML file with any of these options; the command line wins", text, metavar="FILE"),
     Option(
         "preset",
@@ -183,93 +155,6 @@ OPTIONS: tuple[Option, ...] = (
         metavar="LIST",
         suite=True,
     ),
-    Option(
-        "questions",
-        WHAT,
-        "questions of yours: what `needlework questions` writes, for tasks doc_...; JSON as SQuAD or HotpotQA have it,"
-        " for ruler_qa_1 and ruler_qa_2",
-        path,
-        shown_default="generated documents",
-        metavar="FILE",
-        suite=True,
-    ),
-    Option(
-        "documents",
-        WHAT,
-        "folder of documents of yours, for tasks doc_...; see docs/documents.md",
-        path,
-        metavar="DIR",
-        suite=True,
-    ),
-    Option(
-        "leval-data",
-        WHAT,
-        "folder of L-Eval's data (a clone, or its jsonl files), or hf:L4NLP/LEval[@REVISION]; for tasks leval_...",
-        path,
-        metavar="DIR",
-        suite=True,
-    ),
-    Option(
-        "leval-subset",
-        WHAT,
-        "rows of L-Eval to ask, by their own `evaluation`: scored (exam, f1, rouge), llm, human, both (llm and human)",
-        one_of("scored", "llm", "human", "both"),
-        "scored",
-        suite=True,
-    ),
-    Option(
-        "retriever",
-        WHAT,
-        "what documents are shown by: none (as they are), bm25, dense (the chunks nearest to the question); of several"
-        " each is asked",
-        some_of("none", "bm25", "dense"),
-        "none",
-        metavar="LIST",
-        suite=True,
-    ),
-    Option(
-        "chunk-size",
-        WHAT,
-        "longest chunk for --retriever: characters, or tokens of the model's tokenizer such as 1024t",
-        text,
-        "1000",
-        metavar="N[t]",
-        suite=True,
-    ),
-    Option(
-        "chunk-overlap",
-        WHAT,
-        "most that neighbouring chunks share, in the unit of --chunk-size",
-        text,
-        "200",
-        metavar="N[t]",
-        suite=True,
-    ),
-    Option("retrieve", WHAT, "chunks that --retriever shows, best first", whole(1), "4", metavar="K", suite=True),
-    Option(
-        "embedder",
-        WHAT,
-        "model of --retriever dense: st:NAME_OR_FOLDER (sentence-transformers), openai:NAME (a server)",
-        text,
-        metavar="SPEC",
-        suite=True,
-    ),
-    Option(
-        "embedder-base-url",
-        WHO,
-        "address of the embedder's server, ending in /v1",
-        text,
-        shown_default="OpenAI's",
-        metavar="URL",
-    ),
-    Option(
-        "embedder-api-key-env",
-        WHO,
-        "environment variable that holds the key of the embedder's server",
-        variable,
-        "OPENAI_API_KEY",
-        metavar="NAME",
-    ),
     Option("repeats", WHAT, "trials per cell, each with its own filler and needle", whole(1), "1", suite=True),
     Option("seed", WHAT, "changes filler and needles; the same seed gives the same bytes", whole(0), "0"),
     Option(
@@ -329,32 +214,6 @@ OPTIONS: tuple[Option, ...] = (
         "true: end the prompt with the beginning of the answer, for the model to go on with (tasks of RULER)",
         switch,
         "false",
-        metavar="true|false",
-        suite=True,
-    ),
-    Option(
-        "leval-truncation",
-        HOW,
-        "how L-Eval's documents are cut to a length: exact (to the token), compat (L-Eval's own steps of words)",
-        one_of("exact", "compat"),
-        "exact",
-        suite=True,
-    ),
-    Option(
-        "no-truncate",
-        HOW,
-        "skip the questions of L-Eval's documents that are too long, rather than cut them",
-        switch,
-        "false",
-        flag=True,
-        suite=True,
-    ),
-    Option(
-        "leval-length-hint",
-        HOW,
-        "tell the words of the reference in L-Eval's open tasks, as L-Eval does",
-        switch,
-        "true",
         metavar="true|false",
         suite=True,
     ),
@@ -438,14 +297,6 @@ OPTIONS: tuple[Option, ...] = (
         metavar="IN,OUT",
     ),
     Option(
-        "vote",
-        OUT,
-        "of the answers over this many orders of the documents, also score the one most like the others (doc_ tasks)",
-        whole(0),
-        "0",
-        metavar="K",
-    ),
-    Option(
         "relative-to",
         OUT,
         "what the relative bar of the effective length is 85 % of: a score (0.95 or 95%), or lengths (500,1k), which"
@@ -496,7 +347,9 @@ OPTIONS: tuple[Option, ...] = (
         metavar="TRIALS",
     ),
 )
-
+# What one family has of its own; its values ride in `Suite.own`.
+OWN = {option.key: option for option in (*documents.OPTIONS, *leval.OPTIONS, *retrieval.OPTIONS)}
+OPTIONS: tuple[Option, ...] = (*_COMMON, *OWN.values())
 BY_KEY = {option.key: option for option in OPTIONS}
 
 # What only a preset's suite says (each under the name that OpenCompass's documents use, where it has one).

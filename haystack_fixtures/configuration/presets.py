@@ -11,8 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from needlework.haystack_fixtures.configuration.options import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.options import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.settings.user_files import read_toml
 
 

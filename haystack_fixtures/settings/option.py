@@ -1,0 +1,57 @@
+"""What an option is: one row of the table, for the command line, the ini file, a TOML file and presets alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from needlework.haystack_fixtures.settings.option_values import Parsed, Parser
+
+
+def always(_own: Mapping[str, Parsed]) -> bool:
+    """Of an option that is a part of what is asked."""
+    return True
+
+
+def never(_own: Mapping[str, Parsed]) -> bool:
+    """Of an option whose effect a trial's key knows by other means, such as a file's hash, or that has none on it."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option. `suite`: it describes what is asked (a preset's suite may set it), not how the run is made.
+
+    `counts(own)`: of a family's own option, whether a value other than the default is part of a trial's key, beside
+    the family's other values that are no defaults.
+    """
+
+    name: str
+    group: str
+    help: str
+    parse: Parser
+    default: str | None = None
+    shown_default: str = ""
+    metavar: str = "VALUE"
+    repeatable: bool = False
+    flag: bool = False
+    suite: bool = False
+    counts: Callable[[Mapping[str, Parsed]], bool] = always
+
+    @property
+    def usual(self) -> Parsed:
+        """The default, parsed; `None` where there is none."""
+        return None if self.default is None else self.parse(f"--{self.name}", self.default)
+
+    @property
+    def key(self) -> str:
+        """The name in ini and TOML files: `answer_budget` for `--answer-budget`."""
+        return self.name.replace("-", "_")
+
+
+WHAT = "needlework: what is asked"
+HOW = "needlework: how the prompt is made"
+WHO = "needlework: the model under test"
+SEND = "needlework: how requests are sent"
+OUT = "needlework: results and gates"
+CONFIGURATION = "needlework: configuration"

@@ -1,0 +1,54 @@
+"""The own options of questions on the user's documents; RULER reads `questions` too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from needlework.haystack_fixtures.settings.option import OUT, WHAT, Option, never
+from needlework.haystack_fixtures.settings.option_values import (
+    path,
+    whole,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOptions:
+    """`questions`: the user's file of questions; `documents`: the folder of the documents that they are about. `vote`:
+    answers over orders of the documents that vote, 0 for none."""
+
+    questions: str | None = None
+    documents: str | None = None
+    vote: int = 0
+
+
+OPTIONS = (
+    Option(
+        "questions",
+        WHAT,
+        "questions of yours: what `needlework questions` writes, for tasks doc_...; JSON as SQuAD or HotpotQA have it,"
+        " for ruler_qa_1 and ruler_qa_2",
+        path,
+        shown_default="generated documents",
+        metavar="FILE",
+        suite=True,
+        counts=lambda own: "documents" not in own,
+    ),
+    Option(
+        "documents",
+        WHAT,
+        "folder of documents of yours, for tasks doc_...; see docs/documents.md",
+        path,
+        metavar="DIR",
+        suite=True,
+        counts=never,
+    ),
+    Option(
+        "vote",
+        OUT,
+        "of the answers over this many orders of the documents, also score the one most like the others (doc_ tasks)",
+        whole(0),
+        "0",
+        metavar="K",
+        counts=never,
+    ),
+)
