@@ -46,7 +46,7 @@ def test_a_task_of_ones_own_is_asked_scored_and_written(project):
 
 @pytest.mark.usefixtures("berths")
 def test_it_stands_beside_the_preset_and_is_chosen_by_name_and_mark(project):
-    project.run("--plan").stdout.fnmatch_lines(["*12 cells*"])
+    project.run("--plan").stdout.fnmatch_lines(["in all: 12 trials*"])
     for chosen in (("--task=berths",), ("-k", "berths"), ("-m", "berths")):
         assert project.run(*chosen, name=chosen[0].strip("-")).parseoutcomes()["scored"] == 6
     project.run("--task=berth", name="s").stderr.fnmatch_lines(["ERROR: --task: 'berth': *did you mean berths?*"])
