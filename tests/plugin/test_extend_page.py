@@ -112,9 +112,8 @@ def test_a_misspelt_mark_is_an_error_that_names_the_near_name(project, name, sai
         """
     )
     result = project.run()
-    result.stdout.fnmatch_lines([f"*@pytest.mark.cells: '{name}': {said}*"])
-    result.assert_outcomes(errors=1)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stderr.fnmatch_lines([f"ERROR: @pytest.mark.cells: '{name}': {said}*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
 @pytest.mark.parametrize(
