@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tests.faults import accounting as count
 from tests.faults import answering as say
 from tests.faults import caching as cache
+from tests.faults import gateways as gate
 from tests.faults import reading as see
 from tests.faults import sending as send
 from tests.faults import wire
@@ -23,6 +24,9 @@ _TWELVE = ("--depths=0:100:6",)
 _THINKS = ("--lengths=600,900", "--thinking-budget=200")
 _IMPATIENT = ("--timeout=2", "--retries=1")
 _CANARY = ("--canary",)
+_ALONE = ("--concurrency=1",)
+_STRICT = ("--strict-model",)
+_WHOLE = ("--model-arg=stream=false",)
 _SEVERAL = ("--lengths=400", "--depths=50", "--repeats=6")  # each repeat has its own needle
 
 
@@ -247,6 +251,43 @@ _OURS = (
           Behaviour(take=see.doubles_user), _OTHER_PROMPT),
     Fault(68, "adds_system", "a gateway puts a system prompt of its own before ours, the same for all",
           Behaviour(take=see.adds_system), Expect(("found",), flags=("template_difference",))),
+    Fault(69, "swaps_model", "another model answers from the fifth prompt on, and says so",
+          Behaviour(send=gate.named("oracle-small", since=4)), Expect(("found",), flags=("model_changed",)), _ALONE),
+    Fault(70, "other_model", "the model that answers is another one, and says so",
+          Behaviour(send=gate.named("oracle-small")), Expect(("found",), flags=("other_model",))),
+    Fault(71, "other_model_strict", "the same, under --strict-model",
+          Behaviour(send=gate.named("oracle-small")), Expect(("invalid",), invalid=("other_model",)), _STRICT),
+    Fault(72, "dated_model", "the same model under its dated name",
+          Behaviour(send=gate.named("oracle-2026-08-06")), _FOUND, _STRICT),
+    Fault(73, "drips_head", "the head of a longer answer comes byte by byte",
+          Behaviour(send=send.past(WINDOW, gate.drips)), _server_error("timeout"), _IMPATIENT),
+    Fault(74, "gzip_cut", "a packed answer without its checksum",
+          Behaviour(send=gate.packed(lambda body: body[:-8])), _server_error("protocol")),
+    Fault(75, "gzip_other_checksum", "a packed answer with the checksum of another",
+          Behaviour(send=gate.packed(lambda body: body[:-8] + bytes(8))), _server_error("protocol")),
+    Fault(76, "gzip_whole", "a packed answer that nobody asked for",
+          Behaviour(send=gate.packed(bytes)), _FOUND),
+    Fault(77, "crowded_once", "no room beside other requests, in the words of a prompt that is too long",
+          Behaviour(admit=gate.crowded(WINDOW, 1), window=4000), Expect(("found",), attempts=_TRIED_AGAIN)),
+    Fault(78, "crowded", "the same, for good",
+          Behaviour(admit=gate.crowded(WINDOW, 99), window=4000), _server_error("server"), ("--retries=2",)),
+    Fault(79, "too_long_elsewhere", "too long, in ten more servers' words",
+          Behaviour(admit=send.above(WINDOW, gate.too_long_elsewhere)), Expect(("skipped",)), _TWELVE),
+    Fault(80, "goes_on", "an answer of 40,000 characters, counted as a short one",
+          Behaviour(say=gate.goes_on), Expect(("found",), flags=("over_budget",)), _WHOLE),
+    Fault(81, "coloured", "terminal colours around the answer", Behaviour(say=gate.coloured), _FOUND),
+    Fault(82, "second_choice_first", "two choices, the second one first",
+          Behaviour(send=gate.second_choice_first), _FOUND, _WHOLE),
+    Fault(83, "says_no_error", "an error object with code 0 beside every answer",
+          Behaviour(send=gate.says_no_error), _FOUND, _WHOLE),
+    Fault(84, "many_headers", "150 headers", Behaviour(send=gate.many_headers), _server_error("protocol")),
+    Fault(85, "waits_for_ever", "429 with Retry-After: inf on the first try",
+          Behaviour(admit=send.fails_first(wire.error(429, "slow down", Retry_After="inf"))),
+          Expect(("found",), attempts=_TRIED_AGAIN)),
+    Fault(86, "accepted", "202 and no answer", Behaviour(admit=send.always(wire.as_json({}, 202))),
+          Expect(("error",), error="client", attempts=_ONCE)),
+    Fault(87, "closes_reused", "a kept connection is closed when it is used again, --retries 0",
+          Behaviour(closes_reused=True), Expect(("found",), clean=True, attempts=_ONCE), ("--retries=0",)),
 )  # fmt: skip
 
 CATALOGUE = {fault.name: fault for fault in (*_TWINS, *_FIRST_LIST, *_OURS)}

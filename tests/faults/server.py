@@ -25,7 +25,7 @@ from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.faults import wire
 from tests.faults.catalogue import CATALOGUE, HONEST
 from tests.faults.pipeline import respond, turn_of
-from tests.faults.turns import Session, Wire
+from tests.faults.turns import Seen, Session, Wire
 
 TOKENIZER = "tiktoken:cl100k_base"
 _POSTS = {"v1/chat/completions": True, "v1/completions": False}
@@ -64,6 +64,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     desk: Desk
+    _used = False
 
     def do_GET(self) -> None:
         fault, session, asked = self.desk.find(self.path)
@@ -95,6 +96,11 @@ class Handler(BaseHTTPRequestHandler):
         except (ValueError, KeyError, TypeError) as error:
             self._send(wire.error(400, f"not a request: {error}"))
             return
+        if behaviour.closes_reused and self._used:
+            memory.seen.setdefault(turn.sha, Seen()).touched = True
+            self.close_connection = True
+            return
+        self._used = True
         wanted = (request.get("stream_options") or {}).get("include_usage") is True
         try:
             answer = behaviour.everywhere or respond(turn, behaviour, count_in_stream=wanted)
@@ -118,6 +124,7 @@ class Handler(BaseHTTPRequestHandler):
         size = sum(map(len, answer.pieces))
         self.send_header(*(("Transfer-Encoding", "chunked") if chunked else ("Content-Length", str(size))))
         try:
+            self._drip(answer.drip_s)
             self.end_headers()
             for piece in _first_half(answer.pieces) if answer.cut else answer.pieces:
                 if answer.pause_s and self.desk.closing.wait(answer.pause_s):
@@ -129,6 +136,14 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # the client has given up
         if answer.cut:
             self.close_connection = True
+
+    def _drip(self, pause_s: float) -> None:
+        """Send what there is of the head a byte at a time."""
+        head, self._headers_buffer = (b"".join(self._headers_buffer), []) if pause_s else (b"", self._headers_buffer)
+        for byte in head:
+            self.wfile.write(bytes([byte]))
+            if self.desk.closing.wait(pause_s):
+                break
 
     def log_message(self, *args: object) -> None:
         """Say nothing: the bench prints a table."""

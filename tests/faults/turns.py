@@ -50,7 +50,7 @@ class Said:
 class Wire:
     """Bytes to send. `pieces` go out one by one with `pause_s` seconds before each, the first after `wait_s`.
 
-    `cut`: the connection ends before the body does.
+    `cut`: the connection ends before the body does. `drip_s`: seconds before each byte of the head.
     """
 
     pieces: tuple[bytes, ...]
@@ -60,6 +60,7 @@ class Wire:
     wait_s: float = 0.0
     pause_s: float = 0.0
     cut: bool = False
+    drip_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -103,6 +104,7 @@ class Behaviour:
     `admit`: what it sends instead of an answer, or `None` to go on. `take`: the messages that reach the template.
     `see`: the token ids that reach the model. `say`: the answer that it gives. `send`: the bytes that leave.
     `everywhere`: sent for every request, whatever it asks. `window`: what `/v1/models` tells of the window.
+    `closes_reused`: a connection that is used a second time is closed without a byte.
     """
 
     admit: Callable[[Turn], Wire | None] | None = None
@@ -112,3 +114,4 @@ class Behaviour:
     send: Callable[[Wire, Turn], Wire] | None = None
     everywhere: Wire | None = None
     window: int | None = None
+    closes_reused: bool = False

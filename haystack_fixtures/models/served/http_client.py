@@ -139,6 +139,11 @@ class Exchanged:
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
 
+    @property
+    def packed(self) -> bool:
+        """Whether the body has a checksum at its end, which nothing before it can stand in for."""
+        return self.headers.get("content-encoding", "").strip().lower() not in ("", "identity")
+
     def chunks(self) -> Iterator[bytes]:
         """The body as it comes, unpacked.
 

@@ -1,0 +1,102 @@
+"""Faults of what stands between: gateways, proxies and servers under load, by what independent checks have met."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+from tests.faults import wire
+from tests.faults.sending import Admit, Send
+from tests.faults.turns import Said, Turn, Wire
+
+_NAME = f'"model": "{wire.MODEL}"'.encode()
+
+
+def named(name: str, since: int = 0) -> Send:
+    """Another model answers, and says so, from the prompt of that number on."""
+
+    def send(sent: Wire, turn: Turn) -> Wire:
+        told = f'"model": "{name}"'.encode()
+        if turn.number < since:
+            return sent
+        return replace(sent, pieces=tuple(piece.replace(_NAME, told) for piece in sent.pieces))
+
+    return send
+
+
+def drips(sent: Wire, _: Turn) -> Wire:
+    """The head of the answer comes byte by byte, and never ends in any patience."""
+    return replace(sent, drip_s=0.2)
+
+
+def packed(spoil: Callable[[bytes], bytes]) -> Send:
+    """The answer is sent as gzip, which is then spoilt."""
+
+    def send(sent: Wire, _: Turn) -> Wire:
+        body = spoil(gzip.compress(b"".join(sent.pieces), mtime=0))
+        return replace(sent, pieces=(body,), headers={**sent.headers, "Content-Encoding": "gzip"})
+
+    return send
+
+
+def crowded(longer_than: int, tries: int) -> Admit:
+    """llama.cpp whose slots share one cache: no room beside the others, in the words of a prompt that is too long."""
+
+    def admit(turn: Turn) -> Wire | None:
+        full = turn.count(turn.rendered()) > longer_than and turn.attempt <= tries
+        return wire.error(500, "Context size has been exceeded.", "server_error") if full else None
+
+    return admit
+
+
+def too_long_elsewhere(turn: Turn, window: int, asked: int) -> Wire:
+    """The words of DashScope, xAI, Moonshot, Zhipu, TGI, TensorRT-LLM, LMDeploy, TabbyAPI, Groq, and nginx's page."""
+    used = asked - turn.budget
+    kinds: tuple[tuple[int, str] | Wire, ...] = (
+        (400, f"Range of input length should be [1, {window}]"),
+        (400, f"This model's maximum prompt length is {window} but the request contains {used} tokens."),
+        (400, f"Invalid request: Your request exceeded model token limit: {window}"),
+        wire.page(413, "413 Request Entity Too Large"),
+        (400, "Prompt 超长"),
+        (422, f"Input validation error: `inputs` must have less than {window} tokens. Given: {used}"),
+        (400, f"Prompt length ({used}) exceeds maximum input length ({window})."),
+        (400, f"input token length {used} exceeds session_len {window}"),
+        (400, f"Prompt length {used} is greater than max_seq_len {window}"),
+        (400, "Please reduce the length of the messages or completion."),
+    )
+    told = kinds[turn.number % len(kinds)]
+    return told if isinstance(told, Wire) else wire.error(*told)
+
+
+def goes_on(said: Said, turn: Turn) -> Said:
+    """The answer, and then more and more of it, whatever the limit; counted as if it had been short."""
+    return replace(said, content=f"{turn.reading.answer}{' And so on.' * 4000}")
+
+
+def coloured(said: Said, turn: Turn) -> Said:
+    """The answer in the colours of a terminal."""
+    value = turn.reading.value or "sorry"
+    return replace(said, content=turn.reading.answer.replace(value, f"\x1b[31m{value}\x1b[0m"))
+
+
+def second_choice_first(sent: Wire, turn: Turn) -> Wire:
+    """Two answers, the one that nobody asked for first."""
+    told = json.loads(sent.pieces[0])
+    other = json.loads(json.dumps(told["choices"][0]))
+    other["index"] = 1
+    other["message" if turn.chat else "text"] = {"role": "assistant", "content": "1000000"} if turn.chat else "1000000"
+    told["choices"].insert(0, other)
+    return replace(sent, pieces=(json.dumps(told).encode(),))
+
+
+def says_no_error(sent: Wire, _: Turn) -> Wire:
+    """`error` beside every good answer, to say that there was none."""
+    told = json.loads(sent.pieces[0]) | {"error": {"code": 0, "message": "ok"}}
+    return replace(sent, pieces=(json.dumps(told).encode(),))
+
+
+def many_headers(sent: Wire, _: Turn) -> Wire:
+    """More headers than any client reads."""
+    return replace(sent, headers={f"X-Trace-{number}": "1" for number in range(150)})
