@@ -2,6 +2,8 @@
 
 In a checkout the packages are the folders beside this file; in an installed wheel they lie in its folder. Both are
 imported by the same names: `needlework.scoring`, `needlework.results`, `needlework.haystack_fixtures`.
+
+PYTEST_DONT_REWRITE: a notebook imports this before it runs pytest, which would warn that it came too late.
 """
 
 from __future__ import annotations

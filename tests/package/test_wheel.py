@@ -85,6 +85,13 @@ def test_a_base_install_runs_the_benchmarks_in_an_empty_folder(base, elsewhere, 
     assert {"report.html", "results.csv", "heatmap-niah-code-mock_perfect.svg"} <= made
 
 
+def test_a_notebook_may_import_needlework_before_it_runs_pytest(base, elsewhere):
+    code = f"import needlework.scoring.scores, pytest; pytest.main([*{CELLS!r}, '-q'])"
+    done = subprocess.run([base, "-c", code], cwd=elsewhere, capture_output=True, text=True, check=False)
+
+    assert done.stdout.strip().splitlines()[-1].startswith("2 scored in"), done.stdout
+
+
 def test_every_command_reads_a_run_in_a_base_install(base, elsewhere):
     run(base, elsewhere, "pytest", *CELLS, "--run-name=r")
     name = "results/runs/r"
