@@ -38,3 +38,7 @@ const person = {
   get name() { return localStorage.getItem("needlework-person") || ""; },
   set name(name) { localStorage.setItem("needlework-person", name); },
 };
+if ($("person")) {
+  $("person").value = person.name;
+  $("person").addEventListener("input", () => { person.name = $("person").value; });
+}

@@ -242,8 +242,6 @@ document.addEventListener("keydown", (event) => {
 });
 
 // Nothing that was typed is left behind.
-$("person").value = person.name;
-$("person").addEventListener("input", () => { person.name = $("person").value; });
 document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden" && row && now() !== kept) keep("draft", true); });
 addEventListener("beforeunload", (event) => {
   if (!row || row.problem || now() === kept) return;

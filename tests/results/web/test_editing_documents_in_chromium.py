@@ -253,6 +253,9 @@ def test_rows_are_filtered_opened_and_exported(chrome, address, source):
 
 
 def test_begin_anew_asks_and_can_be_taken_back(chrome, address, source):
+    open_row(chrome, address, 3)
+    write(chrome, ".output", " Or not.")
+    patiently(lambda: (work := kept(source, 3)) and "Or not." in work[0][0][1], "kept")
     chrome.open(address)
     before = kept(source, 3)
     chrome.click("#anew")
