@@ -222,7 +222,7 @@ def test_a_change_that_is_not_kept_says_so_and_is_kept_later(chrome, address, so
     assert fields(chrome)[0][0].endswith("And then?")
     assert chrome.ask("return dispatchEvent(new Event('beforeunload', {cancelable: true}))") is False
     chrome.driver.delete_network_conditions()
-    patiently(lambda: kept(source, 3)[0][0][0].endswith("And then?"), "tried again")
+    patiently(lambda: (work := kept(source, 3)) and work[0][0][0].endswith("And then?"), "tried again")
     chrome.until(KEPT)
     assert chrome.texts("#notice") == [""]
     assert all("ERR_INTERNET_DISCONNECTED" in line for line in chrome.log())
