@@ -19,7 +19,7 @@ COMMANDS = {
         "the folder that L-Eval's leaderboard asks for, from runs",
     ),
     "plot": ("needlework.results.plot", "draw heatmaps from our results or another system's"),
-    "prompt": ("needlework.haystack_fixtures.asking.reconstruct", "print a recorded trial's prompt, byte for byte"),
+    "prompt": ("needlework.results.prompt", "print a recorded trial's prompt, byte for byte"),
     "questions": ("needlework.results.questions.command", "make questions about your documents, and check them"),
     "rescore": ("needlework.results.rescore", "judge a run's stored answers by another scorer, without a model"),
     "score": ("needlework.results.score", "score L-Eval prediction files, without a model"),
@@ -33,7 +33,7 @@ _JUDGE = ("open_judge", "needlework.haystack_fixtures.models.judging", "judge_fo
 HANDED = {
     "judge": _JUDGE,
     "questions": _JUDGE,
-    "serve": ("open_rebuild", "needlework.haystack_fixtures.asking.reconstruct", "Rebuilder"),
+    "serve": ("open_rebuild", "needlework.results.prompt", "PromptsOfRuns"),
 }
 
 

@@ -13,8 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.asking.reconstruct import settings_of
 from needlework.haystack_fixtures.configuration.own_values import run_table, suite_table
+from needlework.haystack_fixtures.configuration.written_settings import read_settings
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
 from needlework.haystack_fixtures.settings.settings import Settings
@@ -68,6 +68,12 @@ def manifest(
         "platform": platform.platform(),
         "commit": _commit(root),
     }
+
+
+def settings_of(manifest: Mapping[str, Any]) -> Settings:
+    """The settings that a manifest tells. Raises `InputError`."""
+    options, suites = manifest.get("options"), manifest.get("suites")
+    return read_settings("manifest.json", options, suites)  # type: ignore[arg-type]  # it checks what was written
 
 
 def write_manifest(path: Path, content: Mapping[str, Any]) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 import needlework
-from needlework.haystack_fixtures.asking.reconstruct import rebuild
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.results.compare import main as compare
 from needlework.results.files.csv_file import csv_text
 from needlework.results.files.json_file import json_text, read_json
 from needlework.results.files.read_run import load_panels
+from needlework.results.prompt import rebuild
 from needlework.results.records.journal import Journal, line_of, read_journal
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.run_folder import whole_run

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from needlework.haystack_fixtures.asking.reconstruct import rebuild
+from needlework.results.prompt import rebuild
 
 
 @pytest.fixture

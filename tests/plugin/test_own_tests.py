@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from needlework.haystack_fixtures.asking.reconstruct import main as prompt_command
+from needlework.results.prompt import main as prompt_command
 
 STRICT = """
 import pytest

@@ -14,6 +14,7 @@ import pytest
 
 from needlework.haystack_fixtures.asking import reconstruct
 from needlework.haystack_fixtures.errors import InputError
+from needlework.results.prompt import PromptsOfRuns
 
 ROOT = Path(__file__).parent.parent.parent
 MODEL_LIBRARIES = ("torch", "transformers", "openai", "httpx", "httpx2", "tokenizers", "tiktoken", "gguf", "accelerate")
@@ -146,7 +147,7 @@ def test_several_threads_share_what_builds_the_prompts_of_a_run(
     engine = reconstruct.Engine
     monkeypatch.setattr(reconstruct, "Engine", lambda *words: opened.append(words) or engine(*words))
     monkeypatch.chdir(tmp_path)
-    rebuild = reconstruct.Rebuilder()
+    rebuild = PromptsOfRuns()
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: rebuild(own_text, "niah-len2000-depth50-owls-r0"), range(8)))
 
