@@ -21,9 +21,7 @@ def read_settings(name: str, options: Mapping[str, Any], suites: Sequence[Mappin
     Raises `InputError` with the `name` of the file, where fields are missing or of other types.
     """
     try:
-        found = tuple(
-            Suite(**_typed(name, Suite, suite), own=own_from_tables(options, suite)) for suite in suites
-        )
+        found = tuple(Suite(**_typed(name, Suite, suite), own=own_from_tables(options, suite)) for suite in suites)
         if not found or not all(suite.repeats for suite in found):
             raise TypeError("it has no cells")
         settings = Settings(suites=found, **_typed(name, Settings, options))
