@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from needlework.results.records.record import Record
+from needlework.results.style.text import fit
 
 _MANY = 0.5  # share of trials from which on a flag is about the server and not about a trial
 _FEWEST = 5  # trials; from so many on a cache that gave nothing is told
+_LONGEST, _MOST_NAMES = 60, 5  # columns of a model's name, and how many names: a server says what it likes
 _UNANSWERED = ("skipped", "error")
 
 
@@ -53,13 +55,15 @@ def _names(asked: Sequence[Record]) -> Iterator[str]:
     names = Counter(name for record in asked if (name := record["response"].get("model")))
     changed = [record for record in asked if "model_changed" in _flags(record)]
     if changed:
-        told = ", ".join(f"{name!r} ({count})" for name, count in names.most_common())
+        told = ", ".join(f"{fit(name, _LONGEST)!r} ({count})" for name, count in names.most_common(_MOST_NAMES))
+        told += ", ..." if len(names) > _MOST_NAMES else ""
         yield (
             f"the server CHANGED ITS MODEL during the run: answers came from {told}; first at {changed[0]['id']};"
             " --strict-model makes such answers invalid"
         )
     elif any("other_model" in _flags(record) for record in asked):
-        yield f"the server answers as {', '.join(map(repr, names))}, which is not the name that was asked for"
+        told = ", ".join(repr(fit(name, _LONGEST)) for name in names)
+        yield f"the server answers as {told}, which is not the name that was asked for"
     prints = {mark for record in asked if (mark := record["response"].get("fingerprint"))}
     if len(prints) > 1:
         yield f"the server's system_fingerprint changed during the run: {len(prints)} kinds"

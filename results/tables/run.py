@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from needlework.results.statistics.ruler import ruler_lines
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style.palette import ColorsName
@@ -33,7 +35,7 @@ def markdown_lines(report: RunReport) -> list[str]:
     """A table with a row for each panel, and summaries of suites."""
     summary = [line for block in _tables(report)[1:] for line in block]
     block = ["", "```", *summary, "```"] if summary else []
-    notes = ["", *(f"- {note}" for note in report.notes)] if report.notes else []
+    notes = ["", *(f"- {escape(note, quote=False)}" for note in report.notes)] if report.notes else []
     return [*panel_table(report.panels, report.statistics), *block, *notes]
 
 
