@@ -14,6 +14,7 @@ from needlework.scoring.scorers import (
     documents,
     labels,
     match,
+    match_2,
     number,
     set_f1,
     word_list,
@@ -68,7 +69,11 @@ _ALL = (
     rouge.ROUGE,
     rouge.ROUGE_COMPAT,
 )
-SCORERS = MappingProxyType({scorer.name: scorer for scorer in _ALL})
+_EARLIER = (match_2.MATCH_2,)
+SCORERS = MappingProxyType(
+    {scorer.name: scorer for scorer in _ALL} | {f"{scorer.name}@{scorer.version}": scorer for scorer in _EARLIER}
+)
+"""Scorers by name; an earlier version by `name@version`."""
 
 
 def scorer_named(name: str) -> Scorer:

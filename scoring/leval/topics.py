@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from needlework.scoring.leval.exact_core import exact_match, gold_of, judged
-from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scorers.match_2 import match_score
 from needlework.scoring.scores import Reference, Score, Scorer
 
 ORDINALS = ("first", "second", "third")

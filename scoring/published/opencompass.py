@@ -12,7 +12,7 @@ import re
 from needlework.scoring.answers.normalize import normalize_value
 from needlework.scoring.published.atc import NOTHING, boxed_answer
 from needlework.scoring.published.cdme import edit_score
-from needlework.scoring.scorers.match import affirms
+from needlework.scoring.scorers.match_2 import affirms
 from needlework.scoring.scores import Reference, Score, Scorer
 from needlework.scoring.verdicts import expected_keyword, expected_text, verdict_for
 

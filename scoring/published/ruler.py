@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from needlework.scoring.answers.normalize import normalize_lines, normalize_value
 from needlework.scoring.answers.values import find_whole
-from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scorers.match_2 import match_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 _CONTROLS = re.compile(r"[\x00-\x1f]")

@@ -1,44 +1,60 @@
 """The default scorer, `match`: does the final answer give the reference value, whole, affirmed, and nothing else?
 
-Text is normalised (`normalize`), values are whole (`values`), denials do not count (`polarity`). Then:
+Text is folded (`folding`), values are found in all their spellings (`mentions`), and each is read in what stands around
+it (`standing`, `corrections`, `owners`): a value that is denied, corrected, replaced, supposed or another key's is not
+given. Then:
 
-* what stands before a repetition of the question is the prompt, not the answer, unless it opens with the value;
+* what stands before a repetition of the question is the prompt, not the answer, unless it opens with the value; a next
+  question that a base model goes on with is no answer either;
 * in a long answer (1000 letters) the value counts in the first sentence or near the end: elsewhere it was copied;
-* a value that is given with a known wrong one, with two look-alikes or as an alternative (`A or B`) is not an answer,
-  unless the last sentence concludes with it alone (`so the answer is A`);
 * the last mention decides between `it is A` and `it is not A`;
-* several needles: the share of parts, with every known wrong value as one more part that was missed.
+* a value that is given with another one counts where the other is another key's or stands beside the point
+  (`rivals`), or where the last sentence concludes with the value alone;
+* several needles: the share of parts, with every known wrong value as one more part that was missed;
+* where the words around the value cannot be read, the verdict is `unclear`, which is no score.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from needlework.scoring.answers.candidates import Candidate, find_candidates, is_hedged
-from needlework.scoring.answers.normalize import flatten, normalize, normalize_lines, normalize_value
+from needlework.scoring.answers.folding import fold, fold_lines
+from needlework.scoring.answers.keys import Asked, asked_for
+from needlework.scoring.answers.language import is_readable
+from needlework.scoring.answers.mentions import find_mentions, sketch_of
 from needlework.scoring.answers.passages import CLOSING, LONG, conclusion, first_sentence, split_at_question, weight
-from needlework.scoring.answers.polarity import refusal_end
-from needlework.scoring.answers.values import Cover, find_plain
+from needlework.scoring.answers.readings import Reading, is_quote, read_values
+from needlework.scoring.answers.refusals import declined_until
+from needlework.scoring.answers.rivals import is_one_of_two, preferred
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
-_MAX_ALIKE = 1
 _SHOWN = 160
+_SCANNED = 3000
+_TRIM = " .,;:!?。，；：！？、…\"'"
+_NEXT = re.compile(
+    r"\n\s*(?:q(?:uestion)?|user|human|passage|document|context|instruction|input|frage|问题|问|質問)\s*\d*\s*[:.]"
+)
+_WORDS = {
+    "denied": "denied",
+    "old": "given as an old one",
+    "other": "given as another's",
+    "supposed": "only supposed",
+    "withdrawn": "taken back",
+    "unread": "given beside another one",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A reference, normalised. `parts` has one tuple of spellings for each value that is wanted.
-
-    `size`: how many values the whole answer is to give. `alone`: no other value is held against the answer.
-    """
+    """A reference, folded. `parts` has one tuple of spellings for each value that is wanted."""
 
     parts: tuple[tuple[str, ...], ...]
     distractors: tuple[str, ...]
     statement: str
     question: str
-    size: int = 1
-    alone: bool = False
+    asked: Asked
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -47,29 +63,17 @@ class _Wanted:
 
 def match_score(answer: str, reference: Reference) -> Score:
     """Judge one answer; see the module for the rule. A reference without any value raises `ValueError`."""
-    return _score(normalize_lines(answer), _wanted(reference))
-
-
-def affirms(answer: str, value: str, reference: Reference) -> bool:
-    """Say whether an answer gives one value, whole, affirmed and not copied, whatever else it gives."""
-    plain = normalize_value(value)
-    if not plain:
-        return False
-    wanted = _wanted(replace(reference, answers=(plain,), parts=(), distractors=()))
-    wanted = replace(wanted, alone=True, size=max(1, len(reference.parts)))
-    return _score(normalize_lines(answer), wanted).value == 1
-
-
-def _score(lines: str, wanted: _Wanted) -> Score:
+    wanted, lines = _wanted(reference), fold_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
+    lines = _without_next_question(lines, wanted)
     pieces = split_at_question(lines, wanted.question)
     if pieces is None:
         return _judge(lines, wanted, opening=True)
     before, after = pieces
     if any(char.isalnum() for char in after):
         score = _judge(after, wanted, opening=False)
-        if score.value > 0 or score.verdict == "distractor":
+        if score.value > 0 or score.verdict in ("distractor", "unclear"):
             return score
     else:
         score = Score(0.0, "wrong", before[:_SHOWN], "only repeats the question or the prompt")
@@ -79,64 +83,103 @@ def _score(lines: str, wanted: _Wanted) -> Score:
 
 
 def _wanted(reference: Reference) -> _Wanted:
-    spellings = tuple(value for value in map(normalize_value, reference.answers) if value)
-    parts = tuple((value,) for value in map(normalize_value, reference.parts) if value)
+    spellings = tuple(value for value in map(_value, reference.answers) if value)
+    parts = tuple((value,) for value in map(_value, reference.parts) if value)
     if not parts and not spellings:
         raise ValueError("the reference has no value to match: give answers or parts")
-    return _Wanted(
-        parts or (spellings,),
-        tuple(value for value in map(normalize_value, reference.distractors) if value),
-        normalize_value(reference.statement) if reference.statement else "",
-        normalize(reference.question) if reference.question else "",
-        len(parts) or 1,
-    )
+    statement = _value(reference.statement) if reference.statement else ""
+    question = fold(reference.question) if reference.question else ""
+    wrong = tuple(value for value in map(_value, reference.distractors) if value)
+    return _Wanted(parts or (spellings,), wrong, statement, question, asked_for(question or statement))
+
+
+def _value(text: str) -> str:
+    value = fold(text)
+    return value.lstrip(" \"'").rstrip(_TRIM) or value
+
+
+def _without_next_question(lines: str, wanted: _Wanted) -> str:
+    """Leave out a further question and its answer, where an answer stands before them."""
+    found = _NEXT.search(lines)
+    before = lines[: found.start()] if found else ""
+    if not before or weight(before) > LONG:
+        return lines
+    return before if find_mentions(before.replace("\n", " "), wanted.values, wanted.distractors, "") else lines
 
 
 def _judge(lines: str, wanted: _Wanted, *, opening: bool) -> Score:
-    text = flatten(lines)
-    candidates = find_candidates(text, wanted.values, wanted.distractors, wanted.statement, alike=not wanted.alone)
-    if not candidates:
+    size = len(wanted.parts)
+    half = _SCANNED + CLOSING * size
+    whole = len(lines) <= 2 * half
+    if not whole:
+        lines = f"{lines[:half]}\n{lines[-half:]}"
+    text = lines.replace("\n", " ")
+    mentions = find_mentions(text, wanted.values, wanted.distractors, wanted.statement)
+    if not mentions:
         return _miss(text, "no accepted value in the answer")
-    long = LONG + CLOSING * (wanted.size - 1)
-    if len(text) * 3 > long and weight(text) > long:
-        kept = _outside_copies(lines, text, candidates, wanted, opening=opening)
-        if not kept:
+    quote = len(wanted.statement)
+    read = read_values(lines, mentions, wanted.asked, parts=wanted.parts, quote=quote)
+    if not whole or weight(text) > LONG + CLOSING * (size - 1):
+        first = min(first_sentence(lines).end, CLOSING) if opening else 0
+        last = len(text) - CLOSING * size
+        read = [
+            each for each in read if each.start < first or (each.start >= last and not is_quote(each.mention, quote))
+        ]
+        if not read:
             return _miss(text, "values stand only inside a long copied text")
-        candidates = kept
-    if len(wanted.parts) > 1:
-        return _judge_parts(text, candidates, wanted)
+    if not is_readable(sketch_of(lines, mentions), wanted.asked.words) and any(_is_right(each) for each in read):
+        return Score(0.0, "unclear", text[:_SHOWN], "in a language that the rules do not know")
+    if size > 1:
+        return _judge_parts(text, read, wanted)
+    score = _judge_one(lines, read, wanted)
     end = conclusion(lines)
-    concluded = [candidate for candidate in candidates if end and candidate.span.start >= end.start]
-    score = _judge_one(text, candidates)
-    if concluded and score.value == 0 and len(concluded) < len(candidates):
-        return _judge_one(text, concluded)
+    concluded = [each for each in read if end and each.start >= end.start]
+    if concluded and score.value == 0 and len(concluded) < len(read):
+        final = _judge_one(lines, concluded, wanted)
+        return final if final.value > 0 or score.verdict == "unclear" else score
     return score
 
 
-def _judge_one(text: str, candidates: Sequence[Candidate]) -> Score:
-    given = [candidate for candidate in candidates if not candidate.denied]
-    wrong = [candidate for candidate in given if candidate.kind == "distractor"]
-    alike = {candidate.value for candidate in given if candidate.kind == "alike"}
-    right = [candidate for candidate in candidates if candidate.kind == "right"]
-    if not right or right[-1].denied:
-        if wrong:
-            return Score(0.0, "distractor", wrong[-1].value, "gives a known wrong value")
-        return _miss(text, "denies the value" if right else "no accepted value in the answer", given)
-    if wrong:
-        return Score(0.0, "distractor", wrong[-1].value, "gives the value together with a known wrong one")
-    if len(alike) > _MAX_ALIKE or is_hedged(text, given):
-        return Score(0.0, "wrong", text[:_SHOWN], f"lists {len(alike) + 1} candidate values")
-    hit = right[-1]
-    return Score(1.0, "found", hit.value, f"{hit.value[:60]!r} at character {hit.span.start}")
+def _judge_one(lines: str, read: Sequence[Reading], wanted: _Wanted) -> Score:
+    text = lines.replace("\n", " ")
+    right = [each for each in read if each.mention.kind == "right"]
+    given = [each for each in read if each.said == "given"]
+    rivals = [each for each in given if each.mention.kind != "right"]
+    known = [each.mention.value for each in rivals if each.mention.kind == "distractor"]
+    told = [each for each in right if each.said != "unread"] or right
+    if not told or (told[-1].said != "given" and rivals):
+        if known:
+            return Score(0.0, "distractor", known[-1], "gives a known wrong value")
+        return _miss(
+            text, f"the value is {_WORDS[told[-1].said]}" if told else "no accepted value in the answer", given
+        )
+    last = told[-1]
+    if last.said == "unread":
+        return Score(0.0, "unclear", text[:_SHOWN], "what the text says of the value cannot be told")
+    if last.said in ("old", "other") and any(_is_right(each) for each in given):
+        return Score(0.0, "unclear", text[:_SHOWN], "gives the value, and says that it is old or another's")
+    if last.said != "given":
+        return _miss(text, f"the value is {_WORDS[last.said]}", given)
+    which = preferred(lines, read, wanted.asked.words) if rivals else "right"
+    if which == "wrong" or (which == "unread" and (known or len(rivals) > 1)):
+        why = "gives the value together with another one"
+        return Score(0.0, "distractor", known[-1], why) if known else Score(0.0, "wrong", text[:_SHOWN], why)
+    if which == "unread":
+        return Score(0.0, "unclear", text[:_SHOWN], "gives two values of one shape")
+    if is_one_of_two(text, last.mention.span.end):
+        return Score(0.0, "wrong", text[:_SHOWN], "gives the value or another one")
+    return Score(1.0, "found", last.mention.value, f"{last.mention.value[:60]!r} at character {last.start}")
 
 
-def _judge_parts(text: str, candidates: Sequence[Candidate], wanted: _Wanted) -> Score:
-    last = {candidate.value: candidate for candidate in candidates}
-    given = {value: candidate for value, candidate in last.items() if not candidate.denied}
+def _judge_parts(text: str, read: Sequence[Reading], wanted: _Wanted) -> Score:
+    last = {each.mention.value: each for each in read}
+    given = {value for value, each in last.items() if each.said == "given"}
     found = [part for part in wanted.parts if any(value in given for value in part)]
-    wrong = [value for value, candidate in given.items() if candidate.kind == "distractor"]
-    alike = [value for value, candidate in given.items() if candidate.kind == "alike"]
-    extra = len(wrong) + (len(alike) if len(alike) > _MAX_ALIKE else 0)
+    if any(each.said == "unread" and each.mention.kind == "right" for each in last.values()):
+        return Score(0.0, "unclear", text[:_SHOWN], "what the text says of a value cannot be told")
+    wrong = [value for value in given if last[value].mention.kind == "distractor"]
+    alike = [value for value in given if last[value].mention.kind == "alike"]
+    extra = len(wrong) + (len(alike) if len(alike) > 1 else 0)
     details = {"parts": len(wanted.parts), "parts_found": len(found), "extra": extra}
     if not found:
         miss = _miss(text, "no part found", [last[value] for value in alike])
@@ -148,27 +191,16 @@ def _judge_parts(text: str, candidates: Sequence[Candidate], wanted: _Wanted) ->
     return Score(value, "found" if value == 1 else "partial", names[:_SHOWN], why, details)
 
 
-def _outside_copies(
-    lines: str, text: str, candidates: Sequence[Candidate], wanted: _Wanted, *, opening: bool
-) -> list[Candidate]:
-    """Keep the candidates that start in the first sentence, or near the end and not in a copied needle sentence."""
-    first = first_sentence(lines).end if opening else 0
-    closing = len(text) - CLOSING * wanted.size
-    quotes = Cover(find_plain(text, wanted.statement))
-    return [
-        candidate
-        for candidate in candidates
-        if candidate.span.start < min(first, CLOSING)
-        or (candidate.span.start >= closing and not quotes.holds(candidate.span))
-    ]
+def _is_right(reading: Reading) -> bool:
+    return reading.mention.kind == "right"
 
 
-def _miss(text: str, why: str, given: Sequence[Candidate] = ()) -> Score:
+def _miss(text: str, why: str, given: Sequence[Reading] = ()) -> Score:
     """A miss: refused, unless a value of the right shape is `given` after the words that decline (`not sure: 1234`)."""
-    declined = refusal_end(text)
-    if declined is not None and all(candidate.span.start < declined for candidate in given):
+    declined = declined_until(text)
+    if declined is not None and all(each.start < declined for each in given):
         return Score(0.0, "refused", text[:_SHOWN], "declines to answer or says that it is not there")
     return Score(0.0, "wrong", text[:_SHOWN], why)
 
 
-MATCH = Scorer("match", 2, match_score)
+MATCH = Scorer("match", 3, match_score)

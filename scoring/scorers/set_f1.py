@@ -15,7 +15,7 @@ from needlework.scoring.answers.normalize import flatten, normalize_lines, norma
 from needlework.scoring.answers.passages import CLOSING, LONG, weight
 from needlework.scoring.answers.polarity import is_denied
 from needlework.scoring.answers.values import find_same_shape
-from needlework.scoring.scorers.match import affirms, match_score
+from needlework.scoring.scorers.match_2 import affirms, match_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 _SHOWN = 160
