@@ -45,7 +45,7 @@ _RECIPE = pytest.StashKey[str]()
 _SHARED = pytest.StashKey[frozenset[Cell]]()
 """The cells that several tests ask."""
 _TOLD = pytest.StashKey[set[tuple[str, str, str]]]()
-_LETTERS = {"censored": "c", "invalid": "!", "skipped": "s", "error": "E"}
+_LETTERS = {"censored": "c", "unclear": "?", "invalid": "!", "skipped": "s", "error": "E"}
 
 
 def pytest_configure(config: pytest.Config) -> None:

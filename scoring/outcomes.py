@@ -17,7 +17,8 @@ def outcome_of(
 
     In this order: an error; a prompt that was not what it should be; an answer that the token limit cut off before it
     gave anything right, or that never got beyond its reasoning (censored); a content filter (refused); the scorer's
-    verdict. Without a score a blank answer is empty, and any other text an error: nothing judged it.
+    verdict, which is no score where the rules cannot tell (unclear). Without a score a blank answer is empty, and any
+    other text an error: nothing judged it.
     """
     if error_kind:
         return "error", None
@@ -30,4 +31,6 @@ def outcome_of(
         return "refused", 0.0
     if score is None:
         return ("error", None) if answer_text.strip() else ("empty", 0.0)
+    if score.verdict == "unclear":
+        return "unclear", None
     return score.verdict, score.value

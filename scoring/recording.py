@@ -78,6 +78,8 @@ class Scored:
     @property
     def for_asserting(self) -> Score:
         """The score, or one whose value is NaN: it passes no comparison, and says why."""
+        if self.score is not None and self.score.verdict == "unclear":
+            return replace(self.score, value=nan)
         return self.score or Score(nan, "empty", why=self.message or "no score", scorer=self.scorer)
 
 
@@ -98,11 +100,25 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
         score = chosen.judge(without_escapes(exchange.answer), as_reference(exchange.reference))
         if chosen.whole and exchange.finish_reason in CUT_OFF and score.verdict == "partial":
             score = replace(score, verdict="wrong", why=f"cut off; {score.why}")  # and so censored
+        if score.verdict == "unclear":
+            score = _by_judge(exchange, score)
         return Scored(replace(_checked(score), scorer=f"{name} v{version}"), name, version)
     except (JudgeReplyError, JudgeUnreachableError) as error:
         return Scored(None, name, version, "judge", _one_line("no score: judge", error))
     except Exception as error:  # noqa: BLE001 - a user's scorer may raise anything; a bad cell never ends the run
         return Scored(None, name, version, "harness", _one_line(f"no score: {name}", error))
+
+
+def _by_judge(exchange: Answered, unclear: Score) -> Score:
+    """What the run's judge says of an answer that the rules cannot tell; without a judge it stays unclear."""
+    ask = getattr(exchange, "ask_judge", None)
+    if ask is None:
+        return unclear
+    try:
+        ruling = judged(ask, DOCUMENTS.name).judge(exchange.answer, as_reference(exchange.reference))
+    except (JudgeReplyError, JudgeUnreachableError) as error:
+        return replace(unclear, why=f"{unclear.why}; {_one_line('no ruling: judge', error)}")
+    return replace(ruling, why=f"{ruling.why} (by rule: {unclear.why})", details={**ruling.details, "rule": "unclear"})
 
 
 def _suites_scorer(exchange: Answered) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Verdict = Literal["found", "partial", "wrong", "distractor", "refused", "empty"]
+Verdict = Literal["found", "partial", "wrong", "distractor", "refused", "empty", "unclear"]
 Outcome = Literal[
-    "found", "partial", "wrong", "distractor", "refused", "empty", "censored", "invalid", "skipped", "error"
+    "found", "partial", "wrong", "distractor", "refused", "empty", "censored", "unclear", "invalid", "skipped", "error"
 ]
 
 

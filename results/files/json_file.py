@@ -14,7 +14,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.records.checks import completed, fault_of
-from needlework.results.records.record import SCHEMA, Record
+from needlework.results.records.record import SCHEMA, UNSCORED, Record
 from needlework.results.statistics.documents import documents_object
 from needlework.results.statistics.intervals import METHOD
 from needlework.results.statistics.needlebench import needlebench_object
@@ -94,10 +94,10 @@ def check_record(record: object, path: Path, where: str) -> None:
 
 def panel_object(panel: Panel) -> dict[str, Any]:
     """Return a panel as JSON objects. Cells that never ran are left out; outcome counts of zero are too."""
-    bounds = panel.overall.censored_bounds if panel.overall.counts["censored"] else None
+    bounds = panel.overall.censored_bounds if panel.overall.undecided else None
     overall = _tally_object(panel.overall)
-    for name in ("censored", "invalid", "skipped", "error"):
-        overall[name] = panel.overall.unscored.get(cast("Any", name), 0)
+    for name in UNSCORED:
+        overall[name] = panel.overall.unscored.get(name, 0)
     if bounds is not None:
         overall["mean_if_censored_missed"], overall["mean_if_censored_hit"] = bounds
     return {

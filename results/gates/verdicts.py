@@ -4,8 +4,9 @@ A gate asks about the model, and a run is a sample of it. So it passes when the 
 limit, fails when the whole interval is beyond it, and is inconclusive while the limit lies inside. `lower_bound` asks
 for proof: it fails as soon as the mean itself is not over the limit, where no further trials at that score would help.
 
-Censored, invalid and failed trials count against a gate, as the score that it likes least: they can fail it and never
-help. A trial that does not fit the model's window says nothing of a score; where the baseline scored it is a drop.
+Censored, unclear, invalid and failed trials count against a gate, as the score that it likes least: they can fail it
+and never help. A trial that does not fit the model's window says nothing of a score; where the baseline scored it is a
+drop.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Literal
 
 from needlework.results.gates.baseline import Baseline
 from needlework.results.gates.gate import COMPARE, Gate, groups_of
-from needlework.results.records.record import SCORED, UNSCORED, OutcomeName, Record
+from needlework.results.records.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.statistics.clustered import NEEDED, Ends
 from needlework.results.statistics.evidence import (
     Evidence,
@@ -31,7 +32,7 @@ from needlework.results.statistics.intervals import FEW
 from needlework.results.statistics.panels import Trial, trial_of
 
 State = Literal["pass", "fail", "inconclusive"]
-_AGAINST: tuple[OutcomeName, ...] = ("censored", "invalid", "error")
+_AGAINST: tuple[OutcomeName, ...] = (*UNDECIDED, "invalid", "error")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.html.budget import Entry
 from needlework.results.html.grid import CellView, GridView, grid_view
 from needlework.results.html.texts import on_one_line, percent_number
-from needlework.results.records.record import UNSCORED, Record
+from needlework.results.records.record import UNDECIDED, UNSCORED, Record
 from needlework.results.statistics.panels import Panel, Tally, trial_of
 from needlework.results.statistics.summary_rows import PanelStatistics
 from needlework.results.style.palette import MARKS, Mark, mark_of
@@ -159,6 +159,7 @@ def _rate(label: str, each: Tally) -> RateView:
 
 def _bounds(overall: Tally) -> str:
     bounds = overall.censored_bounds
-    if bounds is None or not overall.counts["censored"]:
+    if bounds is None or not overall.undecided:
         return ""
-    return f"{percent1(bounds[0])} % if all censored trials were misses, {percent1(bounds[1])} % if all were hits"
+    names = " and ".join(name for name in UNDECIDED if overall.counts[name])
+    return f"{percent1(bounds[0])} % if all {names} trials were misses, {percent1(bounds[1])} % if all were hits"

@@ -28,7 +28,7 @@ function facts(value) {
 const nothing = (words) => node("div", { className: "empty" }, words);
 
 function badge(outcome) {
-  const kind = outcome === "found" ? "good" : ["invalid", "error", "censored", "skipped", "partial"].includes(outcome) ? "void" : "bad";
+  const kind = outcome === "found" ? "good" : ["invalid", "error", "censored", "unclear", "skipped", "partial"].includes(outcome) ? "void" : "bad";
   return node("span", { className: `badge ${kind}` }, outcome);
 }
 

@@ -103,7 +103,12 @@ def document_audit_lines(found: Sequence[Judged]) -> Iterator[str]:
 
 
 def _was_judged(record: Record) -> bool:
-    return record["scorer"] == "judge_documents" and record["outcome"] not in ("censored", "invalid", "skipped")
+    return record["scorer"] == "judge_documents" and record["outcome"] not in (
+        "censored",
+        "unclear",
+        "invalid",
+        "skipped",
+    )
 
 
 def _of_record(record: Record, human: str | None) -> Judged:

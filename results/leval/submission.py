@@ -12,13 +12,13 @@ from math import fsum
 from typing import Any
 
 from needlework.results.leval.task_scores import Rule, TaskScores, main_metric
-from needlework.results.records.record import SCORED, Record
+from needlework.results.records.record import SCORED, UNDECIDED, Record
 from needlework.results.statistics.tasks import Share
 from needlework.scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE
 
 FAMILY = "leval_"
 # Records of a question's answer; what is skipped, invalid or an error is no answer.
-_ANSWERED = frozenset({*SCORED, "censored"})
+_ANSWERED = frozenset({*SCORED, *UNDECIDED})
 _LABEL = re.compile(r"doc(\d+)_q(\d+)(?:_([a-z0-9]+))?")
 _TASKS = {name.lower(): name for name in TASKS}
 # README: "averaging over 4 datasets"; the figure of the same repository has six.

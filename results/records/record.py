@@ -7,10 +7,12 @@ from typing import Any, Literal, TypedDict
 SCHEMA = 1
 
 OutcomeName = Literal[
-    "found", "partial", "wrong", "distractor", "refused", "empty", "censored", "invalid", "skipped", "error"
+    "found", "partial", "wrong", "distractor", "refused", "empty", "censored", "unclear", "invalid", "skipped", "error"
 ]
 SCORED: tuple[OutcomeName, ...] = ("found", "partial", "wrong", "distractor", "refused", "empty")
-UNSCORED: tuple[OutcomeName, ...] = ("censored", "invalid", "skipped", "error")
+UNDECIDED: tuple[OutcomeName, ...] = ("censored", "unclear")
+"""An answer came and has no score: it was cut off, or no rule can tell what it says. Bounds stand beside the mean."""
+UNSCORED: tuple[OutcomeName, ...] = (*UNDECIDED, "invalid", "skipped", "error")
 WAITING = "waiting"
 """What a journal has for the outcome of an answer that no test has scored yet."""
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from needlework.haystack_fixtures.trials.exchange import Again, ModelError, Response, StoredAnswer
-from needlework.results.records.record import SCORED, WAITING, Record, WaitingAnswer
+from needlework.results.records.record import SCORED, UNDECIDED, WAITING, Record, WaitingAnswer
 
 # Outcomes that resuming takes as they are; errors and invalid trials are tried again.
-_FINAL = frozenset({*SCORED, "censored"})
+_FINAL = frozenset({*SCORED, *UNDECIDED})
 
 
 def stored_answers(records: list[Record], waiting: list[WaitingAnswer]) -> dict[str, StoredAnswer]:

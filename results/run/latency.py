@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from needlework.results.records.record import SCORED, Record
+from needlework.results.records.record import SCORED, UNDECIDED, Record
 
 _ASKED = ("benchmark_json", "benchmark_save", "benchmark_autosave", "benchmark_compare")
 # A request that failed has no latency worth comparing: a timeout would only show the timeout.
-_ANSWERED = (*SCORED, "censored")
+_ANSWERED = (*SCORED, *UNDECIDED)
 
 
 @dataclass(frozen=True, slots=True)

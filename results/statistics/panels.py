@@ -8,7 +8,7 @@ from math import fsum, isfinite
 from typing import get_args
 
 from needlework.results.records.controls import without_controls
-from needlework.results.records.record import SCORED, UNSCORED, OutcomeName, Record
+from needlework.results.records.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.records.samples import panel_and_sample
 from needlework.results.statistics.intervals import Interval, score_interval
 
@@ -60,13 +60,18 @@ class Tally:
 
     @property
     def unscored(self) -> dict[OutcomeName, int]:
-        """The outcomes without a score that occurred, in fixed order: censored, invalid, skipped, error."""
+        """The outcomes without a score that occurred, in the order of `UNSCORED`."""
         return {name: self.counts[name] for name in UNSCORED if self.counts[name]}
 
     @property
+    def undecided(self) -> int:
+        """How many answers have no score: cut off (censored), or not to be told right or wrong (unclear)."""
+        return sum(self.counts[name] for name in UNDECIDED)
+
+    @property
     def censored_bounds(self) -> tuple[float, float] | None:
-        """The mean if all censored trials were misses, and if all were hits; `None` without scored or censored ones."""
-        censored = self.counts["censored"]
+        """The mean if all censored and unclear trials were misses, and if all were hits; `None` without any trial."""
+        censored = self.undecided
         if self.n + censored == 0:
             return None
         total = (self.mean or 0.0) * self.n

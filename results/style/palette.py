@@ -40,6 +40,7 @@ MARKS: tuple[Mark, ...] = (
     Mark("invalid", "!", "xxxx", "invalid: prompt not as built"),
     Mark("error", "E", "////", "error: no score"),
     Mark("censored", "c", "....", "censored: cut off before an answer"),
+    Mark("unclear", "?", "oo", "unclear: right or wrong cannot be told"),
     Mark("skipped", "s", "---", "skipped: does not fit the window"),
 )
 NOT_RUN = "."

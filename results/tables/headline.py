@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from needlework.results.records.record import OutcomeName
+from needlework.results.records.record import UNDECIDED, OutcomeName
 from needlework.results.statistics.intervals import FEW
 from needlework.results.statistics.panels import OWN, Panel, Tally
 from needlework.results.style.text import percent1
@@ -51,10 +51,11 @@ def _cells(panel: Panel) -> str:
 
 def _unscored(overall: Tally) -> list[str]:
     parts = []
+    last = next((name for name in reversed(UNDECIDED) if overall.counts[name]), None)
     for outcome, count in overall.unscored.items():
         text = f"{count} {_PLURAL.get(outcome, outcome) if count > 1 else outcome}"
         bounds = overall.censored_bounds
-        if outcome == "censored" and bounds is not None:
+        if outcome == last and bounds is not None:
             text += f" ({percent1(bounds[0])} % if all missed, {percent1(bounds[1])} % if all hit)"
         parts.append(text)
     return parts or ["every trial scored"]

@@ -13,7 +13,7 @@ _SHOWN = 300  # characters of an example
 def unscored_lines(records: Iterable[Record]) -> list[str]:
     """One line for each reason why trials are invalid or were skipped: how many there are, and the first one's why.
 
-    Errors are told by pytest itself, censored trials by their answers.
+    Errors are told by pytest itself, censored and unclear trials by their answers.
     """
     found: dict[tuple[str, str], list[Record]] = {}
     for record in records:

@@ -50,6 +50,8 @@ class Exchange:
         (None, "content_filter", (), None, "", ("refused", 0.0)),
         (None, "content_filter", (), FOUND, "x", ("found", 1.0)),
         (None, "stop", (), Score(0.0, "distractor"), "x", ("distractor", 0.0)),
+        (None, "stop", (), Score(0.0, "unclear"), "x", ("unclear", None)),
+        (None, "length", (), Score(0.0, "unclear"), "x", ("censored", None)),
         (None, "stop", (), None, " ", ("empty", 0.0)),
         (None, "stop", (), None, "x", ("error", None)),
     ],
@@ -60,6 +62,49 @@ def test_outcome(
     assert (
         outcome_of(error_kind=error, finish_reason=finish, invalid=invalid, score=score, answer_text=text) == expected
     )
+
+
+def _said(reply: str | None) -> Callable[[str, str], str]:
+    def ask(_system: str, _user: str) -> str:
+        if reply is None:
+            raise ConnectionError("nobody there")
+        return reply
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict", "value"),
+    [
+        ('{"reason": "it says so", "correct": true}', "found", 1.0),
+        ('{"reason": "another one", "correct": false}', "wrong", 0.0),
+        ("I cannot say", "unclear", 0.0),
+        (None, "unclear", 0.0),
+    ],
+)
+def test_what_the_rules_cannot_tell_goes_to_the_judge_where_there_is_one(
+    reply: str | None, verdict: str, value: float
+) -> None:
+    exchange = replace(Exchange("Dyma gyfrinach medden nhw: 48213, felly defnyddiwch hwnnw"), ask_judge=_said(reply))
+    score = score_exchange(exchange, "match").score
+    assert score is not None
+    assert (score.verdict, score.value, score.scorer) == (verdict, value, "match v3")
+    assert "language" in score.why
+
+
+def test_an_unclear_score_passes_no_comparison() -> None:
+    scored = score_exchange(Exchange("Dyma gyfrinach medden nhw: 48213, felly defnyddiwch hwnnw"), "match")
+    assert scored.score is not None
+    assert scored.score.verdict == "unclear"
+    assert not scored.for_asserting >= 0
+    assert not scored.for_asserting < 1
+
+
+def test_an_earlier_version_is_chosen_by_its_number() -> None:
+    answer = "It is 48213. Sorry, I misread: it is 48231."
+    assert [score_exchange(Exchange(answer), name).version for name in ("match", "match@2")] == [3, 2]
+    assert score_exchange(Exchange(answer), "match@2").for_asserting == 1
+    assert score_exchange(Exchange(answer), "match").for_asserting == 0
 
 
 def test_scores_compare_with_numbers() -> None:

@@ -48,7 +48,7 @@ def test_no_scorer_raises_and_every_score_is_0_to_1(answer: str) -> None:
         for reference in (_REFERENCE, _MANY):
             score = scorer.judge(answer, reference)
             assert 0 <= score.value <= 1, scorer.name
-            assert score.verdict in ("found", "partial", "wrong", "distractor", "refused", "empty")
+            assert score.verdict in ("found", "partial", "wrong", "distractor", "refused", "empty", "unclear")
             assert (score.verdict == "found") == (score.value == 1)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.files.read_run import run_records
-from needlework.results.records.record import SCORED, Record
+from needlework.results.records.record import SCORED, UNDECIDED, Record
 from needlework.results.records.samples import panel_and_sample
 from needlework.results.web.sources import PREDICTIONS, Sources
 from needlework.scoring.leval.tasks import TASKS
@@ -147,7 +147,7 @@ def _of_run(records: Sequence[Record]) -> list[Given]:
     """The trials that a model answered, whatever the score."""
     found = []
     for record in records:
-        if record["outcome"] not in (*SCORED, "censored"):
+        if record["outcome"] not in (*SCORED, *UNDECIDED):
             continue
         text = record["response"].get("text")
         question, expected = str(record.get("question") or ""), tuple(record["expected"])

@@ -257,7 +257,7 @@ def test_more_hits_never_turn_a_pass_into_a_fail(scores, samples, limit, metric,
 def test_a_lost_trial_never_turns_a_fail_into_a_pass(scores, samples, limit, metric, compare, data):
     text = f"{metric if compare == '>=' else 'score'} {compare} {limit}"
     whole = in_samples(scores, samples)
-    outcomes = st.sampled_from(["keep", "error", "invalid", "censored"])
+    outcomes = st.sampled_from(["keep", "error", "invalid", "censored", "unclear"])
     lossy = [r if (o := data.draw(outcomes)) == "keep" else {**r, "outcome": o, "score": None} for r in whole]
 
     if state(text, whole) == "fail":

@@ -32,8 +32,8 @@ def test_cells_that_leave_trials_out_say_of_how_many(make_record: MakeRecord) ->
 
     assert page.inside("small") == ["n=3/4", "n=3/4"]  # the mean and the cell
     assert "some trials without a score" in " ".join(page.inside("span"))
-    row = [page.inside("td")[i] for i in range(2, 9)]
-    assert row == ["66.7", "9.4–99.2", "3", "0", "0", "0", "1"]  # score, interval, n, censored, ..., error
+    row = [page.inside("td")[i] for i in range(2, 10)]
+    assert row == ["66.7", "9.4–99.2", "3", "0", "0", "0", "0", "1"]  # score, interval, n, censored, ..., error
 
 
 def test_the_headline_has_the_effective_length_with_its_interval(make_record: MakeRecord) -> None:

@@ -42,7 +42,7 @@ def test_every_fact_of_a_trial_is_in_the_details(make_record: MakeRecord) -> Non
     assert (wrong["finish_reason"], wrong["latency_s"], wrong["attempts"]) == ("length", 0.25, 1)
     assert wrong["id"] == ["niah", "code", ""]
     assert (failed["error"], failed["score"], failed["text"]) == (["timeout", "120 s"], None, None)
-    assert page.data()["stats"][0] == [1, 0, None, None, [0, 0, 1, 0, 0, 0, 0, 0, 0, 1]]
+    assert page.data()["stats"][0] == [1, 0, None, None, [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]]
 
 
 def test_the_text_around_needles_is_in_the_details(make_record: MakeRecord) -> None:
