@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from needlework.haystack_fixtures.haystacks.listing import Listing
     from needlework.haystack_fixtures.needles.needle import Needle
     from needlework.haystack_fixtures.settings.settings import Suite
-    from needlework.haystack_fixtures.tasks.task import Asked, FollowUp, Task
+    from needlework.haystack_fixtures.tasks.task import Asked, FollowUp, Prose, Task
 
 _HOME = {
     "Asked": "tasks.task",
@@ -22,10 +22,11 @@ _HOME = {
     "InputError": "errors",
     "Listing": "haystacks.listing",
     "Needle": "needles.needle",
+    "Prose": "tasks.task",
     "Suite": "settings.settings",
     "Task": "tasks.task",
 }
-__all__ = ["Asked", "Cell", "Document", "FollowUp", "InputError", "Listing", "Needle", "Suite", "Task"]
+__all__ = ["Asked", "Cell", "Document", "FollowUp", "InputError", "Listing", "Needle", "Prose", "Suite", "Task"]
 
 
 def __getattr__(name: str) -> Any:

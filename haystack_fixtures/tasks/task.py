@@ -29,6 +29,26 @@ class FollowUp:
 
 
 @dataclass(frozen=True, slots=True)
+class Prose:
+    """A context of the suite's corpus, with the needles in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """A context of what a retriever finds in the texts of `search`; of whole documents, in those `among` which the
+    needles are."""
+
+    retriever: str
+    search: Search
+    among: OtherDocuments | None = None
+
+
+# Of a list, its `resolve` has the last word on answer and reference. A document has no needles. Other documents stand
+# around needles that are whole documents themselves.
+Context = Prose | Listing | Document | OtherDocuments | Chunks
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What one trial asks.
 
@@ -36,15 +56,14 @@ class Asked:
     those that the answer rests on; `None`: all of them. `distractors`: further statements, spread evenly. `answer` is a
     right answer as a person would give it. `reference` has the fields of `scoring.scores.Reference`, and may have
     `chance` and `floor`: the scores (0..1) to expect from guessing among the answers that the question allows, and from
-    the best answer that is the same for every question. `listing`: the context is this list, not the suite's corpus;
-    its `resolve` has the last word on answer and reference. `document`: the context is this text; no needles then.
-    `others`: needles are whole documents, and the context has these around them. `abstains`: the question says already
+    the best answer that is the same for every question. `context`: the kind of text that the question
+    is about. `abstains`: the question says already
     what to answer where the text does not have it.
     `follow_up`: a second question, whose answer the scored one has too. `introduction`: stands before the context, its
     line ends included. `answer_prefix`: how the answer begins, for suites that start it for the model. `material`: hash
     of what the trial is drawn from beside corpus and needles. `avoid`: texts that may not stand in the haystack, beside
     the needles' keys and answers. `verbatim`: the answer budget has to hold the answer as it is. `search`: the texts
-    that a retriever may find the context in; `retriever`: the one that does, and nothing else is the context then.
+    that a retriever may find the context in.
     """
 
     needles: tuple[Needle, ...]
@@ -55,9 +74,7 @@ class Asked:
     joint: bool = False
     needed: tuple[int, ...] | None = None
     distractors: tuple[str, ...] = ()
-    listing: Listing | None = None
-    document: Document | None = None
-    others: OtherDocuments | None = None
+    context: Context = Prose()
     abstains: bool = False
     follow_up: FollowUp | None = None
     introduction: str = ""
@@ -66,7 +83,6 @@ class Asked:
     avoid: tuple[str, ...] = ()
     verbatim: bool = False
     search: Search | None = None
-    retriever: str = ""
 
     @property
     def rests_on(self) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from needlework.haystack_fixtures.prompts.shape import CONTEXT
 from needlework.haystack_fixtures.retrieval.found import Retrieved
 from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
 from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Prose
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.trials.sources import Sources
 
@@ -89,17 +89,17 @@ class Contexts:
             "bos": frame.bos,
             "memo": self._windows,
         }
-        as_they_are = asked.retriever or asked.document is not None or asked.others is not None
-        if as_they_are and ends is not None:
+        if ends is not None and not isinstance(asked.context, Prose | Listing):
             raise InputError("--canary", "true", f"{suite.task} asks about documents as they are: leave it out")
-        if asked.retriever:
-            built = self._of_what_was_found(suite, asked, around)
-        elif asked.document is not None:
-            built = self._of_document(asked, asked.document, around)
-        elif asked.others is not None:
-            built = self._among_documents(suite, asked, asked.others, around)[0]
-        else:
-            built = self._with_statements(suite, cell, asked, around, ends)
+        match asked.context:
+            case Chunks() as chunks:
+                built = self._of_what_was_found(suite, asked, chunks, around)
+            case Document() as document:
+                built = self._of_document(asked, document, around)
+            case OtherDocuments() as others:
+                built = self._among_documents(suite, asked, others, around)[0]
+            case Prose() | Listing():
+                built = self._with_statements(suite, cell, asked, around, ends)
         if self._verify:
             verify_prompt(self._tokenizer, built.prompt)
         return built
@@ -117,8 +117,8 @@ class Contexts:
             statements, depths = [first, *statements, last], [0.0, *depths, 100.0]
         unique = tuple(text for needle in asked.needles if needle.key for text in (needle.key, needle.answer))
         unique += asked.avoid
-        if asked.listing is not None:
-            return self._of_list(suite, cell, asked, asked.listing, statements, depths, unique, around)
+        if isinstance(asked.context, Listing):
+            return self._of_list(suite, cell, asked, asked.context, statements, depths, unique, around)
         source = self._sources.source(suite, cell.repeat)
         prompt = build_prompt(
             self._tokenizer, source=source, needles=statements, depths=depths, unique=unique, **around
@@ -174,16 +174,14 @@ class Contexts:
         told = {"documents": tuple(each.name for each in shown), "cut_document": cut}
         return Built(prompt, replace(asked, reference=asked.reference | told)), shown
 
-    def _of_what_was_found(self, suite: Suite, asked: Asked, around: _Around) -> Built:
-        if asked.search is None:
-            raise ValueError(f"{suite.task} does not say what {asked.retriever} is to search")
-        search, others, closes = asked.search, asked.others, ""
-        if others is not None:
-            whole, shown = self._among_documents(suite, asked, others, around)
+    def _of_what_was_found(self, suite: Suite, asked: Asked, chunks: Chunks, around: _Around) -> Built:
+        search, closes = chunks.search, ""
+        if chunks.among is not None:
+            whole, shown = self._among_documents(suite, asked, chunks.among, around)
             # By name: where the one that answers stands among them must not decide between equal chunks.
             search = replace(search, texts=tuple(sorted((each.name, each.text) for each in shown)))
-            asked, closes = whole.asked, others.separator
-        found = self._retrieval.retrieve(suite, search, asked.retriever)
+            asked, closes = whole.asked, chunks.among.separator
+        found = self._retrieval.retrieve(suite, search, chunks.retriever)
         return replace(self._of_document(asked, Document(f"{found.text}{closes}"), around), retrieved=found)
 
     def _of_document(self, asked: Asked, document: Document, around: _Around) -> Built:

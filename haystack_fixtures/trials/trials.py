@@ -22,7 +22,7 @@ from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
 from needlework.haystack_fixtures.settings.own import Own
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
-from needlework.haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Prose
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.trials.contexts import Contexts, Frame, put
 from needlework.haystack_fixtures.trials.resume_key import RECIPE_VERSION, recipe_frame, trial_key
@@ -95,9 +95,9 @@ class TrialBuilder:
 
     def _ask(self, suite: Suite, cell: Cell) -> Asked:
         asked = ask(self._tasks[suite.task], suite, cell, self._settings.seed)
-        if not asked.retriever:
+        if not isinstance(asked.context, Chunks):
             return asked
-        recipe = self._retrieval.recipe(suite, asked.retriever)
+        recipe = self._retrieval.recipe(suite, asked.context.retriever)
         return replace(asked, material=f"{asked.material}\n{recipe}")
 
     def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> Frame:
@@ -137,7 +137,7 @@ class TrialBuilder:
             text, ids = raw_text(messages, self.shape(trial.suite).raw_end), [*self._tokenizer.bos]
         ids += self._tokenizer.encode(text).ids.tolist()
         prompt = bare_prompt(messages, text, ids)
-        asked = replace(trial.asked, question=then.question, answer=then.answer, document=None, follow_up=None)
+        asked = replace(trial.asked, question=then.question, answer=then.answer, context=Prose(), follow_up=None)
         return replace(trial, asked=asked, prompt=prompt)
 
     def _build(self, suite: Suite, cell: Cell, asked: Asked, question: str) -> Trial:

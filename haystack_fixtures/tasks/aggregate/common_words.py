@@ -66,7 +66,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
             # Any ten words of the data file: each is a common one that often.
             "floor": _COMMON / len(nouns(language)),
         },
-        listing=Listing(units, resolve=resolve, fewest=_FEWEST),
+        context=Listing(units, resolve=resolve, fewest=_FEWEST),
     )
 
 

@@ -75,7 +75,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         question=_QUESTION[language],
         answer="",
         reference={"question": _QUESTION[language], "language": language},
-        listing=Listing(units, resolve=resolve, fewest=_FEWEST),
+        context=Listing(units, resolve=resolve, fewest=_FEWEST),
     )
 
 

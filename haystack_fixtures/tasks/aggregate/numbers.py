@@ -76,7 +76,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         answer="",
         reference={"question": question, "language": language, "floor": 0.0},
         # One sentence, and then two at a time: an odd number of numbers has a median that is one of them.
-        listing=Listing(units, resolve=resolve, opening=first[0], fewest=_FEWEST),
+        context=Listing(units, resolve=resolve, opening=first[0], fewest=_FEWEST),
     )
 
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.task import Asked, bare
+from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments
+from needlework.haystack_fixtures.tasks.task import Asked, Prose, bare
 
 CONTROLS = ("absent", "focused")
 NOT_FOUND = {"en": "NOT FOUND", "zh": "没有提到"}
@@ -46,9 +47,9 @@ def absent(asked: Asked, language: str, twin: str) -> Asked:
 
     Unless the list can be made without it.
     """
-    listing = asked.listing
-    if listing is not None and (listing.resolve is not None or not asked.rests_on):
-        listing = None if listing.without is None else replace(listing, units=listing.without, resolve=None)
+    context = asked.context
+    if isinstance(context, Listing) and (context.resolve is not None or not asked.rests_on):
+        context = Prose() if context.without is None else replace(context, units=context.without, resolve=None)
     needed = asked.rests_on
     kept = [number for number in range(len(asked.needles)) if number not in needed]
     said = NOT_FOUND[language]
@@ -67,24 +68,25 @@ def absent(asked: Asked, language: str, twin: str) -> Asked:
             "absent": True,
             "control": "absent",
             "twin": twin,
-            **({"arm": "absent"} if asked.others else {}),
+            **({"arm": "absent"} if isinstance(context, OtherDocuments) else {}),
             "chance": 0.0,
             "floor": 1.0,
         },
-        listing=listing,
+        context=context,
     )
 
 
 def focused(asked: Asked, twin: str) -> Asked:
     """The trial with nothing but what its answer rests on, in the order of the document; as short as it is."""
     reference = asked.reference | {"control": "focused", "twin": twin}
-    listing = asked.listing
+    listing = asked.context if isinstance(asked.context, Listing) else None
+    others = asked.context if isinstance(asked.context, OtherDocuments) else None
     if listing is not None and (listing.resolve is not None or not asked.rests_on):
-        return replace(asked, reference=reference, listing=replace(listing, most=listing.fewest, fill=False))
+        return replace(asked, reference=reference, context=replace(listing, most=listing.fewest, fill=False))
     order = sorted(asked.rests_on, key=lambda number: (asked.depths[number], number))
-    closes = asked.others.separator if asked.others else "\n"
+    closes = others.separator if others else "\n"
     units = tuple(f"{asked.needles[number].text}{closes}" for number in order)
-    if asked.others:
+    if others:
         names = tuple(asked.needles[number].name for number in order)
         reference |= {"arm": "focused", "documents": names, "cut_document": None}
     alone = Listing(
@@ -95,4 +97,4 @@ def focused(asked: Asked, twin: str) -> Asked:
         most=len(units),
         fill=False,
     )
-    return replace(bare(asked), reference=reference, listing=alone, others=None)
+    return replace(bare(asked), reference=reference, context=alone)

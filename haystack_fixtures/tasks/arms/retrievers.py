@@ -11,12 +11,13 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments
 from needlework.haystack_fixtures.retrieval.bm25 import missing_packages
 from needlework.haystack_fixtures.retrieval.chunks import chunking
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.task import Asked, Task, bare
+from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Task, bare
 
 OPTION = "--retriever"
 AS_THEY_ARE = "none"
@@ -40,9 +41,11 @@ def with_retriever(asked: Asked, arm: str, twin: str) -> Asked:
     Needles that are whole documents stay: they are among those that are searched.
     """
     reference = asked.reference | {"retriever": arm, "twin": twin}
-    if asked.others is not None:
-        return replace(asked, retriever=arm, reference=reference)
-    return replace(bare(asked), listing=None, document=None, retriever=arm, reference=reference)
+    if asked.search is None:
+        raise ValueError(f"the task does not say what {arm} is to search")
+    if isinstance(asked.context, OtherDocuments):
+        return replace(asked, context=Chunks(arm, asked.search, asked.context), reference=reference)
+    return replace(bare(asked), context=Chunks(arm, asked.search), reference=reference)
 
 
 def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:

@@ -69,7 +69,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         question=question,
         answer=answer,
         reference={"answers": (answer,), "question": question, "language": suite.language},
-        listing=Listing(lambda n: _others(seed, cell.repeat, label, names, n)),
+        context=Listing(lambda n: _others(seed, cell.repeat, label, names, n)),
     )
 
 

@@ -69,7 +69,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
             "language": suite.language,
         },
         verbatim=True,
-        listing=Listing(lambda _n: (text,), fewest=1, most=1, fill=False),
+        context=Listing(lambda _n: (text,), fewest=1, most=1, fill=False),
     )
 
 

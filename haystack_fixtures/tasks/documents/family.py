@@ -157,7 +157,7 @@ def _asked(
             **reference,
         },
         needed=tuple(range(len(needles))),
-        others=OtherDocuments(order, material.names, material.separator, about),
+        context=OtherDocuments(order, material.names, material.separator, about),
         abstains=True,
         material=_material_hash(material, question, order),
         search=Search((), asked.question, gold=asked.document, answer=asked.answers[0]),

@@ -81,7 +81,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
             "chance": 1 / _CLASSES,
             "floor": 1 / len(_NUMBERS),
         },
-        listing=Listing(units, resolve=resolve, fewest=_CLASSES * len(_ROUNDS)),
+        context=Listing(units, resolve=resolve, fewest=_CLASSES * len(_ROUNDS)),
     )
 
 

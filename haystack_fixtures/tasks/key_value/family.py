@@ -41,7 +41,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         answer=value,
         reference={"answers": (value,), "question": question, "language": suite.language},
         # An object may not end with a comma: the last pair is empty.
-        listing=Listing(units, opening="{\n", closing='"": ""\n}'),
+        context=Listing(units, opening="{\n", closing='"": ""\n}'),
     )
 
 

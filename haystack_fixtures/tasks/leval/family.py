@@ -104,7 +104,7 @@ def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Asked:
         question=question,
         answer=answer,
         reference=reference,
-        document=Document(file.documents[item.document], source.keep, truncation),
+        context=Document(file.documents[item.document], source.keep, truncation),
         follow_up=then,
         material=f"{source.keep} {truncation}" + (f"\n{then.question}" if then else ""),
         # A retriever has the whole document, however much of it would be left.

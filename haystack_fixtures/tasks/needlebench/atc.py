@@ -104,7 +104,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
             "floor": comb(count, count // 2) / 2**count if kind == "distance" else 0.0,
         },
         joint=True,
-        listing=Listing(lambda _n: lines, resolve=lambda _n: (boxed(answer), {}), fewest=count, most=count, fill=False),
+        context=Listing(lambda _n: lines, resolve=lambda _n: (boxed(answer), {}), fewest=count, most=count, fill=False),
     )
 
 

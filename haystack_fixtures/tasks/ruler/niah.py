@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.ruler.protocol import DEPTHS, FAMILY, VERSION, seeds
 from needlework.haystack_fixtures.tasks.ruler.vocabulary import compounds, vocabulary
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Asked, Prose, Task, labelled, no_depths
 
 Made = Literal["words", "numbers", "uuids"]
 _KNOWN = 3  # statements of a haystack of nothing else whose values a scorer is told; others look like them
@@ -136,7 +136,7 @@ def _ask(kind: Kind, suite: Suite, cell: Cell, seed: int) -> Asked:
             "chance": len(queries) / kind.num_needle_k if kind.num_needle_k > len(queries) else 0.0,
         },
         needed=tuple(range(len(wanted))),
-        listing=Listing(units) if kind.among else None,
+        context=Listing(units) if kind.among else Prose(),
         introduction=_INTRODUCTION[form].format(**words),
         answer_prefix=_PREFIX[form].format(**words),
     )

@@ -96,7 +96,7 @@ def _ask(steps: int, suite: Suite, cell: Cell, seed: int) -> Asked:
         question=question,
         answer=drawn.answers[0],
         reference={"answers": drawn.answers, "question": drawn.text, "language": language},
-        listing=Listing(
+        context=Listing(
             lambda count: present(count)[0],
             resolve=resolve,
             growing=False,

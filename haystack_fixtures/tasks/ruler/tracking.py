@@ -48,7 +48,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         question=question,
         answer=", ".join(names),
         reference={"answers": (), "parts": names, "question": question, "language": language},
-        listing=Listing(lambda count: [line] * count),
+        context=Listing(lambda count: [line] * count),
         introduction=_example(draws(*parts, "example"), value, language) + _INTRODUCTION[language],
         answer_prefix=_PREFIX[language].format(**words),
     )

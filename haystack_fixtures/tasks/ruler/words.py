@@ -97,7 +97,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
             "language": language,
             "floor": COMMON / len(vocabulary(language).words),
         },
-        listing=Listing(
+        context=Listing(
             units,
             resolve=resolve,
             growing=False,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.models.mock.model import MockModel
 from needlework.haystack_fixtures.models.model import Request
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
@@ -50,7 +51,7 @@ def build(made: TrialBuilder, suite: Suite, cell: Cell) -> Trial:
     budget = cell.length - reserved(suite)
     prompt = trial.prompt
     assert prompt.tokens + prompt.slack == budget
-    if trial.asked.listing is None or trial.asked.listing.fill:
+    if not isinstance(trial.asked.context, Listing) or trial.asked.context.fill:
         assert prompt.slack <= max(2, budget // 2000)
     assert prompt.text == made.build(suite, cell).prompt.text
     assert trial.asked.question in prompt.text

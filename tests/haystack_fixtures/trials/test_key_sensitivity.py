@@ -65,7 +65,7 @@ ANOTHER_ASKED: dict[str, Any] = {
 }  # fmt: skip
 DRAWN = "drawn from seed, cell, suite and material, by the task's version"
 NOT_OF_WHAT_IS_ASKED = dict.fromkeys(
-    ("listing", "document", "others", "search", "retriever", "follow_up", "joint", "abstains", "verbatim", "avoid"),
+    ("context", "search", "follow_up", "joint", "abstains", "verbatim", "avoid"),
     DRAWN,
 ) | dict.fromkeys(("answer", "reference", "needed"), "no part of the prompt")
 

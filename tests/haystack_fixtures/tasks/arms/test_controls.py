@@ -17,7 +17,7 @@ from needlework.haystack_fixtures.tasks.arms.controls import (
     may_abstain,
     split_label,
 )
-from needlework.haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.tasks.task import Asked, Prose
 from tests.haystack_fixtures.tasks.built import context, judged, trials
 
 
@@ -78,15 +78,15 @@ def test_absent_leaves_out_everything_where_everything_is_needed() -> None:
 def test_a_list_that_is_the_answer_gives_way_and_others_stay() -> None:
     rest = Listing(lambda n: ["a\n"] * n)
     counted = Listing(lambda n: ["a\n"] * n, resolve=lambda n: (str(n), {}))
-    assert absent(Asked(FACTS, (0.0,) * 4, "?", "1", {}, listing=rest), "en", "x").listing is rest
-    assert absent(Asked((), (), "?", "1", {}, listing=counted), "en", "x").listing is None
+    assert absent(Asked(FACTS, (0.0,) * 4, "?", "1", {}, context=rest), "en", "x").context is rest
+    assert absent(Asked((), (), "?", "1", {}, context=counted), "en", "x").context == Prose()
 
 
 def test_focused_shows_what_is_needed_in_the_order_of_the_document() -> None:
     alone = focused(ASKED, "fact")
-    assert alone.listing is not None
-    assert alone.listing.units(3) == ("Fact 1 is 177.\n", "Fact 3 is 377.\n", "Fact 0 is 077.\n")
-    assert (alone.listing.fewest, alone.listing.most, alone.listing.fill) == (3, 3, False)
+    assert isinstance(alone.context, Listing)
+    assert alone.context.units(3) == ("Fact 1 is 177.\n", "Fact 3 is 377.\n", "Fact 0 is 077.\n")
+    assert (alone.context.fewest, alone.context.most, alone.context.fill) == (3, 3, False)
     assert (alone.needles, alone.distractors) == ((), ())
     assert (alone.question, alone.answer) == (ASKED.question, ASKED.answer)
     assert (alone.reference["control"], alone.reference["twin"]) == ("focused", "fact")
@@ -95,11 +95,11 @@ def test_focused_shows_what_is_needed_in_the_order_of_the_document() -> None:
 
 def test_focused_keeps_what_stands_around_a_list_and_takes_the_shortest_that_is_an_answer() -> None:
     table = Listing(lambda n: ["a\n"] * n, opening="{", closing="}")
-    alone = focused(Asked(FACTS[:1], (0.0,), "?", "1", {}, listing=table), "x").listing
+    alone = focused(Asked(FACTS[:1], (0.0,), "?", "1", {}, context=table), "x").context
     assert alone is not None
     assert (alone.opening, list(alone.units(1)), alone.closing) == ("{", ["Fact 0 is 077.\n"], "}")
     counted = Listing(lambda n: ["a\n"] * n, resolve=lambda n: (str(n), {}), fewest=3, opening="[")
-    shortest = focused(Asked((), (), "?", "1", {}, listing=counted), "x").listing
+    shortest = focused(Asked((), (), "?", "1", {}, context=counted), "x").context
     assert shortest is not None
     assert (shortest.fewest, shortest.most, shortest.fill, shortest.opening) == (3, 3, False, "[")
 

@@ -23,6 +23,7 @@ from needlework.haystack_fixtures.tasks.ruler.frequency import counts
 from needlework.haystack_fixtures.tasks.ruler.niah import KINDS
 from needlework.haystack_fixtures.tasks.ruler.protocol import DEPTHS
 from needlework.haystack_fixtures.tasks.ruler.vocabulary import vocabulary
+from needlework.haystack_fixtures.tasks.task import Prose
 from needlework.results.statistics import ruler as summary
 from tests.haystack_fixtures.tasks.built import builder, context, judged, mock_says, mock_value, settings_of
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
@@ -68,7 +69,7 @@ def test_a_trial_is_the_same_at_every_length(task, seed, language):
     short, long = trials_of(task, seed=str(seed), language=language, lengths="2k,3k")
     (alone,) = trials_of(task, seed=str(seed), language=language, lengths="3k")
     assert alone.prompt.text == long.prompt.text
-    assert replace(short.asked, listing=None, reference={}) == replace(long.asked, listing=None, reference={})
+    assert replace(short.asked, context=Prose(), reference={}) == replace(long.asked, context=Prose(), reference={})
     told = ("answers", "parts", "distractors", "question")
     assert all(short.asked.reference.get(name) == long.asked.reference.get(name) for name in told)
     assert short.asked.introduction in short.prompt.text
@@ -317,5 +318,5 @@ def test_chance_is_that_of_guessing_among_what_is_there():
 
 
 def test_listings_are_lists():
-    assert isinstance(one("ruler_niah_multikey_2").asked.listing, Listing)
-    assert one("ruler_niah_multikey_1").asked.listing is None
+    assert isinstance(one("ruler_niah_multikey_2").asked.context, Listing)
+    assert one("ruler_niah_multikey_1").asked.context == Prose()
