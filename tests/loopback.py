@@ -89,6 +89,7 @@ class Loopback:
     in_flight: int = 0
     most_in_flight: int = 0
     gets: int = 0
+    told: dict[str, Any] = field(default_factory=dict)  # what it says of itself, by path
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def wait_for(self, requests: int, timeout_s: float) -> bool:
@@ -110,7 +111,11 @@ def loopback(say: Callable[[Asked], Said] = honest, latency_s: tuple[float, floa
         def do_GET(self) -> None:
             with state.changed:
                 state.gets += 1
-            self._send(Said(raw=b'{"error": {"message": "not here"}}', status=404))
+            told = state.told.get(self.path.partition("?")[0])
+            if told is None:
+                self._send(Said(raw=b'{"error": {"message": "not here"}}', status=404))
+            else:
+                self._send(Said(raw=json.dumps(told).encode()))
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.asking.model_pool import ModelPool
+from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.needles.canaries import Canaries
@@ -71,6 +73,12 @@ class Engine:
         """The model that answers this cell; loaded on first use, one local model at a time. Raises `InputError`."""
         with self._turn:
             return self._pool.model(self.series_of(cell).model, self.builder(cell).tokenizer)
+
+    def server(self, cell: Cell) -> str:
+        """What stands for the server that answers a cell now, see `ServedModel.server`; empty for any other model."""
+        with suppress(InputError):
+            return str(getattr(self.model(cell), "server", ""))
+        return ""
 
     def trial(self, cell: Cell) -> Trial:
         """Build a cell's trial without asking it. Raises `InputError` when no prompt of its length can be built."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from needlework.haystack_fixtures.asking.ask import ask, ask_many
 from needlework.haystack_fixtures.asking.batches import Batches
@@ -14,6 +15,8 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import BatchModel
 from needlework.haystack_fixtures.models.model_named import parse_spec, runs_here
 from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
+
+OTHER_SERVER = "server_changed"  # asked again: the stored answer is of another server at this address
 
 
 class Queue:
@@ -35,6 +38,7 @@ class Queue:
     ) -> None:
         self._engine = engine
         self._stored = stored
+        self._elsewhere: set[Cell] = set()
         self._keep = keep
         self._announced: set[Cell] = set()
         self._ahead: dict[str, LookAhead[Cell, Exchange] | Batches[Cell, Exchange]] = {}
@@ -64,6 +68,8 @@ class Queue:
         ahead = self._ahead.get(cell.model)
         exchange = ask(self._engine, cell) if ahead is None else ahead.take(cell)
         self._engine.forget_key(cell)
+        if cell in self._elsewhere:
+            exchange = replace(exchange, flags=(*exchange.flags, OTHER_SERVER))
         return probe(self._engine, exchange, self._probed) if cell in self._probed else exchange
 
     def _ahead_of(self, cell: Cell) -> LookAhead[Cell, Exchange] | Batches[Cell, Exchange] | None:
@@ -101,8 +107,14 @@ class Queue:
         return self._answered(cell) is None
 
     def _answered(self, cell: Cell) -> StoredAnswer | None:
-        """The stored answer of a cell; one that is to be probed and was not is none."""
+        """The stored answer of a cell; one of another server is none, and one that is to be probed and was not."""
         stored = self._stored(self._engine.key(cell))
+        if stored is not None and stored.response.server:
+            # A server that was started again in another way has the same address, and other answers.
+            now = self._engine.server(cell)
+            if now and now != stored.response.server:
+                self._elsewhere.add(cell)
+                stored = None
         if stored is None or cell not in self._probed or stored.again:
             return stored
         asked_twice = "follow_up" in stored.reference  # such answers are never probed

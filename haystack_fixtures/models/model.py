@@ -76,7 +76,8 @@ class Response:
     `reasoning_tokens`: those of the completion that were reasoning, as far as the server tells.
     `cached_tokens`: prompt tokens that were not computed again.
     `id`: the server's name for this answer. `model`, `fingerprint`: who answered, as the server says; empty where it
-    does not. `flags`: what a record should tell beside the answer.
+    does not. `server`: signs that stand for what the server says of itself. `flags`: what a record should tell beside
+    the answer.
     `stale`: why this is the answer to another request; empty: nothing says so. `other_model`: why it is the answer of
     another model than the one under test, where such answers do not count (`--strict-model`).
     `calibration`: what is known of the server's counting; `None` for a model that counts as we do.
@@ -97,6 +98,7 @@ class Response:
     flags: tuple[str, ...] = ()
     model: str = ""
     fingerprint: str = ""
+    server: str = ""
     stale: str = ""
     other_model: str = ""
     calibration: Calibration | None = None

@@ -99,8 +99,7 @@ def _response_facts(exchange: Exchange) -> dict[str, Any]:
         "prompt_tokens": response.prompt_tokens,
         "completion_tokens": response.completion_tokens,
         "reasoning_tokens": response.reasoning_tokens,
-        **({"model": response.model} if response.model else {}),
-        **({"fingerprint": response.fingerprint} if response.fingerprint else {}),
+        **{name: told for name in ("model", "fingerprint", "server") if (told := getattr(response, name))},
     }
 
 

@@ -36,6 +36,11 @@ def _of_model(asked: Sequence[Record]) -> Iterator[str]:
             f"the server counted no tokens for {_of(flags['no_usage'], asked)}: nothing proves that these prompts were"
             " read whole; --canary does"
         )
+    if flags["server_changed"]:
+        yield (
+            f"{_of(flags['server_changed'], asked)} were asked again: another server answers at this address than the"
+            " one whose answers are in the journal"
+        )
     if flags["over_budget"]:
         yield f"{_of(flags['over_budget'], asked)} have more tokens than were asked for: the server heeds no limit"
     lost = sum(bool({"canary_start_missing", "canary_end_missing"} & _flags(record)) for record in asked)

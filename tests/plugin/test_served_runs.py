@@ -86,3 +86,21 @@ def test_a_server_that_mixes_answers_up_voids_the_run(project: Project) -> None:
     assert result.ret == 11
     assert {record["details"]["invalid"][0] for record in project.records()} == {"stale_answer"}
     result.stdout.fnmatch_lines(["invalid: 6 trials: stale_answer: the server mixes requests up*"])
+
+
+def test_answers_of_another_server_at_the_same_address_are_asked_again(project: Project) -> None:
+    with loopback() as server:
+        server.told["/props"] = {"total_slots": 4, "model_path": "/m.gguf"}
+        project.run(*RAW, f"--base-url={server.url}", **SERVED)
+        first = len(trials(server.requests))
+        told = project.run(*RAW, f"--base-url={server.url}", **SERVED).stdout.str()
+        assert len(trials(server.requests)) == first
+        assert "6 of 6 answers are from this run's journal" in told
+        server.told["/props"]["model_path"] = "/other.gguf"
+        told = project.run(*RAW, f"--base-url={server.url}", **SERVED).stdout.str()
+        assert len(trials(server.requests)) == first + 6 + 2
+        assert "6 of 6 answers were asked again: another server answers at this address" in told
+    models = json.loads(project.file("manifest.json"))["models"]["openai:gpt-4"]
+    assert models["server model_path"] == "/other.gguf"
+    again = project.run(*RAW, f"--base-url={server.url}", **SERVED).stdout.str()  # the server is gone
+    assert "none was asked now" in again

@@ -35,13 +35,14 @@ class ServerFacts:
         strict: bool,
         ask: Callable[[Request], Response],
         discover: Callable[[], Window],
+        identify: Callable[[], dict[str, str]],
         tokenizer: Tokenizer,
         shared: Path | None,
     ) -> None:
         """`name`: model, server and decoding, which the workers of a run share facts by, in the folder `shared`.
 
         `asked`: the model's name as it is asked for, empty where that says nothing of the model. `strict`: answers of
-        another model do not count.
+        another model do not count. `identify` asks the server who it is.
         """
         self._name = name
         self._asked = asked
@@ -49,6 +50,8 @@ class ServerFacts:
         self._answering: str | None = None
         self._ask = ask
         self._discover = discover
+        self._identify = identify
+        self._server: dict[str, str] | None = None
         self._tokenizer = tokenizer
         self._shared = shared
         self._lock = threading.Lock()
@@ -103,6 +106,13 @@ class ServerFacts:
                 self._window = Window(**self._once("window", self._learn_window))
             return self._window
 
+    def server(self) -> dict[str, str]:
+        """What the server says of itself, see `who_answers`; asked for once, empty where nobody answers."""
+        with self._lock:
+            if self._server is None:
+                self._server = {str(name): str(told) for name, told in self._once("server", self._learn_server).items()}
+            return self._server
+
     def calibration(self, request: Request) -> Calibration:
         """How the server counts prompts laid out like this one; two short requests on the first call.
 
@@ -124,6 +134,7 @@ class ServerFacts:
         found: dict[str, str | int | float | None] = {}
         if self._window is not None:
             found["window_source"] = self._window.source
+        found |= {f"server {name}": told for name, told in sorted((self._server or {}).items())}
         for layout, known in sorted(self._calibrations.items()):
             said = f"{known.status}, {known.template_tokens:+d} tokens" if known.status == "exact" else known.status
             found[f"calibration {' '.join(layout)}".strip()] = f"{said}: {known.why}" if known.why else said
@@ -133,6 +144,10 @@ class ServerFacts:
         if self._shared is None:
             return learn()[0]
         return learnt_once(self._shared / cache_key(self._name, fact), learn)
+
+    def _learn_server(self) -> tuple[dict[str, Any], bool]:
+        found = self._identify()
+        return found, bool(found)
 
     def _learn_window(self) -> tuple[dict[str, Any], bool]:
         found = self._discover()

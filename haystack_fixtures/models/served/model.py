@@ -30,6 +30,7 @@ from needlework.haystack_fixtures.models.served.pacing import Sign
 from needlework.haystack_fixtures.models.served.reply import Reply, read_body, read_events, within
 from needlework.haystack_fixtures.models.served.request import Dialect, Sender
 from needlework.haystack_fixtures.models.served.turnstile import Passage, Turnstile
+from needlework.haystack_fixtures.models.served.who import fingerprint, who_answers
 from needlework.haystack_fixtures.models.served.window import Window, discover_window
 from needlework.haystack_fixtures.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -90,6 +91,7 @@ class ServedModel:
             strict=connection.strict_model,
             ask=self._respond,
             discover=self._discover,
+            identify=self._identify,
             tokenizer=tokenizer,
             shared=shared,
         )
@@ -114,9 +116,15 @@ class ServedModel:
     def tokenizer(self) -> Tokenizer:
         return self._tokenizer
 
+    @property
+    def server(self) -> str:
+        """Signs that stand for what the server says of itself, asked on the first call; empty where it is silent."""
+        return fingerprint(self._facts.server())
+
     def respond(self, request: Request) -> Response:
         """Ask, and ask again where that can help. Two short requests go before the first trial of each layout."""
-        return self._facts.checked(request)
+        response = self._facts.checked(request)
+        return response if response.error is not None else replace(response, server=self.server)
 
     def _respond(self, request: Request) -> Response:
         attempts, spent, since, alone = 0, Retries(self._retries), self._gate.now(), False
@@ -156,6 +164,10 @@ class ServedModel:
         if not self._open:
             return Window(None, "not asked: OpenAI and Azure do not tell")
         return discover_window(json_fetch(self._sender.http), self._sender.base_url, self._name)
+
+    def _identify(self) -> dict[str, str]:
+        # A gateway's list of models changes with its catalogue, and says nothing of who answers.
+        return who_answers(json_fetch(self._sender.http), self._sender.base_url, self._name) if self._open else {}
 
     def _passing(self, passage: Passage, request: Request, dialect: Dialect, begun: float) -> Reply | Fault:
         """One attempt of a request that the gate has let through, and what the gate learns from it."""

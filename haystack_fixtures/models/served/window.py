@@ -64,7 +64,7 @@ def discover_window(fetch: Fetch, base_url: str, name: str) -> Window:
 
 def _models(fetch: Fetch, base: str, _root: str, name: str) -> Iterator[Window]:
     """vLLM, SGLang, Aphrodite, TabbyAPI; OpenRouter, Groq, Mistral, Together, Fireworks, LiteLLM and other gateways."""
-    entry = _entry(fetch(f"{base}/models"), name)
+    entry = model_entry(fetch(f"{base}/models"), name)
     loaded = _tokens(entry.get("loaded_context_length"))  # LM Studio, where the largest possible stands beside it
     names = (
         "max_model_len", "context_window", "context_length", "max_context_length", "max_sequence_length",
@@ -116,7 +116,7 @@ def _ollama(fetch: Fetch, _base: str, root: str, name: str) -> Iterator[Window]:
 
 def _lm_studio(fetch: Fetch, _base: str, root: str, name: str) -> Iterator[Window]:
     """LM Studio: the length that the model was loaded with."""
-    entry = _entry(fetch(f"{root}/api/v1/models"), name)
+    entry = model_entry(fetch(f"{root}/api/v1/models"), name)
     for instance in _list(entry.get("loaded_instances")):
         tokens = _tokens(table_of(table_of(instance).get("config")).get("context_length"))
         if tokens:
@@ -150,8 +150,8 @@ _PROBES: tuple[Callable[[Fetch, str, str, str], Iterator[Window]], ...] = (
 )
 
 
-def _entry(told: Any, name: str) -> Mapping[str, Any]:
-    """The model's own row in a list of models, or the only row there is."""
+def model_entry(told: Any, name: str) -> Mapping[str, Any]:
+    """What `/v1/models` says of a model: its own row in a list of models, or the only row there is."""
     listed = told if isinstance(told, list) else table_of(told).get("data") or table_of(told).get("models")
     rows = [row for row in _list(listed) if isinstance(row, dict)]
     for row in rows:

@@ -201,7 +201,7 @@ def test_many_threads_learn_once(planted: PlantedServer, model: Make, smol_token
         thread.join()
     assert seen == [(4096, ("The code is 4829173.", (), ("template_difference",)))] * 8
     assert len(planted.requests) == 8 + 2
-    assert planted.looked_up == ["/v1/models"]
+    assert len(set(planted.looked_up[1:])) == len(planted.looked_up) - 1, "each question about itself once"
 
 
 def test_workers_of_a_run_learn_once_and_agree(
@@ -214,9 +214,11 @@ def test_workers_of_a_run_learn_once_and_agree(
         assert worker.window == 4096
         assert checked(worker, trial(smol_tokenizer))[1:] == ((), ("template_difference",))
     assert len(planted.requests) == 3 + 2
-    assert planted.looked_up == ["/v1/models"]
+    once = list(planted.looked_up)
+    assert once.count("/v1/models") == 2  # for the window, and for who it is
+    assert len(set(once[1:])) == len(once) - 1
     assert model(folder_of_run(tmp_path, "another-run")).window == 4096
-    assert len(planted.looked_up) == 2
+    assert planted.looked_up == [*once, "/v1/models"]
 
 
 def test_what_failed_is_not_shared(planted: PlantedServer, model: Make, tmp_path: Path) -> None:
