@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.statistics.paired import Pairs, difference_ends, holm, mean_difference, pairs_of, sign_flip_p
+from needlework.results.statistics.paired import (
+    Difference,
+    Pairs,
+    difference_ends,
+    holm,
+    mean_difference,
+    pairs_of,
+    sign_flip_p,
+)
 
 
 def pairs(gains: list[int], losses: list[int], depths: int) -> Pairs:
@@ -31,6 +39,14 @@ def test_runs_that_agree_on_every_pair_may_still_differ_by_as_much_as_ten_sample
     assert found.mean == 0
     assert difference_ends(found) == pytest.approx((-0.2472, 0.2472), abs=1e-4)
     assert sign_flip_p(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "sign"),
+    [(-0.2, -0.01, -1), (-0.2, 0.0, 0), (-0.2, 0.1, 0), (0.0, 0.2, 0), (0.01, 0.2, 1), (0.0, 0.0, 0), (None, None, 0)],
+)
+def test_an_interval_that_touches_0_says_nothing(low: float | None, high: float | None, sign: int) -> None:
+    assert Difference(0.0, low, high, 40, 40).sign == sign
 
 
 def test_five_samples_have_no_p_and_six_that_all_lose_have_the_smallest() -> None:
