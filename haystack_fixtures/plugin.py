@@ -31,9 +31,8 @@ from needlework.haystack_fixtures.tasks.catalogue import (
     deepest_first,
     grid,
     longest_first,
-    tasks_marked,
-    with_tasks,
 )
+from needlework.haystack_fixtures.tasks.of_others import tasks_marked, with_tasks
 from needlework.haystack_fixtures.trials.exchange import Exchange
 from needlework.haystack_fixtures.workers import distribution, worker_devices
 from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come

@@ -13,6 +13,7 @@ from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tasks.of_others import with_tasks
 from needlework.haystack_fixtures.trials.trial import Trial
 
 _ENGINES_KEPT = 2  # two runs are looked at beside each other
@@ -58,7 +59,7 @@ class Rebuilder:
         return RebuiltPrompt(prompt.text, prompt.text_sha256, prompt.context, needles)
 
     def _engine(self, run: Started) -> Engine:
-        engine = self._engines.pop(run, None) or Engine(run.settings, default_cache_dir())
+        engine = self._engines.pop(run, None) or Engine(run.settings, default_cache_dir(), tasks=with_tasks())
         self._engines[run] = engine
         if len(self._engines) > _ENGINES_KEPT:
             self._engines.popitem(last=False)[1].close()
@@ -69,7 +70,7 @@ def rebuild(run: Started, cell_id: str) -> Trial:
     """Build the trial of a cell of a run. Raises `InputError`."""
     cell = _cell(cell_id)
     with _there(run.folder):
-        engine = Engine(run.settings, default_cache_dir())
+        engine = Engine(run.settings, default_cache_dir(), tasks=with_tasks())
         try:
             return _trial(engine, cell)
         finally:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from importlib.metadata import entry_points
 from types import MappingProxyType
 
 from needlework.haystack_fixtures.errors import InputError
@@ -50,9 +48,7 @@ _FAMILIES = (
 )
 Tasks = Mapping[str, Task]
 TASKS: Tasks = MappingProxyType({task.name: task for family in _FAMILIES for task in family.TASKS})
-GROUP = "needlework.tasks"  # of entry points: each names a `Task`, or a sequence of them
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 MOST_CELLS = 1_000_000
 # Of a question whose answer may be anything.
 _OPEN = {"chance": 0.0, "floor": 0.0}
@@ -73,46 +69,11 @@ class Series:
         return split_label(self.cells[0].needle, arms_of(self.task, self.suite))[1]
 
 
-def with_tasks(more: Sequence[Task]) -> Tasks:
-    """Our tasks and those of others: of installed packages (entry points of `GROUP`), and `more`.
-
-    Raises `InputError` for two of one name, and for what is no task.
-    """
-    found = dict(TASKS)
-    for task in (*_installed(), *more):
-        if not isinstance(task, Task):
-            raise InputError("task", task, "is no Task; see docs/extend.md")
-        if not _NAME.fullmatch(task.name):
-            raise InputError("task", task.name, "give it a name of small letters, digits and _")
-        if found.setdefault(task.name, task) is not task:
-            raise InputError("task", task.name, "is the name of another task already; give yours a name of its own")
-    return MappingProxyType(found)
-
-
-def _installed() -> Iterator[Task]:
-    for entry in entry_points(group=GROUP):
-        try:
-            found = entry.load()
-        except Exception as error:  # noqa: BLE001 - whatever a package raises on import
-            remedy = f"the entry point {entry.value} cannot be loaded ({type(error).__name__}: {error})"
-            raise InputError("task", entry.name, remedy) from None
-        yield from [found] if isinstance(found, Task) else found
-
-
 def task_named(name: str, tasks: Tasks = TASKS) -> Task:
     """A task by name. Raises `InputError` with the nearest names."""
     if name not in tasks:
         raise InputError("task", name, near_names(name, tasks))
     return tasks[name]
-
-
-def tasks_marked(name: str, tasks: Tasks) -> list[Task]:
-    """The tasks of `@pytest.mark.cells(name)`: the one of that name, or a family's. Raises `InputError`."""
-    found = [task for task in tasks.values() if name in (task.name, task.family)]
-    if not found:
-        families = [task.family for task in tasks.values() if task.family]
-        raise InputError("@pytest.mark.cells", name, near_names(name, [*tasks, *families]))
-    return found
 
 
 def near_names(name: str, known: Sequence[str] | Tasks) -> str:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from needlework.haystack_fixtures.asking.reconstruct import Started, rebuild
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+
 PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
 
 
@@ -88,6 +91,9 @@ def installed(project):
 def test_a_package_brings_a_task_by_entry_point(project, installed):
     installed("harbour:BERTHS")
     assert project.run("test_berths.py").parseoutcomes() == {"scored": 6}
+    given = {"task": "berths", "lengths": "500", "depths": "50", "corpus": "pydoc", "model": ["mock:perfect"]}
+    settings = resolve_settings(given, {}, project.runs, own=[{"task": "berths"}])
+    assert "lies at berth" in rebuild(Started(settings), "berths-len500-depth50-berth-r0").prompt.text
 
 
 @pytest.mark.usefixtures("berths")

@@ -145,7 +145,7 @@ def test_several_threads_share_what_builds_the_prompts_of_a_run(
 ) -> None:
     opened: list[object] = []
     engine = reconstruct.Engine
-    monkeypatch.setattr(reconstruct, "Engine", lambda *words: opened.append(words) or engine(*words))
+    monkeypatch.setattr(reconstruct, "Engine", lambda *words, **named: opened.append(words) or engine(*words, **named))
     monkeypatch.chdir(tmp_path)
     rebuild = PromptsOfRuns()
     with ThreadPoolExecutor(4) as pool:
