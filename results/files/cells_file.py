@@ -13,7 +13,22 @@ from needlework.results.files.csv_file import safe_cell
 from needlework.results.statistics.intervals import METHOD
 from needlework.results.statistics.panels import OUTCOMES, Panel
 
-COLUMNS = ("model", "task", "needle", "length", "depth", "score", "low", "high", "interval", "n", "trials", *OUTCOMES)
+_RANGE = ("score_if_undecided_missed", "score_if_undecided_hit")
+COLUMNS = (
+    "model",
+    "task",
+    "needle",
+    "length",
+    "depth",
+    "score",
+    "low",
+    "high",
+    "interval",
+    "n",
+    "trials",
+    *OUTCOMES,
+    *_RANGE,
+)
 
 
 def write_cells(path: Path, panels: Iterable[Panel]) -> None:
@@ -24,7 +39,8 @@ def write_cells(path: Path, panels: Iterable[Panel]) -> None:
 def cells_text(panels: Iterable[Panel]) -> str:
     """Return the text of `cells.csv`: lengths in tokens, depths in percent, scores and ends of the interval in 0..1.
 
-    `n` trials have a score, of all `trials`; then the trials of every outcome. Cells that never ran have no row.
+    `n` trials have a score, of all `trials`; then the trials of every outcome, and where some are
+    undecided what the score would be if all of them were misses, or hits. Cells that never ran have no row.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
@@ -39,4 +55,12 @@ def _rows(panel: Panel) -> Iterator[tuple[object, ...]]:
         interval = cell.interval
         ends = (None, None, None) if interval is None else (interval.low, interval.high, METHOD)
         place = (panel.model, panel.task, panel.needle, length, depth_label(depth))
-        yield (*place, cell.mean, *ends, cell.n, cell.trials, *(cell.counts[name] for name in OUTCOMES))
+        yield (
+            *place,
+            cell.mean,
+            *ends,
+            cell.n,
+            cell.trials,
+            *(cell.counts[name] for name in OUTCOMES),
+            *(cell.range or (None, None)),
+        )

@@ -94,12 +94,9 @@ def check_record(record: object, path: Path, where: str) -> None:
 
 def panel_object(panel: Panel) -> dict[str, Any]:
     """Return a panel as JSON objects. Cells that never ran are left out; outcome counts of zero are too."""
-    bounds = panel.overall.censored_bounds if panel.overall.undecided else None
     overall = _tally_object(panel.overall)
     for name in UNSCORED:
         overall[name] = panel.overall.unscored.get(name, 0)
-    if bounds is not None:
-        overall["mean_if_censored_missed"], overall["mean_if_censored_hit"] = bounds
     return {
         "model": panel.model,
         "task": panel.task,
@@ -122,6 +119,7 @@ def panel_object(panel: Panel) -> dict[str, Any]:
 def _tally_object(tally: Tally) -> dict[str, Any]:
     interval = tally.interval
     return {
+        "range": None if tally.range is None else list(tally.range),
         "n": tally.n,
         "trials": tally.trials,
         "mean": tally.mean,

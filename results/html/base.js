@@ -32,7 +32,14 @@ function statOf(number) {
 
 const trialsIn = (stat) => outcomes.reduce((sum, name) => sum + stat.count(name), 0);
 
+// A range where answers are undecided: `data.undecided` names their outcomes.
 function scoreWords(stat) {
+  const open = (data.undecided || []).reduce((sum, name) => sum + stat.count(name), 0);
+  if (open) {
+    const [hits, all] = [(stat.mean || 0) * stat.n, stat.n + open];
+    const ends = `score ${percent(hits / all)}–${percent((hits + 100 * open) / all)} % (${integer(open)} of ${integer(all)} undecided: all missed to all hit)`;
+    return stat.mean === null ? `${ends}, none scored` : `${ends} · of the scored ${percent(stat.mean)} %, n = ${integer(stat.n)}`;
+  }
   if (stat.mean === null) return "no score, n = 0";
   const ends = stat.low === null ? "one sample: no interval" : `95 % interval ${percent(stat.low)}–${percent(stat.high)}`;
   return `score ${percent(stat.mean)} % (${ends}), n = ${integer(stat.n)}`;

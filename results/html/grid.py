@@ -43,8 +43,13 @@ def grid_view(
     means: Sequence[T],
     rows: Sequence[Sequence[T | None]],
     cell: Callable[[T | None, bool], CellView],
+    *,
+    mean: Callable[[T | None, bool], CellView] | None = None,
 ) -> GridView:
-    """Lay out `rows` (a row for each depth) and the row of `means`; `cell` shows one, with its n or without."""
+    """Lay out `rows` (a row for each depth) and the row of `means`; `cell` shows one, with its n or without.
+
+    `mean`: shows one of the means, where that is another way.
+    """
     labels = length_labels(lengths)
     size = next((name for widest, name in _SIZES if len(lengths) <= widest), "tiny")
     with_n = len(lengths) <= _ROOM_FOR_N
@@ -52,7 +57,7 @@ def grid_view(
         size=size,
         upright=max(display_width(label) for label in labels) > _LABEL_ROOM[size],
         lengths=labels,
-        means=tuple(cell(mean, with_n) for mean in means),
+        means=tuple((mean or cell)(each, with_n) for each in means),
         rows=tuple(
             (depth_label(depth), tuple(cell(each, with_n) for each in row))
             for depth, row in zip(depths, rows, strict=True)

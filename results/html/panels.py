@@ -9,12 +9,12 @@ from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.html.budget import Entry
 from needlework.results.html.grid import CellView, GridView, grid_view
 from needlework.results.html.texts import on_one_line, percent_number
-from needlework.results.records.record import UNDECIDED, UNSCORED, Record
+from needlework.results.records.record import UNSCORED, Record
 from needlework.results.statistics.panels import Panel, Tally, trial_of
 from needlework.results.statistics.summary_rows import PanelStatistics
 from needlework.results.style.palette import MARKS, Mark, mark_of
-from needlework.results.style.text import length_labels, percent, percent1
-from needlework.results.tables.headline import scored_of
+from needlework.results.style.text import length_labels, percent
+from needlework.results.tables.headline import range_notes, range_words, score_and_interval, scored_of
 from needlework.results.tables.panels import StatisticRow, panel_rows
 
 NO_SCORE = "–"
@@ -22,7 +22,8 @@ NO_SCORE = "–"
 
 @dataclass(frozen=True, slots=True)
 class RateView:
-    """A rate in words, and its numbers in percent for the interval bar. `counts`: trials without a score, all four."""
+    """A rate in words, and its numbers in percent for the interval bar. `counts`: trials without a score, by outcome.
+    `ranged`: what a score is made of that is a range, because answers are undecided."""
 
     label: str
     score: str
@@ -30,6 +31,7 @@ class RateView:
     n: int
     counts: tuple[tuple[str, int], ...]
     bar: tuple[float, float, float] | None
+    ranged: tuple[str, ...] = ()
 
     @property
     def row(self) -> tuple[str | int, ...]:
@@ -56,7 +58,6 @@ class PanelView:
     needle: str
     overall: RateView
     effective: LengthView | None
-    bounds: str
     grid: GridView
     marks: tuple[Mark, ...]
     partly: bool
@@ -111,8 +112,7 @@ def _panel_view(panel: Panel, statistics: Mapping[tuple[str, str, str], PanelSta
         needle=on_one_line(panel.needle),
         overall=_rate("", panel.overall),
         effective=None if found is None else _effective(found),
-        bounds=_bounds(panel.overall),
-        grid=grid_view(panel.lengths, panel.depths, panel.columns, _cells(panel), _cell),
+        grid=grid_view(panel.lengths, panel.depths, panel.columns, _cells(panel), _cell, mean=_mean),
         marks=tuple(mark for mark in MARKS if mark.outcome in used),
         partly=panel.partly,
         blank=panel.blank,
@@ -140,26 +140,19 @@ def _cell(cell: Tally | None, with_n: bool) -> CellView:
     return CellView(f"c{text}{part}", text, f"n={scored_of(cell)}" if with_n and cell.trials > 1 else "")
 
 
+def _mean(column: Tally | None, with_n: bool) -> CellView:
+    """A cell of the row of means: a range, without a colour, where answers are undecided."""
+    if column is None or column.range is None:
+        return _cell(column, with_n)
+    return CellView("range", range_words(column.range, whole=True), f"n={scored_of(column)}" if with_n else "")
+
+
 def _rate(label: str, each: Tally) -> RateView:
     unscored = tuple((name, each.counts[name]) for name in UNSCORED)
-    if each.mean is None:
-        return RateView(label, NO_SCORE, NO_SCORE, each.n, unscored, None)
-    if each.interval is None:
-        return RateView(label, percent1(each.mean), NO_SCORE, each.n, unscored, None)
-    low, high = each.interval.low, each.interval.high
-    return RateView(
-        label,
-        percent1(each.mean),
-        f"{percent1(low)}–{percent1(high)}",
-        each.n,
-        unscored,
-        (percent_number(low), percent_number(each.mean), percent_number(high)),
-    )
-
-
-def _bounds(overall: Tally) -> str:
-    bounds = overall.censored_bounds
-    if bounds is None or not overall.undecided:
-        return ""
-    names = " and ".join(name for name in UNDECIDED if overall.counts[name])
-    return f"{percent1(bounds[0])} % if all {names} trials were misses, {percent1(bounds[1])} % if all were hits"
+    score, interval = score_and_interval(each, NO_SCORE)
+    bar = None
+    if each.mean is not None and each.interval is not None:
+        low, mean, high = map(percent_number, (each.interval.low, each.mean, each.interval.high))
+        bar = (low, mean, high)
+    notes = range_notes(each) if each.range is not None else ()
+    return RateView(label, score, interval, each.n, unscored, bar, notes)

@@ -7,6 +7,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.html.texts import on_one_line, percent_number
+from needlework.results.records.record import UNDECIDED
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.panels import OUTCOMES, Panel, Tally
 from needlework.results.style.text import length_labels
@@ -24,6 +25,7 @@ def panels_data(panels: Sequence[Panel]) -> dict[str, Any]:
     stats: Stats = {}
     return {
         "outcomes": list(OUTCOMES),
+        "undecided": list(UNDECIDED),
         "panels": [_panel_data(panel, stats) for panel in panels],
         "stats": [list(stat) for stat in stats],
     }

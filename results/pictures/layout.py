@@ -10,7 +10,7 @@ from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.style.palette import MARKS, Mark, mark_of
 from needlework.results.style.text import display_width, fit, length_labels, one_line, percent
-from needlework.results.tables.headline import headline, scored_of
+from needlework.results.tables.headline import headline, range_words, scored_of
 
 POINTS = 72.0  # in an inch
 TITLE_SIZE, SUBTITLE_SIZE, LEGEND_SIZE = 12.0, 8.5, 8.0
@@ -20,6 +20,7 @@ _NARROWEST = 4.0
 _FLAT = 0.9  # grids lower than this have no room for a label that stands upright beside them
 _FIGURE = 6.0  # narrowest figure: a title needs room
 _GLYPH, _BOLD = 0.56, 0.64  # mean width of a character over its font size
+_WIDEST_NUMBER = 3.4  # `100` in mean characters
 _SMALLEST = 4.5  # points; smaller numbers cannot be read in print
 LEADING = 1.28  # height of a line over its font size
 
@@ -77,7 +78,8 @@ def layout_of(panel: Panel, title: str, numbers: bool) -> Layout:
         headline(panel),
         legend=len(marks) + panel.partly + panel.blank,
         cell_notes=[notes_of(cell) for cell in panel.cells.values()] if numbers else None,
-        mean_notes=[notes_of(column) for column in panel.columns],
+        mean_notes=[mean_notes_of(column) for column in panel.columns],
+        mean_characters=_mean_characters(panel),
     )
     return replace(layout, marks=marks, partly=panel.partly, blank=panel.blank)
 
@@ -90,6 +92,19 @@ def notes_of(cell: Tally) -> tuple[str, ...]:
     return ends, f"n={scored_of(cell)}"
 
 
+def mean_notes_of(column: Tally) -> tuple[str, ...]:
+    """What stands below a mean; below a range, where answers are undecided, the score of the others."""
+    if column.range is None:
+        return notes_of(column)
+    return f"scored {percent(column.mean)}" if column.mean is not None else "none scored", f"n={scored_of(column)}"
+
+
+def _mean_characters(panel: Panel) -> float:
+    """The width of the widest mean."""
+    widest = max((len(range_words(column.range, whole=True)) for column in panel.columns if column.range), default=0)
+    return max(_WIDEST_NUMBER, 0.9 * widest)
+
+
 def arrange(
     lengths: Sequence[int],
     depths: Sequence[float | None],
@@ -99,12 +114,13 @@ def arrange(
     legend: int,
     cell_notes: Sequence[Sequence[str]] | None,
     mean_notes: Sequence[Sequence[str]],
-    characters: float = 3.4,
+    characters: float = _WIDEST_NUMBER,
+    mean_characters: float = 0.0,
 ) -> Layout:
     """Lay out any picture with a cell for each length and depth; its legend has `legend` entries, still to be named.
 
     `cell_notes`, `mean_notes`: the lines below each number, `None` where cells have no numbers; `characters`: width of
-    the widest number.
+    the widest number, `mean_characters` of the widest mean where that is wider.
     """
     columns, rows = len(lengths), len(depths)
     cell = (
@@ -126,7 +142,7 @@ def arrange(
     ticks = x.size / POINTS + 0.1 if not x.rotation else 0.1 + upright * (0.75 if x.rotation == 45 else 1.0)
     bottom = 0.08 + legend_height + 0.24 + ticks
 
-    mean_size, mean_rotation = _mean_font(cell[0] * POINTS, characters)
+    mean_size, mean_rotation = _mean_font(cell[0] * POINTS, max(characters, mean_characters))
     mean_lines = _lines(mean_size, cell[0] * POINTS, inf, () if mean_rotation else mean_notes)
     if mean_rotation:
         mean_height = mean_size * 2.6 / POINTS

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from needlework.results.pictures.grid import BLANK, CORNER, Drawn, Grid, Scale
-from needlework.results.pictures.layout import Layout, notes_of
+from needlework.results.pictures.layout import Layout, mean_notes_of, notes_of
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.style.palette import COLORS, ColorsName, mark_of
 from needlework.results.style.text import percent
+from needlework.results.tables.headline import range_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ def grid_of(panel: Panel, layout: Layout, colors: ColorsName) -> Grid:
     cells = [[panel.cells.get((length, depth)) for length in panel.lengths] for depth in panel.depths]
     return Grid(
         rows=[[None if cell is None else _cell(cell) for cell in row] for row in cells],
-        means=[_cell(column) for column in panel.columns],
+        means=[_mean(column) for column in panel.columns],
         scale=Scale(COLORS[colors], 0, 100, "score (%)", few=(0, 50, 100), many=(0, 20, 40, 60, 80, 100)),
         legend=[
             *((mark.hatch, mark.legend) for mark in layout.marks),
@@ -36,6 +37,13 @@ def grid_of(panel: Panel, layout: Layout, colors: ColorsName) -> Grid:
             *([(BLANK, "not run")] if layout.blank else []),
         ],
     )
+
+
+def _mean(column: Tally) -> Drawn:
+    """A range, which has no colour, where answers are undecided."""
+    if column.range is None:
+        return _cell(column)
+    return Drawn(None, (range_words(column.range, whole=True), *mean_notes_of(column)))
 
 
 def _cell(cell: Tally) -> Drawn:

@@ -12,11 +12,12 @@ from needlework.results.pictures.parts import FRAME, INK, SOFT
 from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.style.fonts import fonts_for
 from needlework.results.style.text import one_line, percent
+from needlework.results.tables.headline import range_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ROW, _TOP, _BOTTOM, _LEFT, _WIDTH, _RIGHT = 0.27, 0.85, 0.95, 2.9, 4.6, 0.9  # inches
+_ROW, _TOP, _BOTTOM, _LEFT, _WIDTH, _RIGHT = 0.27, 0.85, 0.95, 2.9, 4.6, 1.1  # inches
 _SCORE = "#1f6f8b"
 
 
@@ -89,11 +90,19 @@ def _row(axes: Axes, at: int, row: TaskScore) -> None:
         if interval is not None:
             axes.hlines(at, 100 * interval.low, 100 * interval.high, color=_SCORE, linewidth=2)
         axes.plot(100 * overall.mean, at, "o", ms=6, color=_SCORE, label=label, clip_on=False)
+    if overall.range is not None:
+        low, high = overall.range
+        label = once("undecided answers: all missed to all hit")
+        axes.hlines(at, 100 * low, 100 * high, color=SOFT, linewidth=7, alpha=0.35, label=label, zorder=0)
     said = "no score" if overall.mean is None else percent(overall.mean)
+    said = said if overall.range is None else range_words(overall.range, whole=True)
     axes.text(104, at, f"{said}  n {overall.n}", fontsize=8.5, color=INK, va="center", clip_on=False)
 
 
 def _subtitle(macro: Macro | None, tasks: int) -> str:
+    if macro is not None and macro.range is not None:
+        said = f"macro score {range_words(macro.range)} % (undecided answers: all missed to all hit)"
+        return f"{said}, mean of {macro.families} families, {tasks} tasks"
     if macro is None or macro.score.value is None or macro.score.low is None or macro.score.high is None:
         return f"{tasks} tasks"
     ends = f"{100 * macro.score.low:.1f}–{100 * macro.score.high:.1f}"

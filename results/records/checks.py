@@ -57,7 +57,9 @@ def _wrong_type(record: dict[str, Any]) -> str:
 
 def completed(record: Mapping[str, Any]) -> Record:
     """The record with empty tables and texts where a leaner or older file has none."""
-    empty: dict[str, Any] = {"key": "", "id": "", "expected": [], "error": None} | {name: {} for name in TABLES}
+    empty: dict[str, Any] = {"expected": [], "error": None}
+    empty |= dict.fromkeys(("key", "id", "nodeid", "language", "scorer", "why", "question", "answer"), "")
+    empty |= {name: {} for name in TABLES}
     return cast("Record", {**empty, **record})
 
 

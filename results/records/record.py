@@ -11,7 +11,8 @@ OutcomeName = Literal[
 ]
 SCORED: tuple[OutcomeName, ...] = ("found", "partial", "wrong", "distractor", "refused", "empty")
 UNDECIDED: tuple[OutcomeName, ...] = ("censored", "unclear")
-"""An answer came and has no score: it was cut off, or no rule can tell what it says. Bounds stand beside the mean."""
+"""An answer came and has no score: it was cut off, or no rule can tell what it says. It may be a hit or a miss, so that
+a score beside it is a range."""
 UNSCORED: tuple[OutcomeName, ...] = (*UNDECIDED, "invalid", "skipped", "error")
 WAITING = "waiting"
 """What a journal has for the outcome of an answer that no test has scored yet."""

@@ -19,8 +19,8 @@ from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks.arms.controls import split_label
 from needlework.haystack_fixtures.tasks.catalogue import grid, task_named
 from needlework.results.records.record import OutcomeName, Record
-from needlework.results.statistics.panels import Tally, tally, trial_of
-from needlework.results.statistics.tasks import Share, weighted_mean
+from needlework.results.statistics.panels import Range, Tally, tally, trial_of
+from needlework.results.statistics.tasks import Share, weighted_mean, weighted_range
 
 # The share of each part in the overall score.
 WEIGHTS = {"v1": {"S-RT": 0.4, "M-RT": 0.3, "M-RS": 0.3}, "v2": {"S-RT": 1 / 3, "M-RT": 1 / 3, "M-RS": 1 / 3}}
@@ -69,13 +69,17 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the summary. Without a score, `missing` says why; `n` scored trials, `unscored` the others."""
+    """One row of the summary. Without a score, `missing` says why; `n` scored trials, `unscored` the others.
+
+    `range`: of the score, with undecided answers as misses and as hits; `None` where none is undecided.
+    """
 
     name: str
     score: Share
     n: int
     unscored: Mapping[OutcomeName, int]
     missing: tuple[str, ...] = ()
+    range: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +155,16 @@ def needlebench_object(found: Sequence[NeedleBench]) -> list[dict[str, Any]]:
             "preset": each.design.preset,
             "changed": list(each.design.changed),
             "weights": WEIGHTS[each.design.version],
-            "rows": [{"name": row.name, **asdict(row.score), "n": row.n, **_left_out(row)} for row in each.rows],
+            "rows": [_row_object(row) for row in each.rows],
             "max_needles": [asdict(reach) for reach in each.reaches],
         }
         for each in found
     ]
 
 
-def _left_out(row: Row) -> dict[str, Any]:
-    return {"unscored": dict(row.unscored), "missing": list(row.missing)}
+def _row_object(row: Row) -> dict[str, Any]:
+    left_out = {"unscored": dict(row.unscored), "missing": list(row.missing)}
+    return {"name": row.name, "range": row.range, **asdict(row.score), "n": row.n, **left_out}
 
 
 def _changed(suites: Sequence[Suite], published: Sequence[Suite]) -> tuple[str, ...]:
@@ -173,7 +178,8 @@ def _changed(suites: Sequence[Suite], published: Sequence[Suite]) -> tuple[str, 
 def _part_row(part: Part, records: Sequence[Record]) -> Row:
     counted = tally(trial_of(record) for record in records)
     missing = tuple(_missing(part, records))
-    return Row(part.name, Share(None) if missing else _share(counted), counted.n, counted.unscored, missing)
+    ends = None if missing else counted.range
+    return Row(part.name, Share(None) if missing else _share(counted), counted.n, counted.unscored, missing, ends)
 
 
 def _missing(part: Part, records: Sequence[Record]) -> Iterable[str]:
@@ -233,7 +239,8 @@ def _combined(name: str, shares: Sequence[tuple[Row, float]]) -> Row:
             unscored[outcome] = unscored.get(outcome, 0) + count
     missing = tuple(reason for row, _ in shares for reason in row.missing)
     score = weighted_mean([row.score for row, _ in shares], [weight for _, weight in shares])
-    return Row(name, score, sum(row.n for row, _ in shares), unscored, missing)
+    ends = None if missing else weighted_range([(row.range, row.score.value, weight) for row, weight in shares])
+    return Row(name, score, sum(row.n for row, _ in shares), unscored, missing, ends)
 
 
 def _reaches(parts: Mapping[Part, Row]) -> Iterable[Reach]:

@@ -14,6 +14,17 @@ from needlework.results.statistics.intervals import Interval, score_interval
 
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 OWN = "needlework"
+Range = tuple[float, float]
+"""A mean with all undecided trials as misses, and with all as hits, 0..1."""
+
+
+def range_of(mean: float | None, n: int, counts: Mapping[OutcomeName, int]) -> Range | None:
+    """Return what the mean of `n` scores becomes with the undecided ones of `counts`; `None` where there are none."""
+    undecided = sum(counts.get(name, 0) for name in UNDECIDED)
+    if not undecided:
+        return None
+    total, trials = (mean or 0.0) * n, n + undecided
+    return total / trials, (total + undecided) / trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +75,9 @@ class Tally:
         return {name: self.counts[name] for name in UNSCORED if self.counts[name]}
 
     @property
-    def undecided(self) -> int:
-        """How many answers have no score: cut off (censored), or not to be told right or wrong (unclear)."""
-        return sum(self.counts[name] for name in UNDECIDED)
-
-    @property
-    def censored_bounds(self) -> tuple[float, float] | None:
-        """The mean if all censored and unclear trials were misses, and if all were hits; `None` without any trial."""
-        censored = self.undecided
-        if self.n + censored == 0:
-            return None
-        total = (self.mean or 0.0) * self.n
-        return total / (self.n + censored), (total + censored) / (self.n + censored)
+    def range(self) -> Range | None:
+        """The mean if all undecided trials were misses, and if all were hits; `None` where none is undecided."""
+        return range_of(self.mean, self.n, self.counts)
 
 
 @dataclass(frozen=True, slots=True)

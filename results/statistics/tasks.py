@@ -16,7 +16,7 @@ import numpy as np
 from needlework.results.records.controls import as_asked, control_of, retriever_of
 from needlework.results.records.record import SCORED, Record
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
-from needlework.results.statistics.panels import Tally, tally, trial_of
+from needlework.results.statistics.panels import Range, Tally, tally, trial_of
 from needlework.results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums, expanded_interval, resampled_means
 
 
@@ -55,7 +55,8 @@ class TaskScore:
 class Macro:
     """The mean over families of the mean over a family's tasks, of scores and of scores corrected for chance.
 
-    `families`: how many; `missing`: tasks without a score, because of which there is no mean.
+    `families`: how many; `missing`: tasks without a score, because of which there is no mean. `range`: of the mean of
+    scores, with undecided answers as misses and as hits; `None` where none is undecided.
     """
 
     model: str
@@ -64,6 +65,7 @@ class Macro:
     score: Share
     corrected: Share
     missing: tuple[str, ...]
+    range: Range | None = None
 
 
 def task_scores(records: Iterable[Record], family_of: Callable[[str], str]) -> tuple[TaskScore, ...]:
@@ -93,7 +95,9 @@ def macros(rows: Sequence[TaskScore]) -> tuple[Macro, ...]:
         weights = [1 / (len(families) * sizes[row.family]) for row in own]
         scores = Share(None) if missing else weighted_mean([_overall(row) for row in own], weights)
         corrected = Share(None) if missing else weighted_mean([row.corrected for row in own], weights)
-        found.append(Macro(model, len(families), len(own), scores, corrected, missing))
+        parts = [(row.overall.range, row.overall.mean, weight) for row, weight in zip(own, weights, strict=True)]
+        ends = weighted_range(parts)
+        found.append(Macro(model, len(families), len(own), scores, corrected, missing, ends))
     return tuple(found)
 
 
@@ -182,6 +186,17 @@ def weighted_mean(shares: Sequence[Share], weights: Sequence[float]) -> Share:
     return Share(value, value - below, value + above)
 
 
+def weighted_range(parts: Sequence[tuple[Range | None, float | None, float]]) -> Range | None:
+    """Return the range of a mean of parts, each its range, its mean and its weight; a part without a range is its mean.
+
+    `None` where no part has a range, or one has neither.
+    """
+    if all(ends is None for ends, _, _ in parts) or any(ends is None and mean is None for ends, mean, _ in parts):
+        return None
+    known = [(ends or (mean or 0.0, mean or 0.0), weight) for ends, mean, weight in parts]
+    return fsum(weight * low for (low, _), weight in known), fsum(weight * high for (_, high), weight in known)
+
+
 def tasks_object(rows: Sequence[TaskScore]) -> list[dict[str, Any]]:
     """Return the rows as JSON objects, scores 0..1."""
     return [
@@ -191,6 +206,7 @@ def tasks_object(rows: Sequence[TaskScore]) -> list[dict[str, Any]]:
             "task": row.task,
             "n": row.overall.n,
             "trials": row.overall.trials,
+            "range": row.overall.range,
             "score": _share_object(_overall(row)),
             "chance": row.chance,
             "floor": row.floor,
@@ -209,6 +225,7 @@ def macros_object(found: Sequence[Macro]) -> list[dict[str, Any]]:
             "model": each.model,
             "families": each.families,
             "tasks": each.tasks,
+            "range": each.range,
             "score": _share_object(each.score),
             "corrected": _share_object(each.corrected),
             "missing": list(each.missing),

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.statistics.absent import Rate
 from needlework.results.statistics.documents import FOCUSED, Documents, Point
+from needlework.results.statistics.panels import range_of
 from needlework.results.statistics.votes import Vote
 from needlework.results.style.text import length_labels, one_line, percent1
 from needlework.results.tables.columns import NONE, aligned
 from needlework.results.tables.comparison import interval_words, points1
+from needlework.results.tables.headline import range_words
 from needlework.results.tables.panels import StatisticRow, extremes_words
 
 ARMS = {"whole": "all documents", FOCUSED: "answer document alone"}
@@ -152,7 +154,11 @@ def _place(vote: Vote) -> str:
 def _rates(point: Point) -> tuple[str, ...]:
     unscored = ", ".join(f"{count} {outcome}" for outcome, count in point.unscored.items())
     parts = (f"{_percent(rate)} ({_ends(rate)})" if rate.n else NONE for rate in (point.abstains, point.asserts))
-    return (_percent(point.score), _ends(point.score), str(point.score.n), *parts, unscored)
+    score, interval = _percent(point.score), _ends(point.score)
+    told = range_of(point.score.value, point.score.n, point.unscored)
+    if told is not None:
+        score, interval = range_words(told), f"scored {score} ({interval})" if point.score.n else NONE
+    return (score, interval, str(point.score.n), *parts, unscored)
 
 
 def _length(point: Point) -> str:

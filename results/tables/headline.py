@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from needlework.results.records.record import UNDECIDED, OutcomeName
 from needlework.results.statistics.intervals import FEW
-from needlework.results.statistics.panels import OWN, Panel, Tally
-from needlework.results.style.text import percent1
+from needlework.results.statistics.panels import OWN, Panel, Range, Tally
+from needlework.results.style.text import percent, percent1
 
 _PLURAL: dict[OutcomeName, str] = {"error": "errors"}
 
 
 def headline(panel: Panel) -> str:
-    """`score 87.5 % (95 % interval 81.0–92.1), n = 96 · 20 cells of 5 trials · 3 censored · 1 error`.
+    """`score 87.5 % (95 % interval 81.0–92.1), n = 96 · 20 cells of 5 trials · 1 error`; and the system, if not ours.
 
-    And the system, if it is not ours.
+    Where answers are undecided the score is a range, and that of the scored ones comes second: `score 70.0–80.0 % (10
+    censored of 100: all missed to all hit) · of the scored 77.8 % (95 % interval 68.3–85.1), n = 90 · ...`.
     """
     overall = panel.overall
     parts = [score_words(overall), _cells(panel), *_unscored(overall)]
@@ -25,10 +26,42 @@ def headline(panel: Panel) -> str:
 
 
 def score_words(found: Tally) -> str:
-    """`score 87.5 % (95 % interval 81.0–92.1), n = 96`; for few samples their number too."""
-    if found.mean is None:
-        return "no score, n = 0"
-    text = f"score {percent1(found.mean)} %"
+    """`score 87.5 % (95 % interval 81.0–92.1), n = 96`; for few samples their number too; a range where it is one."""
+    if found.range is not None:
+        undecided, scored = range_notes(found)
+        return f"score {range_words(found.range)} % ({undecided}) · {scored}"
+    return "no score, n = 0" if found.mean is None else f"score {_mean_words(found)}"
+
+
+def range_notes(found: Tally) -> tuple[str, str]:
+    """What a range is made of: `10 censored of 100: all missed to all hit`, and the score of the others."""
+    undecided = ", ".join(f"{found.counts[name]} {name}" for name in UNDECIDED if found.counts[name])
+    trials = found.n + sum(found.counts[name] for name in UNDECIDED)
+    scored = f"of the scored {_mean_words(found)}" if found.n else "none scored"
+    return f"{undecided} of {trials}: all missed to all hit", scored
+
+
+def score_and_interval(found: Tally, none: str = "–") -> tuple[str, str]:
+    """The score and its interval in two cells of a table, percent: `87.5`, `81.0–92.1`.
+
+    Where answers are undecided: `70.0–80.0`, `scored 77.8 (68.3–85.1)`.
+    """
+    interval = none if found.interval is None else f"{percent1(found.interval.low)}–{percent1(found.interval.high)}"
+    score = none if found.mean is None else percent1(found.mean)
+    if found.range is None:
+        return score, interval
+    ends = f" ({interval})" if found.interval is not None else ""
+    return range_words(found.range), f"scored {score}{ends}" if found.n else none
+
+
+def range_words(ends: Range, *, whole: bool = False) -> str:
+    """`70.0–80.0`, percent; in `whole` percents `70–80`."""
+    low, high = (percent(each) if whole else percent1(each) for each in ends)
+    return f"{low}–{high}"
+
+
+def _mean_words(found: Tally) -> str:
+    text = f"{percent1(found.mean or 0.0)} %"
     if found.interval is not None:
         few = f" from {found.samples} samples" if found.samples < FEW else ""
         text += f" (95 % interval {percent1(found.interval.low)}–{percent1(found.interval.high)}{few})"
@@ -51,11 +84,7 @@ def _cells(panel: Panel) -> str:
 
 def _unscored(overall: Tally) -> list[str]:
     parts = []
-    last = next((name for name in reversed(UNDECIDED) if overall.counts[name]), None)
     for outcome, count in overall.unscored.items():
-        text = f"{count} {_PLURAL.get(outcome, outcome) if count > 1 else outcome}"
-        bounds = overall.censored_bounds
-        if outcome == last and bounds is not None:
-            text += f" ({percent1(bounds[0])} % if all missed, {percent1(bounds[1])} % if all hit)"
-        parts.append(text)
-    return parts or ["every trial scored"]
+        if outcome not in UNDECIDED:  # those stand beside the score
+            parts.append(f"{count} {_PLURAL.get(outcome, outcome) if count > 1 else outcome}")
+    return parts if overall.unscored else ["every trial scored"]

@@ -8,7 +8,8 @@ from needlework.results.records.record import UNSCORED
 from needlework.results.statistics.effective_answer import EffectiveLength
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.summary_rows import PanelStatistics
-from needlework.results.style.text import one_line, percent1
+from needlework.results.style.text import one_line
+from needlework.results.tables.headline import score_and_interval
 
 _HEAD = ("model · task · needle", "score %", "95 % interval", "n", *UNSCORED, "effective length (95 %)")
 
@@ -19,15 +20,10 @@ def panel_table(panels: Sequence[Panel], statistics: Sequence[PanelStatistics]) 
     lines = [_row(_HEAD), f"|{'---|' * len(_HEAD)}"]
     for panel in panels:
         overall = panel.overall
-        score, ends = "–", "–"
-        if overall.mean is not None:
-            score = percent1(overall.mean)
-        if overall.interval is not None:
-            ends = f"{percent1(overall.interval.low)}–{percent1(overall.interval.high)}"
         counts = (str(overall.counts[name]) for name in UNSCORED)
         statistic = found.get((panel.model, panel.task, panel.needle))
         reads = "–" if statistic is None or statistic.absolute is None else _length(statistic.absolute)
-        lines.append(_row((panel.name, score, ends, str(overall.n), *counts, reads)))
+        lines.append(_row((panel.name, *score_and_interval(overall), str(overall.n), *counts, reads)))
     return lines
 
 

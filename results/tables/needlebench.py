@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from needlework.results.statistics.needlebench import HELD, NeedleBench, Reach, Row
 from needlework.results.style.text import one_line, percent, percent1
+from needlework.results.tables.headline import range_words
 from needlework.results.tables.panels import StatisticRow
 
 _PLAIN = str.maketrans({"·": "|", "–": "-"})
@@ -70,7 +71,10 @@ def _text(row: Row) -> str:
     if score.low is not None and score.high is not None:
         ends = f"95 % interval {percent1(score.low)}–{percent1(score.high)}"
     unscored = "".join(f", {count} {outcome}" for outcome, count in row.unscored.items())
-    return f"{percent1(score.value)} % ({ends}), n = {row.n}{unscored}"
+    scored = f"{percent1(score.value)} % ({ends}), n = {row.n}{unscored}"
+    if row.range is None:
+        return scored
+    return f"{range_words(row.range)} % (undecided answers all missed to all hit), of the scored {scored}"
 
 
 def _reach(reach: Reach) -> str:

@@ -10,6 +10,7 @@ from needlework.results.statistics.retrieval import ArmScore, Paired
 from needlework.results.style.text import one_line, percent1
 from needlework.results.tables.columns import NONE, aligned
 from needlework.results.tables.comparison import points1
+from needlework.results.tables.headline import score_and_interval
 
 MEANINGS = {
     "whole %": "the same questions on the documents as they are",
@@ -58,13 +59,14 @@ def notes(rows: Sequence[ArmScore]) -> list[str]:
 
 def _cells(row: ArmScore) -> dict[str, str]:
     score = row.score
+    told, interval = score_and_interval(score, NONE)
     shown = row.retriever if row.k is None else f"{row.retriever}, {row.k}"
     return {
         "model": one_line(row.model),
         "task": one_line(row.task),
         "retriever": one_line(shown),
-        "score %": _percent(score.mean),
-        "95 %": f"{percent1(score.interval.low)}–{percent1(score.interval.high)}" if score.interval else NONE,
+        "score %": told,
+        "95 %": interval,
         "n": str(score.n),
         "unscored": ", ".join(f"{count} {name}" for name, count in score.unscored.items()) or NONE,
         "whole %": _percent(row.paired.whole) if row.paired else NONE,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from needlework.results.statistics.tasks import Macro, Share, TaskScore
 from needlework.results.style.text import display_width, one_line, percent1
+from needlework.results.tables.headline import range_words, score_and_interval
 
 HEAD = (
     "task",
@@ -80,13 +81,12 @@ def missing_lines(found: Sequence[Macro]) -> list[str]:
 
 
 def _cells(row: TaskScore) -> tuple[str, ...]:
-    overall, interval = row.overall, row.overall.interval
+    overall = row.overall
     unscored = ", ".join(f"{count} {name}" for name, count in overall.unscored.items())
     twins = row.twins
     return (
         one_line(row.task),
-        _percent(overall.mean),
-        f"{percent1(interval.low)}–{percent1(interval.high)}" if interval else _NONE,
+        *score_and_interval(overall),
         str(overall.n),
         unscored,
         f"{_percent(row.focused.mean)} (n {row.focused.n})" if row.focused.trials else _NONE,
@@ -103,7 +103,11 @@ def _macro(each: Macro) -> tuple[str, ...]:
     name = f"macro ({each.families} families, {each.tasks} tasks)"
     score, corrected = each.score, each.corrected
     ends = _NONE if score.low is None or score.high is None else f"{_number(score.low)}–{_number(score.high)}"
-    return (name, _share_value(score), ends, "", "", _NONE, _NONE, _NONE, _NONE, _share(corrected), _NONE, _NONE)
+    told = _share_value(score), ends
+    if each.range is not None:
+        scored = _NONE if score.value is None else f"scored {_number(score.value)}"
+        told = range_words(each.range), scored if ends == _NONE else f"{scored} ({ends})"
+    return (name, *told, "", "", _NONE, _NONE, _NONE, _NONE, _share(corrected), _NONE, _NONE)
 
 
 def _percent(value: float | None) -> str:

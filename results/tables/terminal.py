@@ -11,7 +11,7 @@ from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.style.palette import MARKS, NOT_RUN, ColorsName, color_of, dark, mark_of
 from needlework.results.style.text import display_width, fit, length_labels, one_line, percent
-from needlework.results.tables.headline import headline, scored_of
+from needlework.results.tables.headline import headline, range_words, scored_of
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 _CELL = 5  # terminal columns of the narrowest cell: a space, three digits, a glyph or space
@@ -95,9 +95,13 @@ def _panel(panel: Panel, look: _Look, width: int) -> list[str]:
     lengths = length_labels(panel.lengths)
     depths = [depth_label(depth) for depth in panel.depths]
     below = _below(panel)
+    ranges = [range_words(column.range, whole=True) if column.range else "" for column in panel.columns]
     aside = max(display_width(label) for label in ["depth", *depths]) + 1
+    if aside + max(map(len, ranges)) + 2 + panel.partly > width:
+        ranges = [""] * len(ranges)  # the headline has it
     # A cell has room for its heading and for what stands below its column, and a space on either side.
-    cell = max(_CELL, *(len(label) + 2 for label in (*lengths, *(text for _, texts in below for text in texts))))
+    texts = (*lengths, *ranges, *(text for _, texts in below for text in texts))
+    cell = max(_CELL, *(len(text) + 2 for text in texts))
     across = max(1, (width - aside) // (cell + panel.partly))
     lines = [look.line(one_line(panel.name), width)]
     for first in range(0, len(lengths), across):
@@ -114,6 +118,8 @@ def _panel(panel: Panel, look: _Look, width: int) -> list[str]:
         lines.append(words("depth", lengths))
         for depth, label in zip(panel.depths, depths, strict=True):
             lines.append(scores(label, [panel.cells.get((length, depth)) for length in panel.lengths]))
+        if any(ranges):
+            lines.append(words("range", ranges).translate(_PLAIN if look.ascii_only else {}))
         if len(depths) > 1:
             lines.append(scores("mean", panel.columns))
         lines += (words(label, texts) for label, texts in below if any(texts))

@@ -18,9 +18,11 @@ def test_scores_stand_in_the_page_without_a_script(make_record: MakeRecord) -> N
 
     assert page.tags().count("noscript") == 1
     assert cells[:3] == ["50", "50", "0"]  # the first means
-    assert [letter for letter in cells if letter in "c!sE"][:4] == ["c", "!", "s", "E"]
-    assert {"c50", "c0", *UNSCORED} <= set(looks)
-    assert "21.4" in page.inside("b")
+    assert [letter for letter in cells if letter in "c!sE"][:3] == ["!", "s", "E"]
+    assert {"c50", "c0", "range", *UNSCORED} <= set(looks)
+    assert "0–100" in cells  # the mean of a length whose only answer was cut off
+    assert "16.7–38.9" in page.inside("b")
+    assert "1 censored, 1 unclear of 9: all missed to all hit" in page.inside("p")
     for name in UNSCORED:
         assert f" {name}" in [item.rstrip() for item in page.inside("li")]
 

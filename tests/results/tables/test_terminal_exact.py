@@ -14,12 +14,12 @@ from needlework.results.style.text import display_width, fit, length_labels, per
 from needlework.results.tables.terminal import can_encode, score_glyph, terminal_heatmaps
 
 TAIL = [
-    " high   99",
-    "  low    2",
-    "    n    3  0/2  0/1",
-    "score 66.7 % (95 % interval 1.7–99.0 from 2 samples), n = 3",
-    "5 cells of 1–2 trials · 1 censored (50.0 % if all missed, 75.0 % if all hit)",
-    "1 invalid · 1 error",
+    " high     99",
+    "  low      2",
+    "    n      3    0/2    0/1",
+    "score 50.0–75.0 % (1 censored of 4: all missed to all hit)",
+    "of the scored 66.7 % (95 % interval 1.7–99.0 from 2 samples), n = 3",
+    "5 cells of 1–2 trials · 1 invalid · 1 error",
     "! invalid · E error · c censored · . not run",
 ]
 
@@ -27,10 +27,11 @@ TAIL = [
 def test_plain(small_panel: Panel) -> None:
     assert terminal_heatmaps([small_panel], color=False) == [
         "mock · niah · code",
-        "depth  500   4k  16k",
-        "    0   50▄   c    E",
-        "  100  100█   !    .",
-        " mean   67▅   !    E",
+        "depth    500     4k    16k",
+        "    0     50▄     c      E",
+        "  100    100█     !      .",
+        "range         0–100",
+        " mean     67▅     !      E",
         *TAIL,
     ]
 
@@ -38,12 +39,13 @@ def test_plain(small_panel: Panel) -> None:
 def test_ascii_where_the_stream_has_no_blocks(small_panel: Panel) -> None:
     lines = terminal_heatmaps([small_panel], color=False, encoding="ascii")
 
-    assert lines[:5] == [
+    assert lines[:6] == [
         "mock | niah | code",
-        "depth  500   4k  16k",
-        "    0   50    c    E",
-        "  100  100    !    .",
-        " mean   67    !    E",
+        "depth    500     4k    16k",
+        "    0     50      c      E",
+        "  100    100      !      .",
+        "range         0-100",
+        " mean     67      !      E",
     ]
     assert all(line.isascii() for line in lines)
 
@@ -52,14 +54,15 @@ def test_color_256_and_truecolor(small_panel: Panel) -> None:
     plain = terminal_heatmaps([small_panel], color=True)
     true = terminal_heatmaps([small_panel], color=True, truecolor=True, colors="field")
 
-    assert plain[2] == "    0 \x1b[30;48;5;30m  50 \x1b[0m   c    E"
-    assert true[3] == "  100 \x1b[30;48;2;12;215;159m 100 \x1b[0m   !    ."
+    assert plain[2] == "    0 \x1b[30;48;5;30m    50 \x1b[0m     c      E"
+    assert true[3] == "  100 \x1b[30;48;2;12;215;159m   100 \x1b[0m     !      ."
     assert [re.sub(r"\x1b\[[\d;]*m", "", line).rstrip() for line in plain] == [
         "mock · niah · code",
-        "depth  500   4k  16k",
-        "    0   50    c    E",
-        "  100  100    !    .",
-        " mean   67    !    E",
+        "depth    500     4k    16k",
+        "    0     50      c      E",
+        "  100    100      !      .",
+        "range         0–100",
+        " mean     67      !      E",
         *TAIL,
     ]
 
@@ -75,7 +78,7 @@ def test_no_line_is_wider_than_the_terminal(small_panel: Panel, width: int, enco
 
 
 def test_wide_grids_are_wrapped_and_lose_nothing(small_panel: Panel) -> None:
-    lines = terminal_heatmaps([small_panel], color=False, width=17)
+    lines = terminal_heatmaps([small_panel], color=False, width=21)
     heads = [line.split()[1:] for line in lines if line.startswith("depth")]
 
     assert heads == [["500", "4k"], ["16k"]]
@@ -91,12 +94,14 @@ def test_cells_that_leave_trials_out_are_marked(make_record: Callable[..., Recor
         "depth     1k      2k",
         "    0    100█      !",
         "   50     82▆*     .",
+        "range  77–85",
         " mean     83▆*     !",
         " high     98",
         "  low     50",
         "    n  12/14     0/1",
-        "score 83.3 % (95 % interval 49.5–97.8), n = 12 · 3 cells of 1–13 trials",
-        "1 censored (76.9 % if all missed, 84.6 % if all hit) · 1 invalid · 1 error",
+        "score 76.9–84.6 % (1 censored of 13: all missed to all hit)",
+        "of the scored 83.3 % (95 % interval 49.5–97.8), n = 12 · 3 cells of 1–13 trials",
+        "1 invalid · 1 error",
         "! invalid · * some trials without a score · . not run",
     ]
     ascii_lines = terminal_heatmaps(panels, color=False, encoding="ascii")
