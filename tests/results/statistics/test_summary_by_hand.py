@@ -56,7 +56,10 @@ def test_what_cannot_be_told_right_or_wrong_stands_in_the_bounds_as_what_was_cut
 
     assert panel.overall.n == 1
     assert panel.overall.range == pytest.approx((1 / 3, 1.0))
-    assert headline(panel).endswith("1 censored · 1 unclear (33.3 % if all missed, 100 % if all hit) · 1 error")
+    assert headline(panel) == (
+        "score 33.3–100 % (1 censored, 1 unclear of 3: all missed to all hit) · of the scored 100 %, n = 1"
+        " · 1 cell of 4 trials · 1 error"
+    )
 
 
 def test_refused_and_empty_answers_count_as_zero(make_record: Callable[..., Record]) -> None:
