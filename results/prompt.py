@@ -14,8 +14,8 @@ from needlework.haystack_fixtures.asking.reconstruct import rebuild as rebuild_t
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.trials.trial import Trial
+from needlework.results.records.manifest import settings_of
 from needlework.results.records.run_folder import MANIFEST
-from needlework.results.run.manifest import settings_of
 
 
 def main(argv: Sequence[str]) -> int:

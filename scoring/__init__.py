@@ -1,0 +1,31 @@
+"""Scoring answers: what a test or a scorer of one's own needs.
+
+>>> from needlework.scoring import Reference, scorer_named
+>>> scorer_named("match").judge("The code is 4711.", Reference(("4711",))).value
+1.0
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from needlework.scoring.custom import scorer_of
+    from needlework.scoring.registry import scorer_named
+    from needlework.scoring.scores import Reference, Score, Scorer
+
+_HOME = {
+    "Reference": "scores",
+    "Score": "scores",
+    "Scorer": "scores",
+    "scorer_named": "registry",
+    "scorer_of": "custom",
+}
+__all__ = ["Reference", "Score", "Scorer", "scorer_named", "scorer_of"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

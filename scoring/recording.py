@@ -8,6 +8,7 @@ from math import isnan, nan
 from typing import Protocol, TypeVar
 
 from needlework.scoring.answers.escapes import without_escapes
+from needlework.scoring.custom import label, scorer_of, version_of
 from needlework.scoring.judges.asking import JudgeUnreachableError
 from needlework.scoring.judges.replies import JudgeReplyError
 from needlework.scoring.judges.scorers import judged
@@ -16,7 +17,6 @@ from needlework.scoring.registry import scorer_named
 from needlework.scoring.scorers.abstaining import ABSTAIN
 from needlework.scoring.scorers.documents import DOCUMENTS
 from needlework.scoring.scores import Reference, Score, Scorer
-from needlework.scoring.verdicts import verdict_for
 
 DEFAULT_SCORER = "match"
 JUDGE = "judge_"  # `judge_evalscope`, `judge_documents`: made of the exchange's `ask_judge(system, user) -> reply`
@@ -147,16 +147,7 @@ def as_scorer(scorer: ScorerLike) -> Scorer:
         return scorer_named(scorer)
     if not callable(scorer):
         raise TypeError(f"a scorer is a name, a Scorer or a callable, not {type(scorer).__name__}")
-    function = scorer
-
-    def judge(answer: str, reference: Reference) -> Score:
-        result = function(answer, reference)
-        if isinstance(result, Score):
-            return result
-        value = float(result)
-        return Score(value, verdict_for(value, answer, partial_from=0), answer[:200], f"value {value:g}")
-
-    return Scorer(*_label(scorer), judge)
+    return scorer_of(scorer)
 
 
 def as_reference(reference: object) -> Reference:
@@ -191,10 +182,8 @@ def _table(value: object, kind: type[Kind]) -> dict[str, Kind]:
     return {str(name): kind(entry) for name, entry in value.items() if isinstance(entry, kinds)}
 
 
-def _label(scorer: object) -> tuple[str, int]:
-    name = scorer if isinstance(scorer, str) else getattr(scorer, "name", None) or getattr(scorer, "__name__", None)
-    version = getattr(scorer, "version", 1)
-    return str(name or type(scorer).__name__), version if isinstance(version, int) else 1
+def _label(scorer: ScorerLike) -> tuple[str, int]:
+    return (scorer, 1) if isinstance(scorer, str) else (label(scorer), version_of(scorer))
 
 
 def _checked(score: object) -> Score:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from types import MappingProxyType
 
+from needlework.scoring.custom import imported_scorer, installed, installed_scorer
 from needlework.scoring.leval import code, f1, letters, mathematics, rouge, sci_fi, topics
 from needlework.scoring.published import cdme, evalscope, opencompass, opencompass_compat, ruler
 from needlework.scoring.scorers import (
@@ -77,9 +78,18 @@ SCORERS = MappingProxyType(
 
 
 def scorer_named(name: str) -> Scorer:
-    """Return the scorer of that name; judges are made by `judge_scorers.judged`."""
+    """Return the scorer of that name: one of ours, an installed package's, or one's own as `module:attribute`.
+
+    Judges are made by `judges.scorers.judged`. Raises `ValueError` where there is none.
+    """
     if name in SCORERS:
         return SCORERS[name]
-    close = get_close_matches(name, SCORERS, n=3, cutoff=0.5)
-    names = [*close, *sorted(SCORERS.keys() - set(close))]
+    if ":" in name.strip(":"):
+        return imported_scorer(name)
+    others = installed()
+    if name in others:
+        return installed_scorer(others[name])
+    known = {*SCORERS, *others}
+    close = get_close_matches(name, known, n=3, cutoff=0.5)
+    names = [*close, *sorted(known - set(close)), "module:attribute"]
     raise ValueError(f"unknown scorer {name!r}: use one of {', '.join(names)}")

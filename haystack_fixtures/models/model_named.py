@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Protocol, cast
@@ -78,8 +79,20 @@ def parse_spec(spec: str) -> ModelSpec:
 
 
 def runs_here(spec: str) -> bool:
-    """Whether a spec names a model that this process computes itself; an unknown spec is refused elsewhere."""
-    return spec.partition(":")[0] in ("smollm2", "hf", "gguf")
+    """Whether a spec names a model that this process computes itself; an unknown spec is refused elsewhere.
+
+    A plug-in's does where its entry point has `runs_here = True`.
+    """
+    kind = spec.partition(":")[0]
+    return kind in ("smollm2", "hf", "gguf") or (kind not in _NEED_NAME and _plugin_runs_here(kind))
+
+
+@cache
+def _plugin_runs_here(kind: str) -> bool:
+    for entry in entry_points(group=GROUP):
+        if entry.name == kind:
+            return bool(getattr(entry.load(), "runs_here", False))
+    return False
 
 
 def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str | None, cache_dir: Path) -> Tokenizer:

@@ -28,6 +28,7 @@ from needlework.results.gates.report import GATE as GATE
 from needlework.results.gates.report import gate_case, gate_lines
 from needlework.results.gates.verdicts import Verdict
 from needlework.results.records.journal import Journal, drop_waiting, line_of, read_journal
+from needlework.results.records.manifest import command_line, manifest, merge_facts, models_before, write_manifest
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
@@ -35,7 +36,6 @@ from needlework.results.records.tests_of_cells import identity
 from needlework.results.run.carried import carried_by
 from needlework.results.run.latency import publish_latencies
 from needlework.results.run.make_record import lost_record
-from needlework.results.run.manifest import command_line, manifest, merge_facts, models_before, write_manifest
 from needlework.results.run.selected import Selected
 from needlework.results.run.signals import EndSignals
 from needlework.results.run.step_summary import write_step_summary

@@ -16,4 +16,4 @@ def check_scorer(name: str) -> None:
         else:
             scorer_named(name)
     except ValueError as error:
-        raise InputError("--scorer", name, str(error).rpartition(": ")[2]) from None
+        raise InputError("--scorer", name, str(error).partition(": ")[2]) from None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+import needlework
 from needlework.haystack_fixtures.asking.reconstruct import Started, rebuild
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 
@@ -144,6 +146,62 @@ def test_what_is_no_good_task_is_one_line(project, given, said):
         """
     )
     project.run().stderr.fnmatch_lines([f"ERROR: *{said}"])
+
+
+@pytest.fixture
+def strict(page):
+    page("A scorer of your own")
+
+
+@pytest.mark.usefixtures("strict")
+def test_a_scorer_of_ones_own_judges_a_run_and_one_that_is_over(project):
+    assert project.run("test_needles.py", "--scorer=strict:only_the_value").parseoutcomes() == {"scored": 6}
+    told = {(record["scorer"], record["score"], record["why"][:8]) for record in project.records()}
+    assert told == {("strict:only_the_value", 0.0, "expected")}  # the mock answers in a sentence
+    project.run("test_needles.py", name="s")
+    assert needlework.main(["rescore", str(project.runs / "s"), "--scorer", "strict:only_the_value"]) == 0
+    again = json.loads((project.runs / "s").glob("rescored-*/results.json").__next__().read_text(encoding="utf-8"))
+    assert {record["score"] for record in again["records"]} == {0.0}
+
+
+@pytest.mark.usefixtures("strict")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("strict:nothing", "cannot be imported (AttributeError: *"),
+        ("nowhere:at_all", "cannot be imported (ModuleNotFoundError: *"),
+        ("strict:__doc__", "is a NoneType; give a Scorer or a function*"),
+        ("mach", "use one of match*"),
+    ],
+)
+def test_a_scorer_that_is_none_is_one_line_before_the_first_cell(project, name, said):
+    result = project.run("test_needles.py", f"--scorer={name}")
+    result.stderr.fnmatch_lines([f"ERROR: --scorer: '{name}': {said}"])
+    assert not (project.runs / "r" / "results.json").exists()
+
+
+def point(project, group: str, name: str, named: str) -> None:
+    """Pretends that a package is installed whose entry point this is."""
+    folder = project.pytester.path / "own-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: own\nVersion: 1\n")
+    (folder / "entry_points.txt").write_text(f"[{group}]\n{name} = {named}\n")
+    project.pytester.syspathinsert()
+
+
+@pytest.mark.usefixtures("strict")
+def test_a_package_brings_a_scorer(project):
+    point(project, "needlework.scorers", "only_the_value", "strict:only_the_value")
+    assert project.run("test_needles.py", "--scorer=only_the_value").parseoutcomes() == {"scored": 6}
+    assert {record["scorer"] for record in project.records()} == {"only_the_value"}
+
+
+def test_a_model_of_ones_own_is_asked(project, page):
+    page("A model of your own")
+    point(project, "needlework.models", "parrot", "parrot")
+    assert project.run("test_needles.py", model="parrot:grey").parseoutcomes() == {"scored": 6}
+    assert {record["model"] for record in project.records()} == {"parrot:grey"}
+    assert not [flag for record in project.records() for flag in record["details"]["flags"]]
 
 
 @pytest.fixture
