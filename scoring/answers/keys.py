@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from needlework.scoring.answers.cues import known_words
+from needlework.scoring.answers.folding import MARK
 
 Owner = Literal["asked", "other", "unread", ""]
 """`unread`: something is named that cannot be compared with what was asked; empty: nothing is named."""
@@ -71,7 +72,7 @@ def asked_for(question: str) -> Asked:
 def compare(named: Sequence[str], asked: Asked, *, sure: bool) -> Owner:
     """Compare the words of a name with what was asked for; `sure`: they stand where an owner is named."""
     words = [word for phrase in named for word in _content(phrase)]
-    if not words or owner_words()["generic"].intersection(words):
+    if not words or owner_words()["generic"].intersection([*named, *words]):
         return ""
     if has_key(words, asked):
         return "asked"
@@ -92,6 +93,22 @@ def has_key(words: Iterable[str], asked: Asked) -> bool:
 def shares_key(words: Iterable[str], asked: Asked) -> bool:
     """Whether a word of the key is there."""
     return any(is_same(word, key) for word in words for key in asked.key)
+
+
+@lru_cache(1024)
+def without_key(sketch: str, asked: Asked) -> str:
+    """Blank out the key where it stands whole: `the old mill` says nothing of what is old. Every place stays."""
+    if asked.unspaced:
+        return sketch.replace(asked.unspaced, "~" * len(asked.unspaced))
+    if len(asked.key) < 2:
+        return sketch
+    words = list(_WORD.finditer(sketch))
+    for first, last in zip(words, words[len(asked.key) - 1 :], strict=False):
+        if first[0] in asked.key and last[0] in asked.key:
+            start, end = first.start(), last.end()
+            if asked.key <= set(_WORD.findall(sketch, start, end)) and MARK not in sketch[start:end]:
+                sketch = f"{sketch[:start]}{'x' * (end - start)}{sketch[end:]}"
+    return sketch
 
 
 def is_same(word: str, other: str) -> bool:

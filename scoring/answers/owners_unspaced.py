@@ -8,7 +8,9 @@ from needlework.scoring.answers.folding import MARK
 from needlework.scoring.answers.keys import Asked, Owner
 
 _UNSPACED_END = re.compile(rf"[。！？；;!?\n,、{MARK}]")
-_UNSPACED_NAME = re.compile(r"([^的の\s,。、？?「」“”\"]{2,16})[的の]|属于([^的,。]{2,12})")
+_UNSPACED_NAME = re.compile(
+    r"([^的の\s,。、？?「」“”\"]{2,16})[的の]|属于([^的,。]{2,12})|(?:^|は|が)([^的の\s,。、]{2,12})(?:用|のもの)(?:です|だ|$)"
+)
 _HEADING = re.compile(r"[是为為は]$|答|回|码|碼|结果|結果|输出|最终|编号|コード|番号|根据")
 _VAGUE = re.compile(
     r"这|那|它|该|此|正确|错误|新|旧|当前|目前|如今|先前|现在|原来|文中|文章|文档|提到|所问|您|你|我|唯一|给出|要求"
@@ -22,7 +24,7 @@ def unspaced_owner(sketch: str, place: int, asked: Asked) -> Owner:
         _UNSPACED_END.split(sketch[max(0, place - 60) : place])[-1],
         _UNSPACED_END.split(sketch[place + 1 : place + 60])[0],
     )
-    named = [found[1] or found[2] for clause in clauses for found in _UNSPACED_NAME.finditer(clause)]
+    named = [found[1] or found[2] or found[3] for clause in clauses for found in _UNSPACED_NAME.finditer(clause)]
     entry = re.fullmatch(r"\W*([\u3040-\u9fff]{2,8}): *", clauses[0])
     if entry and abs(len(entry[1]) - len(asked.unspaced)) <= 1 and not _HEADING.search(entry[1]):
         named.append(entry[1])

@@ -8,7 +8,7 @@ from typing import Literal
 
 from needlework.scoring.answers.corrections import taken_back
 from needlework.scoring.answers.folding import MARK
-from needlework.scoring.answers.keys import Asked, Owner
+from needlework.scoring.answers.keys import Asked, Owner, without_key
 from needlework.scoring.answers.mentions import Mention, sketch_of
 from needlework.scoring.answers.owners import owner
 from needlework.scoring.answers.standing import Standing, standings
@@ -42,10 +42,11 @@ def read_values(
     part_of = {value: f"part {number}" for number, part in enumerate(parts) for value in part}
     known = list(dict.fromkeys(part_of.get(mention.value, mention.value) for mention in mentions))
     values = tuple(known.index(part_of.get(mention.value, mention.value)) for mention in mentions)
-    back = taken_back(sketch, values)
+    told = without_key(sketch, asked)
+    back = taken_back(told, values)
     found = []
     place = -1
-    for rank, (mention, standing) in enumerate(zip(mentions, standings(sketch), strict=True)):
+    for rank, (mention, standing) in enumerate(zip(mentions, standings(told), strict=True)):
         place = sketch.find(MARK, place + 1)
         whose: Owner = "asked" if is_quote(mention, quote) else owner(sketch, place, asked)
         said: Said = "withdrawn" if rank in back else standing

@@ -74,7 +74,7 @@ def _is_alternative(sketch: str, start: int, end: int) -> bool:
 
 @cache
 def _either() -> re.Pattern[str]:
-    return compiled(r"[\"')(*\s]*,?\s*(?:<either>|/)(?:\s|[\"'(*]|the)*", "either")
+    return compiled(r"[\"')(*\s]*,?\s*(?:<either>|/)(?:\s|[\"'(*]|the|was it|is it)*", "either")
 
 
 def _alternatives(sketch: str, places: Sequence[int], right: Iterable[int], wrong: Iterable[int]) -> bool:

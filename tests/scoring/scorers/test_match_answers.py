@@ -25,6 +25,10 @@ LABELS = {"found": "+", "partial": "~", "unclear": "?"}
 FALSE_HITS = {
     "Around 4712.",
     "The badge number of the copper lantern's owner is 5938264, but the locker code isn't stated.",
+    "He was born in Antwerp and moved to Bruges.",
+    "He moved to Bruges after years in Antwerp.",
+    "It wasn't until later that he visited Antwerp.",
+    "The mill burned down in 1874.",
 }
 
 
@@ -84,6 +88,15 @@ def rows() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("answer", "verdict"), list(rows()))
 def test_the_table_of_the_docs_is_what_the_scorer_says(answer: str, verdict: str) -> None:
     assert match_score(answer, BERGEN).verdict == verdict
+
+
+@pytest.mark.parametrize("key", ["the old mill", "the wrong turnip", "the previous tenant", "the false beacon"])
+@pytest.mark.parametrize(
+    "answer", ["The code for {} is 4712.", "{}: 4712", "4712 is the code for {}.", "{}'s code is 4712."]
+)
+def test_a_word_of_the_key_says_nothing_of_the_value(key: str, answer: str) -> None:
+    reference = Reference(("4712",), question=f"What is the code for {key}? Reply with the code only.")
+    assert match_score(answer.format(key), reference).verdict == "found"
 
 
 def test_the_table_of_the_docs_is_there() -> None:
