@@ -33,25 +33,26 @@ def find_mentions(
 ) -> list[Mention]:
     """Find the values in a folded text of one line, in order of place, none within another.
 
-    A quotation of the needle's sentence is one mention of the right value.
+    A quotation of the needle's sentence is one mention of the right value, where it has one only.
     """
     read = numbers(text)
     quotes = find_plain(text, statement)
     right = [Mention(span, value, "right") for value in answers for span in _places(text, value, read)]
-    if quotes and right:
-        inside = Cover(quotes)
-        held = {mention.value for mention in right if inside.holds(mention.span)}
+    inside = Cover(quotes)
+    held = {mention.value for mention in right if inside.holds(mention.span)}
+    if len(held) == 1:
         right = [mention for mention in right if not inside.holds(mention.span)]
-        right += [Mention(span, value, "right") for span in quotes for value in sorted(held)[:1]]
+        right += [Mention(span, value, "right") for span in quotes for value in held]
     wrong = [
         Mention(span, value, "distractor")
         for value in distractors
         if value not in answers
         for span in _places(text, value, read)
+        if not inside.holds(span)
     ]
     found = _apart([*wrong, *right])
     if alike:
-        known = Cover(mention.span for mention in found)
+        known = Cover([*quotes, *(mention.span for mention in found)])
         shaped = {span for value in answers for span in _alike(text, value, read)}
         others = [Mention(span, text[span.start : span.end], "alike") for span in shaped if not known.holds(span)]
         found = _apart([*found, *others])

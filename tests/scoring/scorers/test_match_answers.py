@@ -99,6 +99,12 @@ def test_a_word_of_the_key_says_nothing_of_the_value(key: str, answer: str) -> N
     assert match_score(answer.format(key), reference).verdict == "found"
 
 
+def test_a_quotation_of_several_needles_gives_each_of_their_values() -> None:
+    text = "Ada keeps owls. Eve keeps newts."
+    reference = Reference((), parts=("owls", "newts"), statement=text, question="What is kept?")
+    assert match_score(text, reference).verdict == "found"
+
+
 def test_the_table_of_the_docs_is_there() -> None:
     assert len(list(rows())) > 50
 
