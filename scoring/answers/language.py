@@ -26,8 +26,8 @@ _SCRIPTS = (
 )
 
 
-def is_readable(sketch: str, familiar: frozenset[str]) -> bool:
-    """Whether the words around the values belong to a language that is known; `familiar`: the question's words.
+def is_readable(sketch: str, familiar: str) -> bool:
+    """Whether the words around the values belong to a language that is known; `familiar`: the question and the needle.
 
     Few words say nothing of their language, and the values need none.
     """
@@ -38,7 +38,8 @@ def is_readable(sketch: str, familiar: frozenset[str]) -> bool:
         return False
     if any(word[0] >= "\u0370" for word in words):
         return True
-    strange = [word for word in words if word not in familiar]
+    passed = set(_WORD.findall(familiar)) - vocabulary()
+    strange = [word for word in words if word not in passed]
     known = sum(word in vocabulary() for word in strange)
     return len(strange) < _FEW_WORDS or known * _KNOWN_SHARE >= len(strange)
 

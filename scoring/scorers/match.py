@@ -127,7 +127,9 @@ def _judge(lines: str, wanted: _Wanted, *, opening: bool) -> Score:
         ]
         if not read:
             return _miss(text, "values stand only inside a long copied text")
-    if not is_readable(sketch_of(lines, mentions), wanted.asked.words) and any(_is_right(each) for each in read):
+    if not is_readable(sketch_of(lines, mentions), f"{wanted.question} {wanted.statement}") and any(
+        _is_right(each) for each in read
+    ):
         return Score(0.0, "unclear", text[:_SHOWN], "in a language that the rules do not know")
     if size > 1:
         return _judge_parts(text, read, wanted)
