@@ -17,6 +17,7 @@ from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.configuration.options import OPTIONS
 from needlework.haystack_fixtures.configuration.presets import built_in_presets, task_suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.configuration.unused import unused
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import Model
@@ -135,6 +136,10 @@ def settings_of(config: pytest.Config) -> Settings:
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
     return config.stash[SETTINGS]
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [f"needlework: {line}" for line in unused(_command_line(config), settings_of(config))]
 
 
 def _command_line(config: pytest.Config) -> dict[str, str | list[str]]:

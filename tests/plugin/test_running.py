@@ -219,3 +219,9 @@ def test_a_perfect_mock_scores_100_by_cdmes_own_rule(project):
     for record in project.records():
         assert (record["outcome"], record["score"]) == ("found", 1.0)
         assert record["expected"] == ["小明最喜欢的实习的地点就是上海人工智能实验室。"]
+
+
+def test_an_option_that_nothing_looks_at_is_told_in_the_header(project):
+    told = project.run("--leval-data=/nope", "-k", "depth50 and len400").stdout.str()
+
+    assert "needlework: --leval-data is not used: no chosen task is one of L-Eval's" in told

@@ -1,0 +1,59 @@
+"""Options that were given and that nothing in this run looks at: somebody expects something of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from needlework.haystack_fixtures.configuration.options import BY_KEY
+from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.settings.own import own_of
+from needlework.haystack_fixtures.settings.settings import Settings
+
+Used = Callable[[Settings], bool]
+
+
+def _tasks(*beginnings: str) -> Used:
+    return lambda settings: any(suite.task.startswith(beginnings) for suite in settings.suites)
+
+
+def _retrievers(settings: Settings) -> set[str]:
+    """The retrievers of the tasks that have documents to retrieve from."""
+    suites = [suite for suite in settings.suites if suite.task.startswith(("doc_", "leval_"))]
+    return {name for suite in suites for name in own_of(suite, RetrievalOptions).retriever} - {"none"}
+
+
+_OF_DOCUMENTS = "no chosen task asks about documents of yours (doc_...: --preset own-documents)"
+_OF_LEVAL = "no chosen task is one of L-Eval's (leval_...: --preset leval-closed)"
+_OF_CHUNKS = "nothing is retrieved: give --retriever bm25 or dense, and a task with documents (doc_..., leval_...)"
+_OF_EMBEDDER = "no vectors are made: give --retriever dense, and a task with documents (doc_..., leval_...)"
+# Option: (whether this run looks at it, why it does not).
+_RULES: dict[str, tuple[Used, str]] = {
+    "documents": (_tasks("doc_"), _OF_DOCUMENTS),
+    "vote": (_tasks("doc_"), _OF_DOCUMENTS),
+    "questions": (_tasks("doc_", "ruler_qa_"), "no chosen task reads questions (doc_..., ruler_qa_1, ruler_qa_2)"),
+    **{
+        key: (_tasks("leval_"), _OF_LEVAL)
+        for key in ("leval_data", "leval_subset", "leval_truncation", "leval_length_hint", "no_truncate")
+    },
+    "retriever": (_tasks("doc_", "leval_"), "no chosen task has documents to retrieve from (doc_..., leval_...)"),
+    **{
+        key: (lambda settings: bool(_retrievers(settings)), _OF_CHUNKS)
+        for key in ("chunk_size", "chunk_overlap", "retrieve")
+    },
+    **{
+        key: (lambda settings: "dense" in _retrievers(settings), _OF_EMBEDDER)
+        for key in ("embedder", "embedder_base_url", "embedder_api_key_env")
+    },
+    "price": (lambda settings: settings.plan, "only --plan tells what a run can cost"),
+    "power": (lambda settings: settings.plan, "only --plan tells what a run can show"),
+    "top_up": (lambda settings: bool(settings.gate), "there is no --gate that could be undecided"),
+    "judge_base_url": (lambda settings: settings.judge is not None, "there is no --judge"),
+}  # fmt: skip
+
+
+def unused(given: Iterable[str], settings: Settings) -> Iterator[str]:
+    """A sentence for each of the `given` options (their keys) that this run does not look at."""
+    for key in given:
+        used, why = _RULES.get(key, (None, ""))
+        if used is not None and not used(settings):
+            yield f"--{BY_KEY[key].name} is not used: {why}"
