@@ -14,7 +14,7 @@ import numpy as np
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.models.served.connection import Connection, is_loopback
 from needlework.haystack_fixtures.models.served.errors import Fault, HttpError, Retries, fault_of, fault_of_status
-from needlework.haystack_fixtures.models.served.http_client import Allowed, HttpClient
+from needlework.haystack_fixtures.models.served.http.client import Allowed, HttpClient
 from needlework.haystack_fixtures.redact import redactor, url_secrets
 from needlework.haystack_fixtures.retrieval.embedded import Embedded
 

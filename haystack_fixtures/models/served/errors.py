@@ -12,10 +12,15 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from needlework.haystack_fixtures.models.model import ErrorKind
-from needlework.haystack_fixtures.models.served.http_client import HangUpError, UnreachableError, UnreadableError
-from needlework.haystack_fixtures.models.served.pacing import Sign
-from needlework.haystack_fixtures.models.served.reply import DroppedError, MalformedError, ServerSaidError, TooSlowError
-from needlework.haystack_fixtures.models.served.too_long import says_too_long
+from needlework.haystack_fixtures.models.served.http.client import HangUpError, UnreachableError, UnreadableError
+from needlework.haystack_fixtures.models.served.pace.pacing import Sign
+from needlework.haystack_fixtures.models.served.reading.reply import (
+    DroppedError,
+    MalformedError,
+    ServerSaidError,
+    TooSlowError,
+)
+from needlework.haystack_fixtures.models.served.reading.too_long import says_too_long
 
 FIRST_DELAY_S = 1.0
 LONGEST_DELAY_S = 30.0

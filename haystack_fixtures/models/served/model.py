@@ -13,7 +13,6 @@ from pathlib import Path
 from needlework.haystack_fixtures.errors import printable
 from needlework.haystack_fixtures.models.model import ModelError, Request, Response, starts_answer
 from needlework.haystack_fixtures.models.served.args import ServedOptions, address
-from needlework.haystack_fixtures.models.served.budget import within_budget
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.errors import (
     Fault,
@@ -23,15 +22,16 @@ from needlework.haystack_fixtures.models.served.errors import (
     fault_of,
     fault_of_status,
 )
-from needlework.haystack_fixtures.models.served.facts import ServerFacts
-from needlework.haystack_fixtures.models.served.http_client import Allowed, Exchanged, HangUpError, UnreadableError
-from needlework.haystack_fixtures.models.served.lookup import json_fetch
-from needlework.haystack_fixtures.models.served.pacing import Sign
-from needlework.haystack_fixtures.models.served.reply import Reply, read_body, read_events, within
+from needlework.haystack_fixtures.models.served.facts.lookup import json_fetch
+from needlework.haystack_fixtures.models.served.facts.server_facts import ServerFacts
+from needlework.haystack_fixtures.models.served.facts.who import fingerprint, who_answers
+from needlework.haystack_fixtures.models.served.facts.window import Window, discover_window
+from needlework.haystack_fixtures.models.served.http.client import Allowed, Exchanged, HangUpError, UnreadableError
+from needlework.haystack_fixtures.models.served.pace.pacing import Sign
+from needlework.haystack_fixtures.models.served.pace.turnstile import Passage, Turnstile
+from needlework.haystack_fixtures.models.served.reading.budget import within_budget
+from needlework.haystack_fixtures.models.served.reading.reply import Reply, read_body, read_events, within
 from needlework.haystack_fixtures.models.served.request import Dialect, Sender
-from needlework.haystack_fixtures.models.served.turnstile import Passage, Turnstile
-from needlework.haystack_fixtures.models.served.who import fingerprint, who_answers
-from needlework.haystack_fixtures.models.served.window import Window, discover_window
 from needlework.haystack_fixtures.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 

@@ -13,7 +13,7 @@ from urllib3 import HTTPHeaderDict
 from needlework.haystack_fixtures.models.model import Request, starts_answer
 from needlework.haystack_fixtures.models.served.args import Address, ServedOptions
 from needlework.haystack_fixtures.models.served.errors import Fault
-from needlework.haystack_fixtures.models.served.http_client import Allowed, Exchanged, HttpClient
+from needlework.haystack_fixtures.models.served.http.client import Allowed, Exchanged, HttpClient
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.errors import Fault, delay_s, retry_after
 from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.models.served.turnstile import Turnstile
+from needlework.haystack_fixtures.models.served.pace.turnstile import Turnstile
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, events, good
 from tests.haystack_fixtures.models.served.slept_time import SleptTime

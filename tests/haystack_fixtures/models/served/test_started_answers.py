@@ -11,8 +11,8 @@ import pytest
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import Model, Request, starts_answer
 from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.calibration import layout_of, short_requests
 from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.models.served.facts.calibration import layout_of, short_requests
 from needlework.haystack_fixtures.models.served.model import ServedModel
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.prompts.prompt import Message

@@ -16,8 +16,8 @@ from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.errors import REFUSED_S
 from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.models.served.pacing import NEVER_HEARD_S, PATIENCE_S
-from needlework.haystack_fixtures.models.served.turnstile import Turnstile
+from needlework.haystack_fixtures.models.served.pace.pacing import NEVER_HEARD_S, PATIENCE_S
+from needlework.haystack_fixtures.models.served.pace.turnstile import Turnstile
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
 from tests.haystack_fixtures.models.served.slept_time import SleptTime

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from needlework.haystack_fixtures.models.model import ModelError
-from needlework.haystack_fixtures.models.served.pacing import Sign
-from needlework.haystack_fixtures.models.served.turnstile import Turnstile
+from needlework.haystack_fixtures.models.served.pace.pacing import Sign
+from needlework.haystack_fixtures.models.served.pace.turnstile import Turnstile
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
 
 WHY = ModelError("server", "gone", fatal=True)

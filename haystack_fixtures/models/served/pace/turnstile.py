@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from needlework.haystack_fixtures.models.model import ModelError
-from needlework.haystack_fixtures.models.served.pacing import Pace, Sign
+from needlework.haystack_fixtures.models.served.pace.pacing import Pace, Sign
 
 
 @dataclass(frozen=True, slots=True)

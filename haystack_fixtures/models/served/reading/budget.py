@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.served.reply import Reply
+from needlework.haystack_fixtures.models.served.reading.reply import Reply
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 _CHARS_A_TOKEN = 32  # hardly any token stands for more

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from needlework.haystack_fixtures.models.model import Calibration, Request, Response, starts_answer
-from needlework.haystack_fixtures.models.served.replays import are_unique
+from needlework.haystack_fixtures.models.served.facts.replays import are_unique
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.prompts.prompt import Message, bare_prompt
 from needlework.haystack_fixtures.prompts.shape import raw_text

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from needlework.haystack_fixtures.models.reasoning import part_reasoning
-from needlework.haystack_fixtures.models.served.fields import (
+from needlework.haystack_fixtures.models.served.reading.fields import (
     cached_count,
     completion_count,
     finish_of,

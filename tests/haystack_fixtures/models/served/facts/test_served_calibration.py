@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from needlework.haystack_fixtures.models.model import Calibration, ModelError, Request, Response
-from needlework.haystack_fixtures.models.served.calibration import calibrate, layout_of, short_requests
-from needlework.haystack_fixtures.models.served.replays import Replays
+from needlework.haystack_fixtures.models.served.facts.calibration import calibrate, layout_of, short_requests
+from needlework.haystack_fixtures.models.served.facts.replays import Replays
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.prompts.prompt import Message
 from needlework.haystack_fixtures.prompts.shape import raw_text

@@ -12,10 +12,10 @@ from typing import Any
 
 from needlework.haystack_fixtures.cache import cache_key, learnt_once
 from needlework.haystack_fixtures.models.model import Calibration, Request, Response
-from needlework.haystack_fixtures.models.served.calibration import calibrate, layout_of, short_requests
-from needlework.haystack_fixtures.models.served.model_name import same_model
-from needlework.haystack_fixtures.models.served.replays import Replays
-from needlework.haystack_fixtures.models.served.window import Window
+from needlework.haystack_fixtures.models.served.facts.calibration import calibrate, layout_of, short_requests
+from needlework.haystack_fixtures.models.served.facts.model_name import same_model
+from needlework.haystack_fixtures.models.served.facts.replays import Replays
+from needlework.haystack_fixtures.models.served.facts.window import Window
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 _TRIES = 2

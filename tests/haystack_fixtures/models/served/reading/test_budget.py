@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.served.budget import within_budget
-from needlework.haystack_fixtures.models.served.reply import Reply
+from needlework.haystack_fixtures.models.served.reading.budget import within_budget
+from needlework.haystack_fixtures.models.served.reading.reply import Reply
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from needlework.haystack_fixtures.models.served.fields import table_of
-from needlework.haystack_fixtures.models.served.http_client import UnreachableError
+from needlework.haystack_fixtures.models.served.http.client import UnreachableError
+from needlework.haystack_fixtures.models.served.reading.fields import table_of
 
 _MOST = 10**9  # tokenizers without a limit write 1e30
 QUICK_S = 5.0

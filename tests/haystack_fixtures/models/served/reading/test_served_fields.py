@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.models.served.fields import (
+from needlework.haystack_fixtures.models.served.reading.fields import (
     cached_count,
     completion_count,
     finish_of,
@@ -17,7 +17,7 @@ from needlework.haystack_fixtures.models.served.fields import (
     reasoning_count,
     said_and_thought,
 )
-from needlework.haystack_fixtures.models.served.reply import (
+from needlework.haystack_fixtures.models.served.reading.reply import (
     DroppedError,
     MalformedError,
     Reply,

@@ -19,8 +19,8 @@ from urllib3 import BaseHTTPResponse, HTTPHeaderDict
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
-from needlework.haystack_fixtures.models.served.http_place import place_of, pool_to, proxy_for
-from needlework.haystack_fixtures.models.served.unpacking import PackedError, unpacked
+from needlework.haystack_fixtures.models.served.http.place import place_of, pool_to, proxy_for
+from needlework.haystack_fixtures.models.served.http.unpacking import PackedError, unpacked
 
 _CONNECT_S = 20.0
 _IDLE_S = 4.0  # uvicorn, which most model servers run on, hangs up after 5 s

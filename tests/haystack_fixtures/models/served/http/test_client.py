@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.served import http_client
-from needlework.haystack_fixtures.models.served.http_client import (
+from needlework.haystack_fixtures.models.served.http import client as http_client
+from needlework.haystack_fixtures.models.served.http.client import (
     Allowed,
     Exchanged,
     HangUpError,
@@ -26,7 +26,7 @@ from needlework.haystack_fixtures.models.served.http_client import (
     UnreachableError,
     UnreadableError,
 )
-from needlework.haystack_fixtures.models.served.http_place import proxy_for
+from needlework.haystack_fixtures.models.served.http.place import proxy_for
 
 SOON = Allowed(silence_s=5, total_s=5)
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"

@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.models.served.errors import (
     Fault,
     Retries,
 )
-from needlework.haystack_fixtures.models.served.pacing import NEVER_HEARD_S, PATIENCE_S, ROW, Pace, Sign
+from needlework.haystack_fixtures.models.served.pace.pacing import NEVER_HEARD_S, PATIENCE_S, ROW, Pace, Sign
 
 SIGNS = st.sampled_from(("answered", "broken", "busy", "late", "slow", "down", "gone"))
 STEPS = st.lists(

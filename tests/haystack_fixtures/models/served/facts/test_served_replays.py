@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.served.replays import Replays, are_unique
+from needlework.haystack_fixtures.models.served.facts.replays import Replays, are_unique
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import make_prompt
