@@ -9,7 +9,7 @@ from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.html.budget import Entry
 from needlework.results.html.grid import CellView, GridView, grid_view
 from needlework.results.html.texts import on_one_line, percent_number
-from needlework.results.records.record import UNSCORED, Record
+from needlework.results.records.record import NOTHING_SAID, UNSCORED, Record
 from needlework.results.statistics.panels import Panel, Tally, trial_of
 from needlework.results.statistics.summary_rows import PanelStatistics
 from needlework.results.style.palette import MARKS, Mark, mark_of
@@ -23,7 +23,8 @@ NO_SCORE = "–"
 @dataclass(frozen=True, slots=True)
 class RateView:
     """A rate in words, and its numbers in percent for the interval bar. `counts`: trials without a score, by outcome.
-    `ranged`: what a score is made of that is a range, because answers are undecided."""
+    `ranged`: what a score is made of that is a range, because answers are undecided;
+    `nothing`: answers that said nothing, by outcome."""
 
     label: str
     score: str
@@ -32,6 +33,7 @@ class RateView:
     counts: tuple[tuple[str, int], ...]
     bar: tuple[float, float, float] | None
     ranged: tuple[str, ...] = ()
+    nothing: tuple[tuple[str, int], ...] = ()
 
     @property
     def row(self) -> tuple[str | int, ...]:
@@ -155,4 +157,5 @@ def _rate(label: str, each: Tally) -> RateView:
         low, mean, high = map(percent_number, (each.interval.low, each.mean, each.interval.high))
         bar = (low, mean, high)
     notes = range_notes(each) if each.range is not None else ()
-    return RateView(label, score, interval, each.n, unscored, bar, notes)
+    nothing = tuple((name, each.counts[name]) for name in NOTHING_SAID if each.counts[name])
+    return RateView(label, score, interval, each.n, unscored, bar, notes, nothing)

@@ -10,6 +10,8 @@ OutcomeName = Literal[
     "found", "partial", "wrong", "distractor", "refused", "empty", "censored", "unclear", "invalid", "skipped", "error"
 ]
 SCORED: tuple[OutcomeName, ...] = ("found", "partial", "wrong", "distractor", "refused", "empty")
+NOTHING_SAID: tuple[OutcomeName, ...] = ("refused", "empty")
+"""Score 0, and more than a wrong answer: many of them say that the model was asked in a way it does not take."""
 UNDECIDED: tuple[OutcomeName, ...] = ("censored", "unclear")
 """An answer came and has no score: it was cut off, or no rule can tell what it says. It may be a hit or a miss, so that
 a score beside it is a range."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from needlework.results.records.record import SCORED, UNSCORED, OutcomeName
+from needlework.results.records.record import NOTHING_SAID, SCORED, UNSCORED, OutcomeName
 from needlework.results.statistics.comparison import Comparison, FamilyDifference
 from needlework.results.statistics.intervals import FEW, Interval
 from needlework.results.statistics.joining import Family
@@ -22,7 +22,6 @@ VERDICTS = {
     "undetermined": "undetermined",
 }
 _SHOWN = 20  # rows; the page has them all
-_ANSWERED_NOTHING: tuple[OutcomeName, ...] = ("refused", "empty")  # score 0, and tell more than a wrong answer
 
 Windows = tuple[int | None, int | None]
 """The windows of A and of B in tokens, where they are known."""
@@ -85,7 +84,7 @@ def outcomes_of_run(comparison: Comparison, side: int) -> str:
         for name, number in family.outcomes[side].items():
             counts[name] = counts.get(name, 0) + number
     scored = sum(counts[name] for name in SCORED)
-    nothing = ", ".join(f"{counts[name]} {name}" for name in _ANSWERED_NOTHING if counts[name])
+    nothing = ", ".join(f"{counts[name]} {name}" for name in NOTHING_SAID if counts[name])
     parts = [_count(sum(counts.values()), "trial"), f"{scored} scored{f' ({nothing})' if nothing else ''}"]
     return ", ".join([*parts, *(f"{counts[name]} {name}" for name in UNSCORED if counts[name])])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from needlework.results.records.record import UNDECIDED, OutcomeName
+from needlework.results.records.record import NOTHING_SAID, UNDECIDED, OutcomeName
 from needlework.results.statistics.intervals import FEW
 from needlework.results.statistics.panels import OWN, Panel, Range, Tally
 from needlework.results.style.text import percent, percent1
@@ -17,7 +17,7 @@ def headline(panel: Panel) -> str:
     censored of 100: all missed to all hit) · of the scored 77.8 % (95 % interval 68.3–85.1), n = 90 · ...`.
     """
     overall = panel.overall
-    parts = [score_words(overall), _cells(panel), *_unscored(overall)]
+    parts = [score_words(overall), _cells(panel), *_counts(overall)]
     if panel.source != OWN:
         parts.append(f"data: {panel.source}")
     if panel.note:
@@ -82,9 +82,10 @@ def _cells(panel: Panel) -> str:
     return f"{cells} of {trials} trial{'' if trials == '1' else 's'}"
 
 
-def _unscored(overall: Tally) -> list[str]:
+def _counts(overall: Tally) -> list[str]:
     parts = []
     for outcome, count in overall.unscored.items():
         if outcome not in UNDECIDED:  # those stand beside the score
             parts.append(f"{count} {_PLURAL.get(outcome, outcome) if count > 1 else outcome}")
-    return parts if overall.unscored else ["every trial scored"]
+    nothing = [f"{overall.counts[name]} {name}" for name in NOTHING_SAID if overall.counts[name]]
+    return [*(parts if overall.unscored else ["every trial scored"]), *nothing]

@@ -55,6 +55,13 @@ def test_what_says_nothing_of_an_answer_makes_no_range(make_record: Make, outcom
     assert headline(panel).startswith("score 100 %, n = 1")
 
 
+def test_answers_that_say_nothing_are_counted_beside_the_score(make_record: Make) -> None:
+    outcomes = ["found"] + ["empty"] * 3 + ["refused"]
+    (panel,) = summarise([make_record(repeat=i, outcome=name) for i, name in enumerate(outcomes)])
+
+    assert headline(panel).endswith("n = 5 · 1 cell of 5 trials · every trial scored · 1 refused · 3 empty")
+
+
 def test_tasks_and_macro_are_ranges(report: RunReport) -> None:
     (macro,) = report.macros
     lines = run_lines(report, color=False, encoding="utf-8", width=100)
