@@ -1,8 +1,8 @@
 """Which trials' details the page keeps, so that it stays below its limit.
 
 Details are packed: JSON, deflated, in base64; the page unpacks them when it has loaded. Everything, where that fits;
-else shorter texts; else also fewer trials: of many equal cells beside each other the middle ones go first. What is left
-out is counted, and the page says so.
+else shorter texts; else also fewer trials, by a rule: what was not simply found stays longest, and of the others the
+first ones of every cell. What is left out is counted, and the page says so.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import random
 import zlib
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
 
 from needlework.results.html.details import Level, Row, Value, row_of
 from needlework.results.html.texts import script_json
@@ -30,23 +30,20 @@ _SAMPLED = 250  # trials, to tell a level that is hopeless without trying it
 _DOUBT = 1.2  # times as much as fits, in such an estimate
 _MOST_PACKED = 20  # times smaller than their JSON details may come to be; beyond that, packing is not tried
 
-Looks = Sequence[Sequence[object]]
-"""What each cell of one heatmap shows, as rows of columns; equal cells are equal objects."""
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What one trial has to show: its record, or its records in two runs, `None` where a run has none.
 
     `panel`, `column` (length) and `row` (depth) are the place of its cell. `telling`: how much would be lost with it, 0
-    the most, before and after what its neighbours have to show.
+    the most.
     """
 
     records: tuple[Record | None, ...]
     panel: int
     column: int
     row: int
-    telling: tuple[int, int]
+    telling: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,9 @@ class Kept:
         sentences = ["All scores are complete."]
         if self.dropped:
             which = f"{self.dropped:,} of {self.dropped + self.kept:,}"
-            sentences.append(f"Details of {which} trials are left out, from the middle of many equal cells first.")
+            sentences.append(
+                f"Details of {which} trials are left out: of each cell the last of those that were found, first."
+            )
         if self.shortened:
             trials = "1 trial" if self.shortened == 1 else f"{self.shortened:,} trials"
             sentences.append(f"Texts of {trials} are cut to {self.level.text:,} characters, with a mark.")
@@ -126,8 +125,8 @@ class _Shelf:
         return b64encode(zlib.compress(text.encode(), 6)).decode()
 
 
-def fit(trials: Sequence[Entry], looks: Sequence[Looks], room: int) -> Kept:
-    """Keep as much of `trials` (in reading order) as `room` bytes can hold; `looks` of each panel's cells."""
+def fit(trials: Sequence[Entry], room: int) -> Kept:
+    """Keep as much of `trials` (in reading order) as `room` bytes can hold."""
     for level in LEVELS:
         if _estimate(trials, level, room) > room * _DOUBT:
             continue
@@ -135,7 +134,7 @@ def fit(trials: Sequence[Entry], looks: Sequence[Looks], room: int) -> Kept:
         packed = shelf.packed()
         if len(shelf.rows) == len(trials) and len(packed) <= room:
             return Kept(packed, len(trials), 0, shelf.shortened, level)
-    order = _most_telling_first(trials, looks)
+    order = _most_telling_first(trials)
     while order:
         shelf = _filled(trials, order, LEVELS[-1], room)
         packed = shelf.packed()
@@ -170,37 +169,15 @@ def _filled(trials: Sequence[Entry], order: Sequence[int], level: Level, room: i
     return shelf
 
 
-def _most_telling_first(trials: Sequence[Entry], looks: Sequence[Looks]) -> list[int]:
-    """Order trials by how much would be lost with them.
+def _most_telling_first(trials: Sequence[Entry]) -> list[int]:
+    """Order trials by how much would be lost with them; of equal ones the first of every cell, then the second, ...
 
-    After their own word for it: by how far they are inside a run of equal cells, and how many trials of their cell are
-    like them; the rest is scattered, so that no part of a heatmap is left out as a whole.
+    Those are scattered, so that no part of a heatmap is left out as a whole.
     """
-    inside = [_steps_inside(look) for look in looks]
-    like: dict[tuple[Any, ...], int] = {}
+    before: Counter[tuple[int, int, int, int]] = Counter()
     ranked = []
     for number, entry in enumerate(trials):
-        scores = tuple((record["outcome"], record["score"]) if record else None for record in entry.records)
-        alike = (entry.panel, entry.column, entry.row, scores)
-        like[alike] = like.get(alike, -1) + 1
-        steps = inside[entry.panel][entry.row, entry.column] + like[alike]
-        ranked.append((entry.telling[0], steps, entry.telling[1], number * 2_654_435_761 % 2**32, number))
+        alike = (entry.panel, entry.column, entry.row, entry.telling)
+        ranked.append((entry.telling, before[alike], number * 2_654_435_761 % 2**32, number))
+        before[alike] += 1
     return [rank[-1] for rank in sorted(ranked)]
-
-
-def _steps_inside(looks: Looks) -> Mapping[tuple[int, int], int]:
-    """For each cell (row, column) its distance from the nearer end of its run of equal cells along the row."""
-    steps: dict[tuple[int, int], int] = {}
-    for row, line in enumerate(looks):
-        for first, last in _runs(line):
-            for column in range(first, last + 1):
-                steps[row, column] = min(column - first, last - column)
-    return steps
-
-
-def _runs(looks: Sequence[object]) -> Iterator[tuple[int, int]]:
-    first = 0
-    for i in range(1, len(looks) + 1):
-        if i == len(looks) or looks[i] != looks[first]:
-            yield first, i - 1
-            first = i

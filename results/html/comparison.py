@@ -7,7 +7,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.html.budget import fit
-from needlework.results.html.comparison_view import change_views, comparison_data, family_view, looks_of, pair_entries
+from needlework.results.html.comparison_view import change_views, comparison_data, family_view, pair_entries
 from needlework.results.html.page import page
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
 from needlework.results.html.texts import on_one_line
@@ -67,6 +67,5 @@ def comparison_html(
         return page("comparison", title, scores, details=details, colors="safe", notice=notice, fields=fields)
 
     room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
-    looks = [looks_of(family) for family in comparison.families]
-    kept = fit(pair_entries(comparison, first, second), looks, room)
+    kept = fit(pair_entries(comparison, first, second), room)
     return with_details(kept.packed, kept.notice(limit_bytes))

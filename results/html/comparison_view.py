@@ -162,17 +162,9 @@ def pair_entries(comparison: Comparison, first: Sequence[Record], second: Sequen
         records = (a.get(at), b.get(at))
         number = numbers[panel_of(family)]
         told = [record and (record["outcome"], record["score"]) for record in records]
-        telling = (int(told[0] == told[1]), int(told[0] is not None and told[0][0] == "found"))
+        telling = 0 if told[0] != told[1] else 2 if told[0] is not None and told[0][0] == "found" else 1
         entries.append(Entry(records, number, columns[number][length], rows[number][depth], telling))
     return entries
-
-
-def looks_of(family: FamilyDifference) -> list[list[object]]:
-    """Return what each cell shows, to tell equal ones."""
-    return [
-        [None if cell is None else (cell.n, cell.first, cell.second, cell.unscored) for cell in row]
-        for row in _table(family)
-    ]
 
 
 def _table(family: FamilyDifference) -> list[list[CellDifference | None]]:

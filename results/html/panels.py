@@ -85,17 +85,8 @@ def entries(records: Sequence[Record], panels: Sequence[Panel]) -> list[Entry]:
         panel = numbers[record["model"], record["task"], trial_of(record).needle]
         row, column = rows[panel][record["depth"]], columns[panel][record["length"]]
         order = (panel, row, column, record["repeat"], str(record.get("key", "")))
-        found.append((order, Entry((record,), panel, column, row, telling=(0, int(record["outcome"] == "found")))))
+        found.append((order, Entry((record,), panel, column, row, telling=int(record["outcome"] == "found"))))
     return [entry for _, entry in sorted(found, key=lambda each: each[0])]
-
-
-def looks_of(panel: Panel) -> list[list[object]]:
-    """Return what each cell shows, to tell equal ones."""
-    return [[_look(cell) for cell in row] for row in _cells(panel)]
-
-
-def _look(cell: Tally | None) -> object:
-    return None if cell is None else (cell.mean, tuple(cell.counts.items()))
 
 
 def _cells(panel: Panel) -> list[list[Tally | None]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.html.budget import fit
 from needlework.results.html.page import page
-from needlework.results.html.panels import entries, looks_of, panel_views
+from needlework.results.html.panels import entries, panel_views
 from needlework.results.html.panels_data import panels_data
 from needlework.results.html.texts import on_one_line
 from needlework.results.records.controls import without_controls
@@ -65,7 +65,7 @@ def html_text(
         return page("report", heading, scores, details=details, colors=colors, notice=notice, fields=fields)
 
     room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
-    kept = fit(entries(records, panels), [looks_of(panel) for panel in panels], room)
+    kept = fit(entries(records, panels), room)
     return with_details(kept.packed, kept.notice(limit_bytes))
 
 

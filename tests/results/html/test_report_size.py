@@ -41,7 +41,7 @@ def noise(seed: str, words: int) -> str:
     return " ".join(sha256(f"{seed} {i}".encode()).hexdigest() for i in range(words))
 
 
-def test_the_middle_of_equal_cells_goes_first_and_the_page_says_so(make_record: MakeRecord) -> None:
+def test_what_was_found_goes_first_scattered_and_the_page_says_so(make_record: MakeRecord) -> None:
     records = grid(make_record, 30, 12)
     for number, record in enumerate(records):
         record["response"] = {"text": noise(str(number), 30)}
@@ -53,12 +53,18 @@ def test_the_middle_of_equal_cells_goes_first_and_the_page_says_so(make_record: 
 
     assert limit * 0.9 < len(text.encode()) < limit
     assert 0 < len(rows) < len(records)
-    assert "from the middle of many equal cells first" in text
+    assert "of each cell the last of those that were found, first" in text
     assert f"Details of {len(records) - len(rows)} of 360 trials are left out" in text
     assert "The text around needles is left out." in text
-    assert {(column, row) for column in (0, 29) for row in range(12)} <= kept  # the ends of every row
-    assert {(column, row) for column in (14, 15) for row in range(5, 8)} <= kept  # where found turns into wrong
-    assert (15, 0) not in kept
+    wrong = {
+        (round(record["length"] / 1000) - 1, round(record["depth"] * 11 / 100))
+        for record in records
+        if not record["score"]
+    }
+    assert wrong <= kept
+    found = {(column, row) for column, row in kept - wrong}
+    assert len({column for column, _ in found}) > 20  # from everywhere
+    assert len({row for _, row in found}) == 12
     assert any(isinstance(trial["text"], list) for trial in page.trials())
 
 
