@@ -9,6 +9,7 @@ from typing import Literal
 import pytest
 
 from needlework.results.gates.verdicts import State, Verdict
+from needlework.results.statistics.gate_row import GateRow
 from needlework.results.style.text import one_line
 
 GATE = "gate::"
@@ -57,6 +58,24 @@ def markdown_rows(verdicts: Sequence[Verdict]) -> Iterator[str]:
         ]
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
     yield from (f"\n{rest}" for _, rest in told if rest)
+
+
+def gate_rows(verdicts: Sequence[Verdict]) -> tuple[GateRow, ...]:
+    """The verdicts for a run's report."""
+    return tuple(
+        GateRow(
+            gate=each.gate,
+            group=one_line(each.group),
+            verdict=each.state,
+            value=each.value,
+            low=each.low,
+            high=each.high,
+            level=each.level,
+            n=each.n,
+            remark=_remark(each),
+        )
+        for each in verdicts
+    )
 
 
 def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:

@@ -8,11 +8,12 @@ from pathlib import Path
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.html.budget import fit
 from needlework.results.html.page import page
-from needlework.results.html.panels import entries, panel_views
+from needlework.results.html.panels import NO_SCORE, entries, panel_views
 from needlework.results.html.panels_data import panels_data
 from needlework.results.html.texts import on_one_line
 from needlework.results.records.controls import without_controls
 from needlework.results.records.record import UNSCORED
+from needlework.results.statistics.gate_row import GateRow
 from needlework.results.statistics.retrieval import ArmScore
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.tasks import Macro, TaskScore
@@ -49,7 +50,11 @@ def html_text(
     fields = {
         "panels": panel_views(panels, report.statistics),
         "twins": [(on_one_line(twins_name(each)), twins_rows(each)) for each in report.twins],
-        "tables": [*_task_table(report.tasks, report.macros), *_retrieval_table(report.retrieval)],
+        "tables": [
+            *_gate_table(report.gates),
+            *_task_table(report.tasks, report.macros),
+            *_retrieval_table(report.retrieval),
+        ],
         "suites": [(on_one_line(needlebench_name(each)), needlebench_rows(each)) for each in report.suites],
         "documents": [
             (on_one_line(documents_name(each)), document_tables(each), document_rows(each)) for each in report.documents
@@ -67,6 +72,23 @@ def html_text(
     room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
     kept = fit(entries(records, panels), room)
     return with_details(kept.packed, kept.notice(limit_bytes))
+
+
+def _gate_table(rows: Sequence[GateRow]) -> list[dict[str, object]]:
+    head = ("gate", "cells", "verdict", "value", "interval", "n", "")
+    cells = [
+        (
+            row.gate,
+            row.group,
+            row.verdict,
+            NO_SCORE if row.value is None else f"{row.value:.3f}",
+            NO_SCORE if row.low is None or row.high is None else f"{row.low:.3f}–{row.high:.3f} ({row.level:.4g} %)",
+            str(row.n),
+            row.remark,
+        )
+        for row in rows
+    ]
+    return [_table("Gates", (head, cells), {}, ())] if rows else []
 
 
 def _task_table(tasks: Sequence[TaskScore], macros: Sequence[Macro]) -> list[dict[str, object]]:
@@ -90,5 +112,5 @@ def _table(
         "head": [(column, meanings.get(column, "")) for column in head],
         "rows": [[on_one_line(text) for text in row] for row in rows],
         "notes": [on_one_line(note) for note in notes],
-        "names": sum(column in ("model", "task", "retriever") for column in head),
+        "names": sum(column in ("model", "task", "retriever", "gate", "cells") for column in head),
     }

@@ -25,7 +25,7 @@ from needlework.haystack_fixtures.workers.distribution import has_workers
 from needlework.results.gates.gate import Gate
 from needlework.results.gates.gatekeeper import Gatekeeper
 from needlework.results.gates.report import GATE as GATE
-from needlework.results.gates.report import gate_case, gate_lines
+from needlework.results.gates.report import gate_case, gate_lines, gate_rows
 from needlework.results.gates.verdicts import Verdict
 from needlework.results.records.journal import Journal, drop_waiting, line_of, read_journal
 from needlework.results.records.manifest import command_line, manifest, merge_facts, models_before, write_manifest
@@ -244,17 +244,26 @@ class Recorder:
         from needlework.results.run.write_all import write_files
         from needlework.results.statistics.effective_base import parse_relative_to
         from needlework.results.statistics.needlebench import design_of
-        from needlework.results.statistics.run_report import run_report
+        from needlework.results.statistics.run_report import interrupted, run_report
 
         records = whole_run(self.earlier, self._records, self._recipe)
         publish_latencies(self._config, self._records)
+        planned = self._selected.planned(records)
+        if self._gatekeeper is not None:
+            self._verdicts = self._gatekeeper.verdicts(records, interrupted(len(records), planned))
         if not self._fault:
             try:
                 style = Style(colors=self._settings.heatmap_colors, numbers=self._settings.heatmap_numbers)
                 design = design_of(self._settings)
                 base = parse_relative_to(self._settings.relative_to)
-                planned, vote = self._selected.planned(records), votes_of(self._settings.suites)
-                report = run_report(records, design=design, vote=vote, relative_to=base, planned=planned)
+                report = run_report(
+                    records,
+                    design=design,
+                    vote=votes_of(self._settings.suites),
+                    relative_to=base,
+                    planned=planned,
+                    gates=gate_rows(self._verdicts),
+                )
                 self._files = write_files(self.folder, report, style)
                 self._report = report
                 self._write_manifest(datetime.now(UTC).isoformat(timespec="seconds"))
@@ -267,8 +276,6 @@ class Recorder:
                 drop_waiting(self.folder)
             with suppress(OSError):
                 self._journal.close()
-        if self._gatekeeper is not None:
-            self._verdicts = self._gatekeeper.verdicts(records, self._report.interrupted if self._report else "")
         for verdict in self._verdicts:
             for case in gate_case(verdict):
                 session.config.hook.pytest_runtest_logreport(report=case)

@@ -11,6 +11,7 @@ from needlework.results.records.record import Record
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
 from needlework.results.statistics.documents import Documents, document_statistics
 from needlework.results.statistics.effective_base import Wanted
+from needlework.results.statistics.gate_row import GateRow
 from needlework.results.statistics.needlebench import Design, NeedleBench, needlebench
 from needlework.results.statistics.panels import Panel, depth_order, summarise
 from needlework.results.statistics.retrieval import ArmScore, arm_scores
@@ -29,7 +30,7 @@ class RunReport:
     their answer; `tasks`, `macros`: a row for each task, and the mean over families; `retrieval`: a row for each way to
     retrieve; `ruler`, `suites`: the tables of RULER and NeedleBench; `documents`: documents of one's own; `stability`:
     answers to prompts that were asked again; `planned`: how many trials the run was to have; `notes`: sentences about
-    the run as a whole. What a run has nothing of is empty.
+    the run as a whole; `gates`: what its gates decided. What a run has nothing of is empty.
     """
 
     records: tuple[Record, ...]
@@ -45,6 +46,7 @@ class RunReport:
     stability: Stability | None
     planned: int
     notes: tuple[str, ...]
+    gates: tuple[GateRow, ...] = ()
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -65,8 +67,9 @@ def run_report(
     relative_to: Wanted | None = None,
     planned: int | None = None,
     notes: Sequence[str] = (),
+    gates: Sequence[GateRow] = (),
 ) -> RunReport:
-    """Compute everything that is reported of `records`; their order does not matter.
+    """Compute everything that is reported of `records`; their order does not matter. `gates`: as they were decided.
 
     `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`, `relative_to`: the run's options.
     `planned`: how many trials it was to have, all of these where nothing is said. `notes`: what else is to be said of
@@ -90,6 +93,7 @@ def run_report(
         documents=document_statistics(ordered, vote),
         stability=stability,
         planned=len(ordered) if planned is None else planned,
+        gates=tuple(gates),
         notes=tuple(filter(None, (early, *notes, *server_notes(ordered), still))),
     )
 

@@ -5,6 +5,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from tests.results.html.pages import Page
+
 
 def without_timing(records):
     return [{key: value for key, value in record.items() if key != "timing"} for record in records]
@@ -288,3 +290,16 @@ def test_results_json_is_unchanged_by_gates(project):
     project.run("--run-name=without")
 
     assert json.dumps(without_timing(project.records("with"))) == json.dumps(without_timing(project.records("without")))
+
+
+def test_the_page_and_the_json_have_the_verdicts(project):
+    project.run("--repeats=8", "--gate=score >= 0.99", "--gate=score >= 0.1 per length", model="mock:middle")
+    gates = json.loads(project.file("results.json"))["gates"]
+    page = Page(project.file("report.html"))
+
+    told = [(row["gate"], row["group"], row["verdict"]) for row in gates]
+    assert told[0] == ("score >= 0.99", "all", "fail")
+    assert [verdict for _, _, verdict in told[1:]] == ["pass", "pass"]
+    assert gates[0]["low"] < gates[0]["value"] < gates[0]["high"]
+    assert "Gates" in page.inside("h2")
+    assert {"fail", "pass", "0.667"} <= set(page.inside("td"))

@@ -1,0 +1,24 @@
+"""What a run's gates decided, as its report has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """One verdict. `gate`: as it was written; `group`: the cells that it is about; `verdict`: pass, fail, inconclusive.
+
+    `value`: mean score, low end or drop, 0..1 (-1..1), `None` where nothing was scored; `low`, `high`: the interval of
+    the mean at `level` percent; `n`: trials with a score, or pairs; `remark`: what else decided, in words.
+    """
+
+    gate: str
+    group: str
+    verdict: str
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float
+    n: int
+    remark: str
