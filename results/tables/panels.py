@@ -63,14 +63,18 @@ def twins_name(twins: AbsentTwins) -> str:
 
 
 def twins_rows(twins: AbsentTwins) -> list[StatisticRow]:
-    """Return the rates of a task with absent twins, and what they leave out."""
+    """Return the rates of a task with absent twins, and what they leave out.
+
+    Rates over no trial are left out: of questions on documents the present twins are another task's (`doc_position`),
+    and the table of the documents has both.
+    """
     rates = (
         ("hallucination rate", twins.hallucination),
         ("needless abstention", twins.needless),
         ("balanced accuracy", twins.balanced),
         ("right in both twins", twins.discriminates),
     )
-    rows = [StatisticRow(term, _rate(rate), _MEANINGS[term]) for term, rate in rates]
+    rows = [StatisticRow(term, _rate(rate), _MEANINGS[term]) for term, rate in rates if rate.n]
     left_out = [
         f"{count} {outcome} ({arm})"
         for arm, tally in (("present", twins.present), ("absent", twins.absent))
@@ -81,7 +85,7 @@ def twins_rows(twins: AbsentTwins) -> list[StatisticRow]:
 
 def _rate(rate: Rate) -> str:
     if rate.value is None:
-        return "no score, n = 0"
+        return "no score"
     ends = "one sample: no interval"
     if rate.low is not None and rate.high is not None:
         ends = f"95 % interval {percent1(rate.low)}–{percent1(rate.high)}"
