@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module, metadata
+from io import TextIOWrapper
 
 # name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
 COMMANDS = {
@@ -37,8 +39,16 @@ HANDED = {
 }
 
 
+# What our texts have beyond ASCII, for a stream that cannot show it; anything else becomes a question mark.
+_PLAIN = {"·": "|", "–": "-", "−": "-", "…": "...", "→": "->"}
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one sub-command and return its exit code; 2 when there is no such command."""
+    codecs.register_error("needlework-plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="needlework-plain")
     try:
         code = _run(argv)
         sys.stdout.flush()
@@ -47,6 +57,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Stand in for characters that a stream's encoding lacks: a report is never lost to a terminal."""
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(_PLAIN.get(each, "?") for each in error.object[error.start : error.end]), error.end
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import replace
@@ -33,7 +34,7 @@ from needlework.results.run.scorer_names import check_scorer
 from needlework.results.run.shared_cells import shared_cells
 from needlework.results.run.signals import EndSignals
 from needlework.results.statistics.effective_base import RELATIVE_TO, parse_relative_to
-from needlework.results.tables.terminal import score_glyph
+from needlework.results.tables.terminal import BLOCKS, can_encode, score_glyph
 from needlework.scoring.plugin import SCORED
 from needlework.scoring.recording import JUDGE, Scored
 
@@ -230,6 +231,8 @@ def pytest_report_teststatus(report: Any, config: pytest.Config) -> tuple[str, s
     if carried is None or report.when != "call":
         return None
     category, letter, word, colour = carried.shown
+    if letter in BLOCKS and not can_encode(getattr(sys.__stdout__, "encoding", None) or "utf-8"):
+        letter = str(BLOCKS.index(letter))
     return category, letter, (word, {colour: True})
 
 

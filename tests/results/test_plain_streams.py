@@ -1,0 +1,51 @@
+"""A terminal without our characters gets plain ones, and everything that was asked for."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import needlework
+from needlework.results.files.json_file import write_json
+from needlework.results.records.record import Record
+from needlework.results.statistics.run_report import run_report
+
+
+@pytest.mark.parametrize("words", [["compare", "a", "b"], ["rescore", "a", "--scorer", "match"], ["plot", "a"]])
+def test_a_command_writes_its_files_on_a_plain_stream(
+    make_record: Callable[..., Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    for name in ("a", "b"):
+        records = [make_record(repeat=i, model="通义 \ud800", reference={"answers": ["4711"]}) for i in range(3)]
+        write_json(tmp_path / name / "results.json", run_report(records))
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.chdir(tmp_path)
+
+    assert needlework.main([*words, *(["--format", "svg"] if words[0] != "rescore" else [])]) == 0
+    stream.flush()
+    said = stream.buffer.getvalue().decode("ascii")  # type: ignore[attr-defined]
+    assert said.strip()
+    if words[0] == "rescore":
+        assert " | niah | code" in said
+
+
+@pytest.mark.slow
+def test_progress_is_plain_where_the_table_is(tmp_path: Path) -> None:
+    root = str(Path(needlework.__path__[0]))
+    quick = ("-p", "needlework.plugin", "-p", "no:cacheprovider", "--pyargs", "needlework.benchmarks.test_niah")
+    options = ("--model=mock:middle", "--lengths=400", "--depths=0,50", "--corpus=pydoc")
+    plain = os.environ | {"PYTHONPATH": root, "PYTHONIOENCODING": "ascii"}
+    words = [sys.executable, "-m", "pytest", *quick, *options]
+    done = subprocess.run(words, cwd=tmp_path, env=plain, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout
+    assert re.search(r" 70 +\[100%\]", done.stdout)
+    assert "\\u25" not in done.stdout
