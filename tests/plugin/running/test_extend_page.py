@@ -12,7 +12,7 @@ import needlework
 from needlework.haystack_fixtures.asking.reconstruct import Started, rebuild
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 
-PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
+PAGE = Path(__file__).parents[3] / "docs" / "extend.md"
 
 
 @pytest.fixture

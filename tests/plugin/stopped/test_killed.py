@@ -24,7 +24,7 @@ import pytest
 
 from tests.loopback import Loopback, loopback, mixed
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 SEED = int(os.environ.get("NEEDLEWORK_KILL_SEED", "1"))
 CONCURRENCY = 6
 GRID = ("--lengths=300,400", "--depths=0,40,100", "--repeats=8", "--answer-budget=16", "--corpus=pydoc")

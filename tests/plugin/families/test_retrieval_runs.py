@@ -14,7 +14,7 @@ from tests.loopback import loopback
 
 pytest.importorskip("bm25s")
 pytest.importorskip("faiss")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILLER = "Nothing happened that day, and nobody wrote it down. "
 TREE = f"{FILLER * 30}\n\nThe pear tree stood behind the mill.\n\n{FILLER * 30}"
 FERRY = f"{FILLER * 30}\n\nThe ferry ran on Thursdays.\n\n{FILLER * 30}"

@@ -96,7 +96,7 @@ def test_signals_end_a_run_as_ctrl_c_does(project: Project, name: str, group: bo
     arguments = [*GRID, "--repeats=8", "--model=mock:perfect", "--run-name=r", f"-n{workers}", "--gate=score >= 0.1"]
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *arguments],
-        cwd=project.pytester.path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        cwd=project.pytester.path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
     journal = project.runs / "r" / "journal.jsonl"

@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.asking import reconstruct
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.prompt import PromptsOfRuns
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 MODEL_LIBRARIES = ("torch", "transformers", "openai", "httpx", "httpx2", "tokenizers", "tiktoken", "gguf", "accelerate")
 PRESET = """
 [mine]

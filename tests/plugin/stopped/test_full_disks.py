@@ -17,7 +17,7 @@ import pytest
 
 from tests.plugin.conftest import GRID
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 CELLS = 18
 MORE = ("--repeats=3", "-s")
 
