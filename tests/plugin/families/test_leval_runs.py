@@ -74,7 +74,7 @@ def test_what_is_cut_is_told_and_what_may_not_be_cut_is_skipped(run, project):
 def test_a_plan_tells_a_task_at_once(run):
     result = run("--plan")
     result.stdout.fnmatch_lines(
-        ["leval_tpo, 3 questions, mock:perfect: 3 cells", "  corpus L-Eval tpo (en, GPL-3.0*", "in all: 4 cells*"]
+        ["leval_tpo, 3 questions, mock:perfect: 3 trials", "  corpus L-Eval tpo (en, GPL-3.0*", "in all: 4 trials*"]
     )
 
 
