@@ -13,6 +13,7 @@ from needlework.results.files.read_run import Run, read_run
 from needlework.results.html.comparison import write_comparison_html
 from needlework.results.pictures.difference import write_difference_heatmaps
 from needlework.results.pictures.heatmap import FORMATS, parse_formats
+from needlework.results.records.windows import common_window, windows_of
 from needlework.results.statistics.comparison import Comparison, compare
 from needlework.results.statistics.joining import differing_trial
 from needlework.results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
@@ -48,7 +49,8 @@ def _compare(options: argparse.Namespace) -> Comparison:
     if dtypes and not options.allow_different_dtypes:
         remedy = f"one model in two kinds of numbers ({'; '.join(dtypes)}); --allow-different-dtypes compares them"
         raise InputError("runs", f"{first.name} and {second.name}", remedy)
-    windows = _window(first), _window(second)
+    a_window, b_window = (common_window(windows_of(run.manifest), run.records) for run in (first, second))
+    windows = a_window, b_window
     print(f"A: {_label(first)}\nB: {_label(second)}", "", *comparison_lines(comparison, windows), sep="\n")
     told = [one_line(part) for part in parts or ["nothing"]]
     more = [f"and {len(told) - _PARTS_SHOWN} more, in report.html"] if len(told) > _PARTS_SHOWN else []
@@ -77,14 +79,6 @@ def _compare(options: argparse.Namespace) -> Comparison:
     ):
         print(path)
     return comparison
-
-
-def _window(run: Run) -> int | None:
-    """The window of the run's model in tokens, where it has one model and its server told."""
-    models = run.manifest.get("models")
-    known = [model for model in models.values() if isinstance(model, dict)] if isinstance(models, dict) else []
-    window = known[0].get("window") if len(known) == 1 else None
-    return window if isinstance(window, int) else None
 
 
 def _refusal(comparison: Comparison, parts: Sequence[str]) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
@@ -18,20 +18,29 @@ OPTION = "--baseline"
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A run's records, by what the trials of two runs are joined on. `by_model`: each model is its own baseline."""
+    """A run's records, by what the trials of two runs are joined on.
+
+    `by_model`: each model is its own baseline; else every model of the run has the same one. `manifest`: what it was
+    made of, empty where nobody knows.
+    """
 
     path: Path
     records: Mapping[Identity, Record]
     by_model: bool
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    def twin_of(self, record: Record) -> Record | None:
+        """The baseline's record of the same trial; `None` where it has none."""
+        return self.records.get(self._identity(record))
 
     def score_of(self, record: Record) -> float | None:
         """The baseline's score on the same trial; `None` where it has none."""
-        found = self.records.get(self._identity(record))
+        found = self.twin_of(record)
         return found["score"] if found is not None and found["outcome"] in SCORED else None
 
     def check(self, record: Record) -> None:
         """Refuse a baseline that was asked something else under the same name. Raises `InputError`."""
-        found = self.records.get(self._identity(record))
+        found = self.twin_of(record)
         if found is not None and prompts_match(found, record) is False:
             raise InputError(
                 OPTION, self.path,
@@ -57,29 +66,40 @@ class Baseline:
 
 
 def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> Baseline:
-    """Read the baseline of a run that has these (model, cell). Raises `InputError` where they share no trial."""
-    from needlework.results.files.json_file import read_json
+    """Read the baseline of a run that has these (model, cell). Raises `InputError` where they share no trial.
+
+    A run of several models has a baseline of one, which each of them is compared with, or of the same models.
+    """
+    from needlework.results.files.read_run import read_run
 
     file = path / "results.json" if path.is_dir() else path
     if not file.is_file():
         raise InputError(OPTION, path, "has no results.json; give a finished run's folder or its results.json")
     try:
-        records = read_json(file)
+        run = read_run(file)
     except OSError as error:
         raise InputError(OPTION, path, f"cannot be read ({error.strerror})") from None
     except InputError as error:
         raise InputError(OPTION, path, str(error)) from None
-    trials = [
-        {
-            "id": cell.id, "model": model, "task": cell.task, "needle": cell.needle, "length": cell.length,
+    before = {record["model"] for record in run.records}
+    only = next(iter(before)) if len(before) == 1 else None
+    trials = {
+        (only or model, replace(cell, model="")): {
+            "id": cell.id, "model": only or model, "task": cell.task, "needle": cell.needle, "length": cell.length,
             "depth": cell.depth, "repeat": cell.repeat, "seed": seed,
         }
         for model, cell in cells
-    ]  # fmt: skip
-    labels = {label for record in records if (label := label_of(record["task"]))}
-    trials += [{**trial, "task": f"{trial['task']}@{label}"} for trial in trials for label in sorted(labels)]
+    }  # fmt: skip
+    asked = list(trials.values())
+    labels = {label for record in run.records if (label := label_of(record["task"]))}
+    asked += [{**trial, "task": f"{trial['task']}@{label}"} for trial in asked for label in sorted(labels)]
     try:
-        index, _, _ = joined(records, cast("list[Record]", trials))
+        index, _, _ = joined(run.records, cast("list[Record]", asked))
     except InputError as error:
-        raise InputError(OPTION, path, f"cannot be paired (A: the baseline, B: this run): {error}") from None
-    return Baseline(path, index, by_model=any(model for (model, _, _), *_ in index))
+        raise InputError(OPTION, path, f"cannot be paired (A: the baseline, B: this run): {_remedy(error)}") from None
+    return Baseline(path, index, by_model=any(model for (model, _, _), *_ in index), manifest=run.manifest)
+
+
+def _remedy(error: InputError) -> str:
+    several = "several models" in str(error)
+    return f"{error}{'; a baseline of one model serves each model of a run' if several else ''}"

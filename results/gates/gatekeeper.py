@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.results.gates.baseline import OPTION, Baseline, load_baseline
-from needlework.results.gates.gate import Gate, groups_of
+from needlework.results.gates.gate import Gate
 from needlework.results.gates.top_up import Want, next_round
-from needlework.results.gates.verdicts import Verdict, judge_gate, judge_group
+from needlework.results.gates.verdicts import Verdict, gate_groups, judge_gate, judge_group
 from needlework.results.records.record import Record
 from needlework.results.records.tests_of_cells import task_of
 
@@ -68,8 +69,10 @@ class Gatekeeper:
         if self._baseline is not None:
             self._baseline.check(record)
 
-    def verdicts(self, records: Sequence[Record], interrupted: str = "") -> list[Verdict]:
-        """Every gate's verdicts: those of the looks there were, or of one now.
+    def verdicts(
+        self, records: Sequence[Record], interrupted: str = "", windows: Mapping[str, int] = MappingProxyType({})
+    ) -> list[Verdict]:
+        """Every gate's verdicts: those of the looks there were, or of one now. `windows`: model -> tokens.
 
         A run that was `interrupted`, in words, decides nothing: what it did not come to may be what would have failed.
         """
@@ -77,23 +80,27 @@ class Gatekeeper:
             return [Verdict(gate.text, "all", "inconclusive", note=f"void: {interrupted}") for gate in self._gates]
         if self._looks:
             return [look.verdict for _, look in sorted(self._looks.items(), key=lambda item: item[0][0])]
-        return [verdict for gate in self._gates for verdict in judge_gate(gate, records, self._baseline)]
+        return [
+            verdict for gate in self._gates for verdict in judge_gate(gate, records, self._baseline, windows=windows)
+        ]
 
     @property
     def spent(self) -> int:
         """Further trials asked so far."""
         return len(self._asked)
 
-    def further(self, records: Iterable[Record], now: Iterable[Record]) -> list[Cell]:
+    def further(
+        self, records: Iterable[Record], now: Iterable[Record], windows: Mapping[str, int] = MappingProxyType({})
+    ) -> list[Cell]:
         """Look at the gates; return the cells to ask beyond the run's repeats, none when there is nothing to gain.
 
-        `records`: of the whole run; `now`: those of this session.
+        `records`: of the whole run; `now`: those of this session; `windows`: model -> tokens.
         """
         if not self._top_up:
             return []
         here = {_cell_of(record) for record in now}
         seen = [record for record in records if (cell := _cell_of(record)) in here or self._in_grid(cell)]
-        wants = [want for at, gate in enumerate(self._gates) for want in self._look(at, gate, seen, here)]
+        wants = [want for at, gate in enumerate(self._gates) for want in self._look(at, gate, seen, here, windows)]
         cells = next_round(wants, self._asked, self._order, self._top_up - self.spent)
         self._asked.update(cells)
         return cells
@@ -101,13 +108,15 @@ class Gatekeeper:
     def _in_grid(self, cell: Cell) -> bool:
         return cell.repeat < self._repeats.get(replace(cell, repeat=0), 0)
 
-    def _look(self, at: int, gate: Gate, records: Sequence[Record], here: set[Cell]) -> list[Want]:
+    def _look(
+        self, at: int, gate: Gate, records: Sequence[Record], here: set[Cell], windows: Mapping[str, int]
+    ) -> list[Want]:
         wants = []
-        for group, found in groups_of(gate, records).items():
+        for group, found in gate_groups(gate, records, self._baseline).items():
             look = self._looks.get((at, group))
             if look is None or (look.verdict.state == "inconclusive" and look.trials < len(found)):
                 number = look.number + 1 if look else 1
-                look = _Look(judge_group(gate, group, found, self._baseline, number), number, len(found))
+                look = _Look(judge_group(gate, group, found, self._baseline, number, windows), number, len(found))
                 self._looks[at, group] = look
             if look.verdict.state == "inconclusive":
                 cells = {_cell_of(record) for record in found} & here
@@ -122,7 +131,7 @@ class Gatekeeper:
         places = {replace(cell, repeat=0) for cell in cells} & self._repeats.keys()
         next_ones = [replace(cell, repeat=self._repeats[cell]) for cell in places]
         trials, baseline = min(self._top_up - self.spent, trials), self._baseline
-        if gate.metric != "drop" or baseline is None:
+        if not gate.paired or baseline is None:
             return Want(next_ones, trials)
 
         def may(cell: Cell) -> bool:
@@ -133,11 +142,11 @@ class Gatekeeper:
 
 def check_gates(settings: Settings, gates: Sequence[Gate]) -> None:
     """Refuse options that need one another and are given alone. Raises `InputError`."""
-    drops = [gate.text for gate in gates if gate.metric == "drop"]
+    drops = [gate.text for gate in gates if gate.paired]
     if drops and settings.baseline is None:
         raise InputError("--gate", drops[0], "needs a run to compare with: give --baseline RUN")
     if settings.baseline is not None and not drops:
-        raise InputError(OPTION, settings.baseline, 'is compared by a gate alone: give one such as "drop <= 0.02"')
+        raise InputError(OPTION, settings.baseline, 'is compared by a gate alone: give one such as "not worse"')
     if settings.top_up and not gates:
         raise InputError("--top-up", settings.top_up, "asks further trials until gates are decided: give a --gate")
 

@@ -11,9 +11,11 @@ import pytest
 from needlework.results.gates.verdicts import State, Verdict
 from needlework.results.statistics.gate_row import GateRow
 from needlework.results.style.text import one_line
+from needlework.results.tables.comparison import loss_words, lost_words
 
 GATE = "gate::"
 _MOST = 40  # groups of one gate that are told one by one; JUnit XML has them all
+_COUNTED = {True: "with these as misses", False: "counted against it:"}
 _WORD: dict[State, str] = {"pass": "pass", "fail": "FAIL", "inconclusive": "inconclusive"}
 
 
@@ -21,14 +23,12 @@ def gate_lines(verdicts: Sequence[Verdict], further: int) -> Iterator[tuple[str,
     """Lines with the verdict that colours them. `further`: the trials that `--top-up` has asked."""
     for gate, grouped in groupby(verdicts, key=lambda verdict: verdict.gate):
         found, rest = _told(list(grouped))
-        rows = [
-            [_WORD[each.state], one_line(each.group), _value(each), _interval(each), _count(each)] for each in found
-        ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        names = _aligned([(_WORD[each.state], one_line(each.group)) for each in found])
+        numbers = iter(_aligned([_numbers(each) for each in found if each.losses is None]))
         yield f"gate {gate}", None
-        for row, verdict in zip(rows, found, strict=True):
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            yield f"  {'  '.join(cells)}  {_remark(verdict)}".rstrip(), verdict.state
+        for name, verdict in zip(names, found, strict=True):
+            said = next(numbers) if verdict.losses is None else _after_losses(verdict)
+            yield f"  {name}  {said}  {_remark(verdict)}".rstrip(), verdict.state
         if rest:
             yield f"  {rest}", None
     open_ones = [verdict for verdict in verdicts if verdict.state == "inconclusive"]
@@ -36,6 +36,31 @@ def gate_lines(verdicts: Sequence[Verdict], further: int) -> Iterator[tuple[str,
         yield f"--top-up asked {further} further trials", None
     if open_ones:
         yield f"{len(open_ones)} of {len(verdicts)} verdicts inconclusive{_remedy(open_ones, further)}", "inconclusive"
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+
+
+def _numbers(verdict: Verdict) -> tuple[str, str, str]:
+    return _value(verdict), _interval(verdict), _count(verdict)
+
+
+def _after_losses(verdict: Verdict) -> str:
+    """What the run could not answer, and the numbers behind it."""
+    return f"{_lost(verdict)}; {_COUNTED[verdict.paired]} {'  '.join(filter(None, _numbers(verdict)))}"
+
+
+def _lost(verdict: Verdict) -> str:
+    """`this run cannot answer 12 of 36 trials: all 12 at 2k (12 skipped); window 1024`; empty without losses."""
+    if verdict.losses is None:
+        return ""
+    if verdict.paired:
+        return loss_words(verdict.losses, verdict.windows, ("the baseline", "this run"))
+    losses, window = verdict.losses, verdict.windows[1]
+    told = f"; window {window}" if window is not None else ""
+    return f"this run cannot answer {losses.lost} of {losses.of} trials: {lost_words(losses)}{told}"
 
 
 def markdown_rows(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -54,7 +79,7 @@ def markdown_rows(verdicts: Sequence[Verdict]) -> Iterator[str]:
             _value(each),
             _interval(each),
             _count(each).removeprefix("n "),
-            _remark(each),
+            _said(each),
         ]
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
     yield from (f"\n{rest}" for _, rest in told if rest)
@@ -72,7 +97,7 @@ def gate_rows(verdicts: Sequence[Verdict]) -> tuple[GateRow, ...]:
             high=each.high,
             level=each.level,
             n=each.n,
-            remark=_remark(each),
+            remark=_said(each),
         )
         for each in verdicts
     )
@@ -116,10 +141,11 @@ def _told(found: list[Verdict]) -> tuple[list[Verdict], str]:
 
 
 def verdict_words(verdict: Verdict) -> str:
-    """`length 4000: 0.800 (0.284..0.995, n 5), 1 error counted against it`."""
+    """`length 4000: 0.800 (0.284..0.995, n 5), 1 error counted against it`, and before that what was lost."""
     inside = ", ".join(filter(None, [_interval(verdict), _count(verdict)]))
-    remark = _remark(verdict)
-    return f"{verdict.group}: {_value(verdict)} ({inside}){', ' if remark else ''}{remark}"
+    lost, remark = _lost(verdict), _remark(verdict)
+    before = f"{lost}; {_COUNTED[verdict.paired]} " if lost else ""
+    return f"{verdict.group}: {before}{_value(verdict)} ({inside}){', ' if remark else ''}{remark}"
 
 
 def _value(verdict: Verdict) -> str:
@@ -133,22 +159,37 @@ def _interval(verdict: Verdict) -> str:
 
 
 def _count(verdict: Verdict) -> str:
-    """`n 40`, and of how many samples where some have several trials."""
-    trials = verdict.n + sum(verdict.against.values())
-    if not verdict.samples or verdict.samples == trials:
-        return f"n {verdict.n}"
-    return f"n {verdict.n} of {verdict.samples} sample{'s' * (verdict.samples > 1)}"
+    """`n 40 (26 empty)`, and of how many samples where some have several trials."""
+    nothing = ", ".join(f"{count} {name}" for name, count in verdict.nothing.items())
+    number = f"n {verdict.n}{f' ({nothing})' if nothing else ''}"
+    if not verdict.samples or verdict.samples == verdict.trials:
+        return number
+    return f"{number} of {verdict.samples} sample{'s' * (verdict.samples > 1)}"
+
+
+def _said(verdict: Verdict) -> str:
+    """What was lost, and the rest of what is said of a verdict beside its numbers."""
+    return "; ".join(filter(None, [_lost(verdict), _remark(verdict)]))
 
 
 def _remark(verdict: Verdict) -> str:
-    against = ", ".join(f"{count} {name}" for name, count in verdict.against.items())
-    parts = [f"{against} counted against it" if against else "", verdict.note]
+    told = verdict.losses is not None and verdict.paired
+    against = "" if told else ", ".join(f"{count} {name}" for name, count in verdict.against.items())
+    parts = [f"{against} counted against it" if against else "", verdict.note, _sight(verdict)]
     if verdict.more is not None:
         at = "drop" if verdict.paired else "score"
         parts.append(f"at this {at} {verdict.samples + verdict.more} samples decide")
     elif verdict.state == "inconclusive" and verdict.low is not None:
         parts.append("at the limit: no number decides")
     return ", ".join(filter(None, parts))
+
+
+def _sight(verdict: Verdict) -> str:
+    """What a "not worse" that passed could have seen."""
+    if verdict.sees is None or verdict.state != "pass":
+        return ""
+    drop = f"a drop of {100 * verdict.sees:.3g} points or more"
+    return f"not shown worse; {verdict.samples} samples show {drop} (in 80 of 100 runs)"
 
 
 def _remedy(open_ones: Sequence[Verdict], further: int) -> str:

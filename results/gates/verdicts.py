@@ -4,22 +4,28 @@ A gate asks about the model, and a run is a sample of it. So it passes when the 
 limit, fails when the whole interval is beyond it, and is inconclusive while the limit lies inside. `lower_bound` asks
 for proof: it fails as soon as the mean itself is not over the limit, where no further trials at that score would help.
 
+`not worse` is the other way round: it passes unless the run is shown to be worse than its baseline, as `needlework
+compare` would show it, and says which drop its samples would show. With too few samples to show any it is inconclusive.
+
 Censored, unclear, invalid and failed trials count against a gate, as the score that it likes least: they can fail it
-and never help. A trial that does not fit the model's window says nothing of a score; where the baseline scored it is a
-drop.
+and never help. A trial that does not fit the model's window (of a drop: that the baseline could answer) is a fact and
+no sample: it fails a gate at once, without an interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
+from math import ceil, fsum
+from types import MappingProxyType
 from typing import Literal
 
 from needlework.results.gates.baseline import Baseline
 from needlework.results.gates.gate import COMPARE, Gate, groups_of
-from needlework.results.records.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
+from needlework.results.records.record import NOTHING_SAID, SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
+from needlework.results.records.windows import common_window, windows_of
 from needlework.results.statistics.clustered import NEEDED, Ends
+from needlework.results.statistics.comparison import LEVEL
 from needlework.results.statistics.evidence import (
     Evidence,
     error_at,
@@ -29,7 +35,10 @@ from needlework.results.statistics.evidence import (
     of_scores,
 )
 from needlework.results.statistics.intervals import FEW
+from needlework.results.statistics.losses import Losses, losses_of
+from needlework.results.statistics.paired import mean_difference, pairs_of, sign_flip_p
 from needlework.results.statistics.panels import Trial, trial_of
+from needlework.results.statistics.power import detectable_drop
 
 State = Literal["pass", "fail", "inconclusive"]
 _AGAINST: tuple[OutcomeName, ...] = (*UNDECIDED, "invalid", "error")
@@ -44,7 +53,9 @@ class Verdict:
     trials with a score, or pairs of them; `against`: the trials without one that counted against the gate. `samples`:
     of all these trials; `more`: the fewest further samples, like those seen, that would decide at the next look's
     level; `None` where no number would, or the verdict is not inconclusive. `paired`: a trial needs its twin in the
-    baseline.
+    baseline. `losses`: what this run could not answer: of trials that the baseline scored, or that did not fit its
+    window; counted as misses. `windows`: of the baseline and of this run in tokens, where known. `nothing`: of the `n`,
+    answers that are empty or a refusal. `sees`: the smallest drop (0..1) that so many samples show in 80 of 100 runs.
     """
 
     gate: str
@@ -60,31 +71,65 @@ class Verdict:
     more: int | None = None
     note: str = ""
     paired: bool = False
+    losses: Losses | None = None
+    windows: tuple[int | None, int | None] = (None, None)
+    nothing: Mapping[OutcomeName, int] = field(default_factory=dict)
+    sees: float | None = None
+
+    @property
+    def certain(self) -> bool:
+        """Whether it failed for what no sampling decides: trials that do not fit the model's window."""
+        return self.losses is not None and "skipped" in self.losses.outcomes
+
+    @property
+    def trials(self) -> int:
+        """All that were counted, with a score and without."""
+        return self.n + sum(self.against.values()) + (self.losses.lost if self.losses and not self.paired else 0)
 
     @property
     def more_trials(self) -> int | None:
         """The trials of as many further samples, asked as often as those seen."""
-        trials = self.n + sum(self.against.values())
-        return None if self.more is None or not self.samples else ceil(self.more * trials / self.samples)
+        return None if self.more is None or not self.samples else ceil(self.more * self.trials / self.samples)
 
 
-def judge_gate(gate: Gate, records: Sequence[Record], baseline: Baseline | None = None, look: int = 1) -> list[Verdict]:
-    """The gate's verdict for each group; one that fails when no record is in scope."""
-    groups = groups_of(gate, records)
+def judge_gate(
+    gate: Gate,
+    records: Sequence[Record],
+    baseline: Baseline | None = None,
+    look: int = 1,
+    windows: Mapping[str, int] = MappingProxyType({}),
+) -> list[Verdict]:
+    """The gate's verdict for each group; one that fails when no record is in scope. `windows`: model -> tokens."""
+    groups = gate_groups(gate, records, baseline)
     if not groups:
         return [Verdict(gate.text, "no cell in scope", "fail")]
-    return [judge_group(gate, group, found, baseline, look) for group, found in groups.items()]
+    return [judge_group(gate, group, found, baseline, look, windows) for group, found in groups.items()]
+
+
+def gate_groups(gate: Gate, records: Sequence[Record], baseline: Baseline | None) -> dict[str, list[Record]]:
+    """The groups that a gate asks of; several models that share one baseline are compared with it one by one."""
+    shared = gate.paired and baseline is not None and not baseline.by_model
+    return groups_of(gate, records, each_model=shared and len({record["model"] for record in records}) > 1)
 
 
 def judge_group(
-    gate: Gate, group: str, records: Sequence[Record], baseline: Baseline | None = None, look: int = 1
+    gate: Gate,
+    group: str,
+    records: Sequence[Record],
+    baseline: Baseline | None = None,
+    look: int = 1,
+    windows: Mapping[str, int] = MappingProxyType({}),
 ) -> Verdict:
     """The verdict for one group of records, at the `look`-th look at them (see `evidence`)."""
-    if gate.metric == "drop":
-        return _judge_drop(gate, group, records, baseline, look)
-    against = _unscored(records, _AGAINST)
-    scored = sum(record["outcome"] in SCORED for record in records)
-    blank = Verdict(gate.text, group, "fail", level=level_of(look), n=scored, against=against)
+    scored = [record for record in records if record["outcome"] in SCORED]
+    blank = Verdict(
+        gate.text, group, "fail", level=level_of(look), n=len(scored), paired=gate.paired,
+        windows=(None, common_window(windows, records)), nothing=_counts(scored, NOTHING_SAID),
+    )  # fmt: skip
+    if gate.paired:
+        return _judge_drop(gate, blank, records, baseline, look)
+    losses = losses_of((record["length"], (record["outcome"],) * 2, (True, not _skipped(record))) for record in records)
+    blank = replace(blank, against=_counts(records, _AGAINST), losses=losses[0] if losses else None)
     if not scored:
         return replace(blank, note="nothing scored")
     worst = [_against(gate, trial_of(record)) for record in records]
@@ -92,35 +137,76 @@ def judge_group(
     return _judged(gate, blank, of_scores([score for score, _ in counted], [name for _, name in counted]), look)
 
 
+def _skipped(record: Record) -> bool:
+    return record["outcome"] == "skipped"
+
+
 def _against(gate: Gate, trial: Trial) -> Trial:
     """A trial without a score as the gate likes it least."""
-    if trial.outcome not in _AGAINST:
+    if trial.outcome in SCORED:
         return trial
     return replace(trial, outcome="wrong", score=0.0 if gate.compare in (">=", ">") else 1.0)
 
 
-def _judge_drop(gate: Gate, group: str, records: Sequence[Record], baseline: Baseline | None, look: int) -> Verdict:
+def _judge_drop(gate: Gate, blank: Verdict, records: Sequence[Record], baseline: Baseline | None, look: int) -> Verdict:
     known = [(record, baseline.score_of(record) if baseline else None) for record in records]
     pairs = [(record, before) for record, before in known if before is not None]
-    against = _unscored([record for record, _ in pairs], UNSCORED)
-    scored = len(pairs) - sum(against.values())
-    left_out = f"{len(records) - len(pairs)} not scored in the baseline" if len(records) > len(pairs) else ""
-    blank = Verdict(
-        gate.text, group, "fail", level=level_of(look), n=scored, against=against, note=left_out, paired=True
+    both = [record for record, _ in pairs]
+    scored = [record for record in both if record["outcome"] in SCORED]
+    losses = losses_of((each["length"], ("found", each["outcome"]), (True, each["outcome"] in SCORED)) for each in both)
+    blank = replace(
+        blank,
+        n=len(scored),
+        against=_counts(both, UNSCORED),
+        nothing=_counts(scored, NOTHING_SAID),
+        losses=losses[0] if losses else None,
+        windows=(_window_before(baseline, both), blank.windows[1]),
+        note=f"{len(records) - len(pairs)} not scored in the baseline" if len(records) > len(pairs) else "",
     )
-    if scored == 0:
+    if not pairs or (not scored and not blank.certain):
         return replace(blank, note="no trial that both runs scored")
     drops = [before - (record["score"] or 0.0 if record["outcome"] in SCORED else 0.0) for record, before in pairs]
-    names = [trial_of(record).sample_name for record, _ in pairs]
-    return _judged(gate, blank, of_differences(drops, names), look)
+    names = [trial_of(record).sample_name for record in both]
+    if gate.metric == "drop" or blank.certain:
+        return _judged(gate, blank, of_differences(drops, names), look)
+    return _judge_not_worse(gate, blank, drops, names, fsum(before for _, before in pairs) / len(pairs))
 
 
-def _unscored(records: Sequence[Record], counted: Sequence[OutcomeName]) -> dict[OutcomeName, int]:
+def _judge_not_worse(
+    gate: Gate, blank: Verdict, drops: Sequence[float], names: Sequence[Hashable], base: float
+) -> Verdict:
+    """`base`: the baseline's mean score."""
+    found, p = mean_difference(drops, names), sign_flip_p(pairs_of(drops, names))
+    if found is None or found.clusters < FEW:
+        few, more = (0, FEW) if found is None else (found.clusters, FEW - found.clusters)
+        note = f"{few} sample{'s' * (few != 1)} can show no drop"
+        blind = replace(
+            blank, state="inconclusive", samples=few, more=more, note=", ".join(filter(None, [blank.note, note]))
+        )
+        return blind if found is None else replace(blind, value=found.mean)
+    shown = found.low is not None and found.low > gate.limit and (p is None or p < LEVEL or gate.limit > 0)
+    sees = detectable_drop(found.clusters, base=base, beyond=gate.limit) if base > gate.limit else None
+    return replace(
+        blank, state="fail" if shown else "pass", value=found.mean, low=found.low, high=found.high,
+        samples=found.clusters, sees=sees,
+    )  # fmt: skip
+
+
+def _window_before(baseline: Baseline | None, records: Sequence[Record]) -> int | None:
+    """The baseline's window, where it is known and the same for all of these trials."""
+    twins = [baseline.twin_of(record) for record in records] if baseline else []
+    known = windows_of(baseline.manifest) if baseline else {}
+    return common_window(known, [twin for twin in twins if twin is not None])
+
+
+def _counts(records: Sequence[Record], counted: Sequence[OutcomeName]) -> dict[OutcomeName, int]:
     found = [record["outcome"] for record in records]
     return {name: found.count(name) for name in counted if name in found}
 
 
 def _judged(gate: Gate, blank: Verdict, evidence: Evidence, look: int) -> Verdict:
+    if blank.certain:
+        return replace(blank, value=evidence.mean, samples=evidence.samples)
     low, high = evidence.ends(error_at(look), 1.0) if evidence.samples >= NEEDED else (None, None)
     widest = (-1.0 if gate.metric == "drop" else 0.0, 1.0)
     state = _state(gate, evidence.mean, widest if low is None or high is None else (low, high))

@@ -33,6 +33,7 @@ from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
 from needlework.results.records.tests_of_cells import identity
+from needlework.results.records.windows import refused_below_window, windows_of
 from needlework.results.run.carried import carried_by
 from needlework.results.run.latency import publish_latencies
 from needlework.results.run.make_record import lost_record
@@ -224,7 +225,7 @@ class Recorder:
         records = whole_run(self.earlier, self._records, self._recipe)
         if self._void(records):
             return None
-        cells = self._gatekeeper.further(records, self._records)
+        cells = self._gatekeeper.further(records, self._records, windows_of(self._facts))
         self._session.testscollected += len(cells)
         if not cells:
             return None
@@ -250,7 +251,8 @@ class Recorder:
         publish_latencies(self._config, self._records)
         planned = self._selected.planned(records)
         if self._gatekeeper is not None:
-            self._verdicts = self._gatekeeper.verdicts(records, interrupted(len(records), planned))
+            early = interrupted(len(records), planned)
+            self._verdicts = self._gatekeeper.verdicts(records, early, windows_of(self._facts))
         if not self._fault:
             try:
                 style = Style(colors=self._settings.heatmap_colors, numbers=self._settings.heatmap_numbers)
@@ -303,7 +305,10 @@ class Recorder:
         return GATE_FAILED if "fail" in states else status or (INCONCLUSIVE if "inconclusive" in states else 0)
 
     def _void(self, records: list[Record]) -> bool:
-        void = sum(record["outcome"] in ("invalid", "error") for record in records)
+        windows = windows_of(self._facts)
+        void = sum(
+            record["outcome"] in ("invalid", "error") or refused_below_window(record, windows) for record in records
+        )
         return void * 100 > self._settings.max_errors * len(records)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -54,8 +54,8 @@ def connor(drop: float, discordance: float, power: float = POWER) -> int:
     return ceil(root * root / (drop * drop))
 
 
-def interval_power(n: int, drop: float, discordance: float) -> float:
-    """Return the chance, 0..1, that the interval of `n` samples at one depth each lies below 0 (see `paired`).
+def interval_power(n: int, drop: float, discordance: float, beyond: float = 0.0) -> float:
+    """Return the chance, 0..1, that the interval of `n` samples at one depth each lies below -`beyond` (see `paired`).
 
     Losses and gains are multinomial, with chances (discordance + drop) / 2 and (discordance - drop) / 2.
     """
@@ -73,7 +73,7 @@ def interval_power(n: int, drop: float, discordance: float) -> float:
     rest = np.maximum((1 - loss) * (1 - gain), 1e-300)
     exclusive = np.where(both > 0, np.sqrt(np.minimum(1.0, both / rest)), 0.0)
     one, other = high[None, :] - gain, loss - low[:, None]
-    below = gain - loss + np.sqrt(one**2 + other**2 + 2 * exclusive * one * other) < 0
+    below = gain - loss + np.sqrt(one**2 + other**2 + 2 * exclusive * one * other) < -beyond
     return float(np.sum(_multinomial(n, lost, gained, chances), where=below))
 
 
@@ -89,9 +89,12 @@ def _multinomial(n: int, lost: NDArray[np.intp], gained: NDArray[np.intp], chanc
 
 
 def detectable_drop(
-    n: int, *, discordance: float | None = None, base: float = BASE, power: float = POWER
+    n: int, *, discordance: float | None = None, base: float = BASE, power: float = POWER, beyond: float = 0.0
 ) -> float | None:
-    """Return the smallest drop (0..1) that `n` samples find with `power`; `None` where even the largest is missed."""
+    """Return the smallest drop (0..1) that `n` samples find with `power`; `None` where even the largest is missed.
+
+    Found: its whole interval is `beyond` so much.
+    """
     if n < 1:
         raise InputError("samples", n, "is a number of samples, at least 1")
     largest = base if discordance is None else min(base, discordance)
@@ -99,11 +102,11 @@ def detectable_drop(
 
     def enough(drop: float) -> bool:
         q = discordance if discordance is not None else assumed_discordance(drop, base)
-        return interval_power(n, drop, q) >= power
+        return interval_power(n, drop, q, beyond) >= power
 
     if not enough(largest):
         return None
-    low, high = 0.0, largest
+    low, high = beyond, largest
     while high - low > 1e-4:
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -38,20 +38,24 @@ def comparison_lines(comparison: Comparison, windows: Windows = (None, None)) ->
     return [*lines, *cautions(comparison)]
 
 
-def loss_words(losses: Losses, windows: Windows = (None, None)) -> str:
+def loss_words(losses: Losses, windows: Windows = (None, None), names: tuple[str, str] = ("A", "B")) -> str:
     """`B cannot answer 12 of 36 trials that A scored: all 12 at 2k (12 skipped); window 1024, A had 8192`."""
-    name, other = "AB"[losses.side], "AB"[1 - losses.side]
+    name, other = names[losses.side], names[1 - losses.side]
+    own, theirs = windows[losses.side], windows[1 - losses.side]
+    window = "" if own is None or own == theirs else f"; window {own}"
+    window += f", {other} had {theirs}" if window and theirs is not None else ""
+    return f"{name} cannot answer {losses.lost} of {losses.of} trials that {other} scored: {lost_words(losses)}{window}"
+
+
+def lost_words(losses: Losses) -> str:
+    """`all 12 at 2k (12 skipped)`."""
     labels = length_labels([*losses.by_length])
     places = [
         f"all {of} at {label}" if lost == of else f"{lost} of {of} at {label}"
         for label, (lost, of) in zip(labels, losses.by_length.values(), strict=True)
     ]
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in losses.outcomes.items())
-    own, theirs = windows[losses.side], windows[1 - losses.side]
-    window = "" if own is None or own == theirs else f"; window {own}"
-    window += f", {other} had {theirs}" if window and theirs is not None else ""
-    lost = f"{name} cannot answer {losses.lost} of {losses.of} trials that {other} scored"
-    return f"{lost}: {', '.join(places)} ({outcomes}){window}"
+    return f"{', '.join(places)} ({outcomes})"
 
 
 def cautions(comparison: Comparison) -> list[str]:

@@ -77,16 +77,20 @@ CEILINGS = ("score <= 0.1", "score < 0.1")
 @pytest.mark.parametrize("text", [*FLOORS, *CEILINGS])
 @pytest.mark.parametrize("outcome", [*SCORED, *UNSCORED])
 def test_each_outcome_alone_keeps_or_breaks_a_pass(outcome, text):
-    """40 trials that pass, and 10 of one outcome. Without a score they count as what the gate likes least."""
+    """40 trials that pass, and 10 of one outcome. Without a score they count as what the gate likes least.
+
+    What does not fit the window is a loss, and told apart.
+    """
     passing = trials(40) if text in FLOORS else trials(0, 40)
     score = {"found": 1.0, "partial": 0.5}.get(outcome, 0.0)
     verdict = judged(text, [*passing, *(record(score, outcome=outcome, repeat=90 + i) for i in range(10))])
-    harmless = outcome == "skipped" or (outcome in SCORED and score == (1.0 if text in FLOORS else 0.0))
+    harmless = outcome in SCORED and score == (1.0 if text in FLOORS else 0.0)
 
     assert state(text, passing) == "pass"
     assert (verdict.state == "pass") is harmless
     assert verdict.n == (50 if outcome in SCORED else 40)
     assert verdict.against == ({outcome: 10} if outcome in UNSCORED and outcome != "skipped" else {})
+    assert (verdict.losses is not None) is (outcome == "skipped")
 
 
 @pytest.mark.parametrize("text", ["drop <= 0.05", "drop < 0.05"])
