@@ -13,6 +13,7 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.needle_sets import EACH
 from needlework.haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, forget_exchange, settings_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
@@ -110,7 +111,8 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     settings, reporter = settings_of(session.config), session.config.pluginmanager.get_plugin("terminalreporter")
     cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
     if settings.plan and settings.power and cells and isinstance(reporter, pytest.TerminalReporter):
-        for line in power_lines(parse_power(settings.power), cells):
+        own = {suite.task for suite in settings.suites if suite.needle_set == EACH}
+        for line in power_lines(parse_power(settings.power), cells, own):
             reporter.write_line(line)
     return done
 

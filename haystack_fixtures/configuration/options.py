@@ -105,7 +105,8 @@ _COMMON: tuple[Option, ...] = (
     Option(
         "depths",
         WHAT,
-        "percent of the context's tokens before the needle: 0,50,100 or 0:100:11",
+        "percent of the context's tokens before the needle: 0,50,100 or 0:100:11; spread, or spread:0:100:11, asks each"
+        " sample at one of them",
         text,
         metavar="LIST",
         suite=True,
@@ -121,7 +122,8 @@ _COMMON: tuple[Option, ...] = (
     Option(
         "needle-set",
         WHAT,
-        "needles by name (codes, san_francisco, cdme, pizza, italy) or a TOML/JSONL file of yours",
+        "needles by name (codes, codes_each: one for every cell, san_francisco, cdme, pizza, italy) or a TOML/JSONL"
+        " file of yours",
         text,
         "codes",
         metavar="NAME_OR_FILE",

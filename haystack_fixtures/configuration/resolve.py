@@ -13,6 +13,7 @@ from needlework.haystack_fixtures.configuration.own_values import said
 from needlework.haystack_fixtures.configuration.presets import Preset, as_written, built_in_presets, load_preset
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.spacing import parse_depths, parse_lengths
+from needlework.haystack_fixtures.grid.spread import SPREAD
 from needlework.haystack_fixtures.settings.option_values import Parsed, text
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.settings.user_files import read_toml
@@ -131,6 +132,9 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
     )
     for key, parse_grid in (("lengths", parse_lengths), ("depths", parse_depths)):
         name, value = get(key)
+        if key == "depths" and value is not None and value.partition(":")[0].strip() == SPREAD:
+            values["spread"] = True
+            value = value.partition(":")[2] or _unspread(written, below)
         if value is None:
             raise InputError(name, "", f"give --{key}, or a preset that has them")
         spacing_name, spacing = get(f"{key[:-1]}_spacing")
@@ -143,6 +147,12 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
     values["controls"] = values["controls"] or ()
     values["variants"] = values["variants"] or ()
     return Suite(task=written["task"], language=language, own=own, **cast("dict[str, Any]", values))
+
+
+def _unspread(written: Mapping[str, str], below: Sequence[Written]) -> str | None:
+    """The depths that `--depths spread` is about: those of the preset, or of what it was written over."""
+    found = (cast(str, level["depths"]) for level in (written, *below) if "depths" in level)
+    return next((depths for depths in found if not depths.startswith(SPREAD)), None)
 
 
 def _languages(value: str) -> tuple[str, ...]:

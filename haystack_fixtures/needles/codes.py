@@ -174,8 +174,11 @@ _KIND = {
 }
 
 
-def draw_codes(language: str, *, seed: int, repeat: int, count: int = 1) -> tuple[Needle, ...]:
-    """Draw `count` needles whose keys and values all differ. Depends on nothing but the arguments."""
+def draw_codes(language: str, *, seed: int, repeat: int | str, count: int = 1) -> tuple[Needle, ...]:
+    """Draw `count` needles whose keys and values all differ. Depends on nothing but the arguments.
+
+    `repeat`: the repeat whose trials share the needle, or the name of the one trial that has it.
+    """
     rng = draws(f"codes {VERSION} {language} {seed} {repeat}")
     needles: list[Needle] = []
     keys: set[str] = set()

@@ -17,7 +17,7 @@ class Suite:
     `length_buffer`: tokens of each length that stay unused beside prompt and answer. `diff`, `keyword`: override the
     needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer. `scorer`: `None`: the task's.
     `answer_prefix`: the prompt ends with the beginning of the answer, where the task has one. `own`: what
-    one family alone has, by option key: read it with `own_of`.
+    one family alone has, by option key: read it with `own_of`. `spread`: each sample is asked at one of the depths.
     """
 
     task: str
@@ -45,6 +45,7 @@ class Suite:
     variants: tuple[str, ...] = ()
     answer_prefix: bool = False
     own: Own = field(default=Own())
+    spread: bool = False
 
 
 @dataclass(frozen=True, slots=True)

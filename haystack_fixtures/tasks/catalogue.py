@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, slug
+from needlework.haystack_fixtures.grid.spread import spread_depths
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks.aggregate import family as aggregate
 from needlework.haystack_fixtures.tasks.arms.controls import absent, control_label, focused, may_abstain, split_label
@@ -124,7 +125,7 @@ def grid(settings: Settings, tasks: Tasks = TASKS) -> tuple[Series, ...]:
     for task, suite in asked:
         for label, lengths, depths in _axes(task, suite):
             for spec, model in zip(specs, slugs, strict=True):
-                count += len(lengths) * len(depths) * suite.repeats
+                count += len(lengths) * (1 if suite.spread else len(depths)) * suite.repeats
                 if count > MOST_CELLS:
                     raise InputError(
                         "--repeats", suite.repeats, f"the run has over {MOST_CELLS:,} cells; ask fewer lengths, depths"
@@ -133,7 +134,7 @@ def grid(settings: Settings, tasks: Tasks = TASKS) -> tuple[Series, ...]:
                     Cell(suite.task, length, depth, label, repeat, model)
                     for length in lengths
                     for repeat in range(suite.repeats)
-                    for depth in depths
+                    for depth in (spread_depths(depths, settings.seed, length, repeat) if suite.spread else depths)
                 )
                 if (suite.task, label, model) in series:
                     raise InputError(

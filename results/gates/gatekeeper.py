@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
+from needlework.haystack_fixtures.grid.spread import spread_depths
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.results.gates.baseline import OPTION, Baseline, load_baseline
@@ -43,7 +44,11 @@ class Gatekeeper:
         self._asked: set[Cell] = set()
         self._models: dict[Cell, str] = {}  # of every cell, at repeat 0, in the run's order
         self._repeats: dict[Cell, int] = {}
+        self._spread: dict[Cell, tuple[float | None, ...]] = {}  # a suite's depths, by cell without depth and repeat
         for series in grid:
+            if series.suite.spread:
+                places = {replace(cell, repeat=0, depth=None) for cell in series.cells if cell.depth is not None}
+                self._spread |= dict.fromkeys(places, series.task.depths(series.suite))
             for cell in series.cells:
                 at = replace(cell, repeat=0)
                 self._models[at] = series.model
@@ -132,12 +137,17 @@ class Gatekeeper:
         next_ones = [replace(cell, repeat=self._repeats[cell]) for cell in places]
         trials, baseline = min(self._top_up - self.spent, trials), self._baseline
         if not gate.paired or baseline is None:
-            return Want(next_ones, trials)
+            return Want(next_ones, trials, self._asks)
 
         def may(cell: Cell) -> bool:
-            return baseline.has(self._models[replace(cell, repeat=0)], cell, self._seed)
+            return self._asks(cell) and baseline.has(self._models[replace(cell, repeat=0)], cell, self._seed)
 
         return Want(next_ones, trials, may, baseline.repeats)
+
+    def _asks(self, cell: Cell) -> bool:
+        """Whether a run with more repeats would have this cell: under `--depths spread` a sample has one depth."""
+        depths = self._spread.get(replace(cell, repeat=0, depth=None))
+        return depths is None or cell.depth in spread_depths(depths, self._seed, cell.length, cell.repeat)
 
 
 def check_gates(settings: Settings, gates: Sequence[Gate]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Literal
@@ -56,17 +56,20 @@ def check_power(settings: Settings) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The smallest group of one grain: its samples, those of one repeat, and whether any has several trials."""
+    """The smallest group of one grain: its samples, those of one repeat, whether one is asked at several depths."""
 
     samples: int
     once: int
     several: bool
 
 
-def power_lines(goal: Goal, cells: Sequence[Cell]) -> Iterator[str]:
-    """Lines for a plan of these cells: over all of them, for each length, and for each cell."""
+def power_lines(goal: Goal, cells: Sequence[Cell], own: Collection[str] = ()) -> Iterator[str]:
+    """Lines for a plan of these cells: over all of them, for each length, and for each cell.
+
+    `own`: tasks whose every cell has a needle of its own.
+    """
     yield ""
-    groups = _groups(cells)
+    groups = _groups(cells, own)
     if goal.what == "drop":
         yield from _drop_lines(goal, groups)
     else:
@@ -76,7 +79,7 @@ def power_lines(goal: Goal, cells: Sequence[Cell]) -> Iterator[str]:
         yield "  --depths spread asks each at one depth, for as many requests as samples"
 
 
-def _groups(cells: Sequence[Cell]) -> Mapping[str, _Group]:
+def _groups(cells: Sequence[Cell], own: Collection[str]) -> Mapping[str, _Group]:
     found = {}
     for name, key in (
         ("in all", lambda _cell: 0),
@@ -86,17 +89,21 @@ def _groups(cells: Sequence[Cell]) -> Mapping[str, _Group]:
         groups: dict[object, list[Cell]] = {}
         for cell in cells:
             groups.setdefault(key(cell), []).append(cell)
-        found[name] = min(map(_group, groups.values()), key=lambda group: group.samples)
+        found[name] = min((_group(each, own) for each in groups.values()), key=lambda group: group.samples)
     return found
 
 
-def _group(cells: Sequence[Cell]) -> _Group:
-    samples = {_sample(cell) for cell in cells}
-    first = {_sample(cell) for cell in cells if cell.repeat == min(each.repeat for each in cells)}
-    return _Group(len(samples), len(first), len(samples) < len(cells))
+def _group(cells: Sequence[Cell], own: Collection[str]) -> _Group:
+    least = min(cell.repeat for cell in cells)
+    samples = {_sample(cell, own) for cell in cells}
+    first = {_sample(cell, own) for cell in cells if cell.repeat == least}
+    places = {(_sample(cell, own), cell.length) for cell in cells}
+    return _Group(len(samples), len(first), len(places) < len(cells))
 
 
-def _sample(cell: Cell) -> tuple[object, ...]:
+def _sample(cell: Cell, own: Collection[str]) -> tuple[object, ...]:
+    if cell.task in own:
+        return (cell,)
     return cell.model, cell.task, *panel_and_sample(cell.task, cell.needle, cell.repeat)
 
 

@@ -198,7 +198,7 @@ def _remedy(open_ones: Sequence[Verdict], further: int) -> str:
         sum(each.more_trials or 0 for each in found) for _, found in groupby(open_ones, key=lambda each: each.gate)
     ]
     parts = [f"--top-up {further + max(needed)} would decide if scores stay as they are" if max(needed) else ""]
-    if any(each.samples < each.n for each in open_ones):
+    if any(each.several_depths for each in open_ones):
         parts.append("samples decide, not depths: --depths spread asks each sample at one depth")
     if any(each.paired for each in open_ones):
         parts.append("a drop needs the same trials in the baseline, so run that with more --repeats first")

@@ -56,6 +56,7 @@ class Verdict:
     baseline. `losses`: what this run could not answer: of trials that the baseline scored, or that did not fit its
     window; counted as misses. `windows`: of the baseline and of this run in tokens, where known. `nothing`: of the `n`,
     answers that are empty or a refusal. `sees`: the smallest drop (0..1) that so many samples show in 80 of 100 runs.
+    `several_depths`: a sample was asked at more than one depth of a length.
     """
 
     gate: str
@@ -75,6 +76,7 @@ class Verdict:
     windows: tuple[int | None, int | None] = (None, None)
     nothing: Mapping[OutcomeName, int] = field(default_factory=dict)
     sees: float | None = None
+    several_depths: bool = False
 
     @property
     def certain(self) -> bool:
@@ -112,6 +114,11 @@ def gate_groups(gate: Gate, records: Sequence[Record], baseline: Baseline | None
     return groups_of(gate, records, each_model=shared and len({record["model"] for record in records}) > 1)
 
 
+def _asked_at_several(records: Sequence[Record]) -> bool:
+    places = [(trial.sample_name, trial.length) for trial in map(trial_of, records)]
+    return len(set(places)) < len(places)
+
+
 def judge_group(
     gate: Gate,
     group: str,
@@ -125,6 +132,7 @@ def judge_group(
     blank = Verdict(
         gate.text, group, "fail", level=level_of(look), n=len(scored), paired=gate.paired,
         windows=(None, common_window(windows, records)), nothing=_counts(scored, NOTHING_SAID),
+        several_depths=_asked_at_several(records),
     )  # fmt: skip
     if gate.paired:
         return _judge_drop(gate, blank, records, baseline, look)

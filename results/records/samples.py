@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from needlework.haystack_fixtures.tasks.catalogue import family_of
+from needlework.results.records.record import Record
 from needlework.results.records.tests_of_cells import task_of
 
 PANEL = "questions"
@@ -33,6 +34,15 @@ def own_label(needle: str) -> OwnLabel:
     """Take a label apart; one that is no question's is a question by itself."""
     found = _OWN_LABEL.fullmatch(needle)
     return OwnLabel(found["question"], found["arm"][1:]) if found else OwnLabel(needle)
+
+
+def sample_of(record: Record) -> int:
+    """Return a record's sample: the one that its reference names, else as of `panel_and_sample`."""
+    reference = record.get("reference")
+    own = reference.get("sample") if isinstance(reference, dict) else None
+    if isinstance(own, int):
+        return own
+    return panel_and_sample(record["task"], record["needle"], record["repeat"])[1]
 
 
 def panel_and_sample(task: str, needle: str, repeat: int) -> tuple[str, int]:

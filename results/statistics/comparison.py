@@ -11,7 +11,7 @@ from typing import Literal
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.controls import as_asked, without_controls
 from needlework.results.records.record import SCORED, OutcomeName, Record
-from needlework.results.records.samples import panel_and_sample
+from needlework.results.records.samples import panel_and_sample, sample_of
 from needlework.results.statistics.intervals import FEW, Interval, score_interval
 from needlework.results.statistics.joining import Family, Identity, identity_order, joined, prompts_match
 from needlework.results.statistics.losses import Losses, certain_sign, losses_of
@@ -237,12 +237,12 @@ def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Recor
 
 
 def _trial(at: Identity, pair: tuple[Record | None, Record | None]) -> _Trial:
-    (_, task, needle), length, depth, repeat, _ = at
+    _, length, depth, _, _ = at
     first, second = pair
     return _Trial(
         length,
         depth,
-        panel_and_sample(task, needle, repeat)[1],
+        next(sample_of(record) for record in pair if record is not None),
         first=None if first is None else _score(first),
         second=None if second is None else _score(second),
         outcomes=None if first is None or second is None else (first["outcome"], second["outcome"]),

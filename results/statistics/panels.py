@@ -9,7 +9,7 @@ from typing import get_args
 
 from needlework.results.records.controls import without_controls
 from needlework.results.records.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
-from needlework.results.records.samples import panel_and_sample
+from needlework.results.records.samples import panel_and_sample, sample_of
 from needlework.results.statistics.intervals import Interval, score_interval
 
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
@@ -128,14 +128,14 @@ def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
 
 def trial_of(record: Record) -> Trial:
     """Reduce a record. A score beside an outcome that has none is ignored."""
-    needle, sample = panel_and_sample(record["task"], record["needle"], record["repeat"])
+    needle, _ = panel_and_sample(record["task"], record["needle"], record["repeat"])
     return Trial(
         model=record["model"],
         task=record["task"],
         needle=needle,
         length=record["length"],
         depth=record["depth"],
-        sample=sample,
+        sample=sample_of(record),
         outcome=record["outcome"],
         score=record["score"] if record["outcome"] in SCORED else None,
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.needles.needle_sets import draw_set, needle_names
+from needlework.haystack_fixtures.needles.needle_sets import EACH, draw_set, needle_names
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled
 
@@ -13,7 +15,8 @@ def _labels(suite: Suite) -> tuple[str, ...]:
 
 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
-    drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=cell.repeat)
+    own = f"{cell.repeat} {cell.length} {cell.depth}" if suite.needle_set == EACH else ""
+    drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=own or cell.repeat)
     needle = next(needle for needle in drawn.needles if labelled(needle.name, suite) == cell.needle)
     assert cell.depth is not None
     return Asked(
@@ -28,6 +31,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
             "distractors": needle.distractor_answers,
             "question": needle.question,
             "language": suite.language,
+            **({"sample": crc32(own.encode())} if own else {}),
         },
     )
 

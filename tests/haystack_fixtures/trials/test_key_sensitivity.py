@@ -35,6 +35,7 @@ ANOTHER_SUITE: dict[str, Any] = {
 NOT_OF_THE_SUITE = {
     "lengths": "an axis: the cell has it",
     "depths": "an axis: what is asked has them",
+    "spread": "an axis: the cell has it",
     "repeats": "an axis: the cell has it",
     "controls": "the cell's needle names its control",
     "variants": "the cell's needle names it",

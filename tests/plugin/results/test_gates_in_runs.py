@@ -21,7 +21,7 @@ def without_timing(records):
             "mock:perfect",
             (),
             10,
-            "  inconclusive  all  1.000 * n 6 of 1 sample  one sample: says *, at this score 33 samples decide",
+            "  inconclusive  all  1.000 * n 6 of 1 sample  one sample: *, at this score 33 samples *",
         ),
         ("mock:error=timeout", (), 11, "  FAIL  all  - * n 0  6 error counted against it, nothing scored"),
     ],

@@ -45,7 +45,19 @@ def test_of_many_groups_those_that_did_not_pass_are_told():
 
 
 def test_a_drop_speaks_of_pairs_and_of_the_baseline():
-    open_one = Verdict("drop <= 0.02", "all", "inconclusive", 0.0, -0.1, 0.1, n=25, samples=5, more=40, paired=True)
+    open_one = Verdict(
+        "drop <= 0.02",
+        "all",
+        "inconclusive",
+        0.0,
+        -0.1,
+        0.1,
+        n=25,
+        samples=5,
+        more=40,
+        paired=True,
+        several_depths=True,
+    )
 
     assert lines(open_one)[1].endswith("n 25 of 5 samples  at this drop 45 samples decide")
     assert "--top-up 200 would decide" in lines(open_one)[-1]

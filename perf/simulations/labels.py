@@ -1,0 +1,75 @@
+"""Depth-effect labels: how often one is named where depth does not matter, and which one where it does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from needlework.results.statistics.depth_effect import depth_effect
+from needlework.results.statistics.panels import Trial
+from perf.simulations.models import Data
+
+FIVE = (0.0, 25.0, 50.0, 75.0, 100.0)
+ELEVEN = tuple(float(depth) for depth in range(0, 101, 10))
+UNNAMED = ("undetermined", "flat", "ceiling", "floor")
+Curve = Callable[[float], float]
+
+TRUTHS: dict[str, Curve] = {
+    "V .95 > .6": lambda depth: 0.6 + 0.35 * abs(depth - 50) / 50,
+    "V .9 > .7": lambda depth: 0.7 + 0.2 * abs(depth - 50) / 50,
+    "first fifth .95, else .75": lambda depth: 0.95 if depth <= 20 else 0.75,
+    "last fifth .98, else .5": lambda depth: 0.98 if depth >= 80 else 0.5,
+    "linear .98 > .6": lambda depth: 0.98 - 0.38 * depth / 100,
+    "hole at 100 % (.98 > .4)": lambda depth: 0.4 if depth == 100 else 0.98,
+    "hole at 10..30 % (.95 > .5)": lambda depth: 0.5 if 10 <= depth <= 30 else 0.95,
+    "peak in the middle (.6 > .95)": lambda depth: 0.95 if 40 <= depth <= 60 else 0.6,
+}
+
+
+def labels(curve: Curve, samples: int, depths: Sequence[float], times: int, *, random: bool = False) -> Counter[str]:
+    """The shapes named in `times` runs; `random`: each sample at one depth anywhere."""
+    rng = np.random.default_rng([samples, len(depths), times, random])
+    found: Counter[str] = Counter()
+    for _ in range(times):
+        if random:
+            at = rng.uniform(0, 100, size=samples)
+            data = (rng.random(samples) < np.array([curve(depth) for depth in at])).astype(np.float64)
+            trials = [_trial(depth, sample, data[sample]) for sample, depth in enumerate(at.tolist())]
+        else:
+            data = (rng.random((samples, len(depths))) < [curve(depth) for depth in depths]).astype(np.float64)
+            trials = _trials(data, depths)
+        found[depth_effect(trials).shape] += 1
+    return found
+
+
+def luck(samples: int, depths: Sequence[float], times: int, spread: float = 1.5, lengths: int = 4) -> float:
+    """The share of labels where each needle has luck of its own at each depth, shared by all lengths."""
+    rng = np.random.default_rng([samples, len(depths), lengths])
+    named = 0
+    for _ in range(times):
+        chance = 1 / (1 + np.exp(-(2.0 + spread * rng.standard_normal((samples, len(depths))))))
+        trials = []
+        for length in range(lengths):
+            data = (rng.random(chance.shape) < chance).astype(np.float64)
+            trials += _trials(data, depths, 1000 * (length + 1))
+        named += depth_effect(trials).shape not in UNNAMED
+    return named / times
+
+
+def named(found: Counter[str]) -> float:
+    """The share of runs with a shape."""
+    return 1 - sum(found[shape] for shape in UNNAMED) / sum(found.values())
+
+
+def _trials(data: Data, depths: Sequence[float], length: int = 1000) -> list[Trial]:
+    return [
+        _trial(depth, sample, data[sample, at], length)
+        for sample in range(len(data))
+        for at, depth in enumerate(depths)
+    ]
+
+
+def _trial(depth: float, sample: int, score: float, length: int = 1000) -> Trial:
+    return Trial("m", "t", "n", length, depth, sample, "partial", float(score))
