@@ -52,7 +52,9 @@ class Gatekeeper:
             for cell in series.cells:
                 at = replace(cell, repeat=0)
                 self._models[at] = series.model
-                self._repeats[at] = max(self._repeats.get(at, 0), cell.repeat + 1)
+                # Under --depths spread a cell has a few of the repeats; further ones begin after all.
+                last = series.suite.repeats if series.suite.spread else cell.repeat + 1
+                self._repeats[at] = max(self._repeats.get(at, 0), last)
         self._order = {cell: place for place, cell in enumerate(self._models)}
         self._baseline = self._load(settings, folder)
 

@@ -25,7 +25,7 @@ def test_nothing_to_mend_is_not_pointed_at(project):
 
 
 def test_scores_have_interval_and_n_wherever_they_stand(project):
-    result = project.run("--repeats=4", "-vv", "--heatmap-colors=field", model="mock:middle")
+    result = project.run("--needle-set=codes", "--repeats=4", "-vv", "--heatmap-colors=field", model="mock:middle")
 
     result.stdout.fnmatch_lines(
         [

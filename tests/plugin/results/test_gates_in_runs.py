@@ -7,6 +7,8 @@ import pytest
 
 from tests.results.html.pages import Page
 
+SHARED = "--needle-set=codes"  # cells of a repeat share their needle: the repeats are the samples
+
 
 def without_timing(records):
     return [{key: value for key, value in record.items() if key != "timing"} for record in records]
@@ -27,7 +29,7 @@ def without_timing(records):
     ],
 )
 def test_four_runs_end_in_four_ways(project, model, args, status, said):
-    result = project.run(*args, "--gate=score >= 0.9", model=model)
+    result = project.run(*args, SHARED, "--gate=score >= 0.9", model=model)
 
     assert result.ret == status
     result.stdout.fnmatch_lines(["gate score >= 0.9", said])
@@ -41,14 +43,35 @@ def test_a_failed_gate_outranks_an_inconclusive_one_and_a_void_run_both(project)
 
 
 def test_inconclusive_says_what_would_decide_it(project):
-    result = project.run("--gate=score >= 0.9")
+    result = project.run(SHARED, "--gate=score >= 0.9")
 
     result.stdout.fnmatch_lines(["1 of 1 verdicts inconclusive; --top-up 192 would decide*--depths spread*"])
-    assert project.run("--gate=score >= 0.9", "--top-up=192").ret == 0
+    assert project.run(SHARED, "--gate=score >= 0.9", "--top-up=192").ret == 0
+
+
+def test_cells_with_a_needle_of_their_own_are_samples(project):
+    """The preset quick: 6 cells, 6 needles."""
+    project.run("--gate=score >= 0.9").stdout.fnmatch_lines(
+        ["  inconclusive  all  1.000  95 % interval 0.541..* n 6  at this score 42 samples decide"]
+    )
+    result = project.run("--gate=score >= 0.9", "--top-up=36")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["  pass  all  1.000 * n 42"])
+
+
+def test_spread_samples_pass_with_as_many_requests(project):
+    """36 needles, each asked once, show 0.9; topped up, further needles are asked once too."""
+    spread = (SHARED, "--depths=spread", "--lengths=400", "--gate=score >= 0.9")
+    assert project.run(*spread, "--repeats=36", "--run-name=whole").ret == 0
+    assert len(project.records("whole")) == 36
+
+    assert project.run(*spread, "--repeats=6", "--top-up=60", "--run-name=more").ret == 0
+    places = [record["repeat"] for record in project.records("more")]
+    assert len(places) == len(set(places)) == 42
 
 
 def test_top_up_decides_for_a_pass(project):
-    result = project.run("--gate=score >= 0.8 per length", "--top-up=100", "-v")
+    result = project.run(SHARED, "--gate=score >= 0.8 per length", "--top-up=100", "-v")
 
     assert result.ret == 0
     assert len(project.records()) == 96
@@ -67,7 +90,7 @@ def test_top_up_decides_for_a_fail(project):
 
 
 def test_top_up_ends_where_it_may_ask_no_more(project):
-    result = project.run("--gate=score >= 0.9", "--top-up=5")
+    result = project.run(SHARED, "--gate=score >= 0.9", "--top-up=5")
 
     assert result.ret == 10
     assert len(project.records()) == 11
@@ -171,12 +194,12 @@ def test_fixtures_with_a_wider_scope_serve_further_trials_too(project):
 
 
 def test_a_drop_against_a_baseline_decides_the_exit_code(project):
-    project.run("--run-name=before", "--repeats=12")
-    against = ("--gate=drop <= 0.3", "--baseline=results/runs/before", "--repeats=12")
+    project.run(SHARED, "--run-name=before", "--repeats=12")
+    against = (SHARED, "--gate=drop <= 0.3", "--baseline=results/runs/before", "--repeats=12")
 
     assert project.run(*against, "--run-name=same").ret == 0
     assert project.run(*against, "--run-name=worse", model="mock:wrong").ret == 1
-    result = project.run("--gate=drop <= 0.3", "--baseline=results/runs/before", "--run-name=few")
+    result = project.run(SHARED, "--gate=drop <= 0.3", "--baseline=results/runs/before", "--run-name=few")
     assert result.ret == 10
     result.stdout.fnmatch_lines(
         ["  inconclusive  all  0.000 *n 6 of 1 sample *at this drop * samples decide*", "*more --repeats first*"]
@@ -216,6 +239,7 @@ def test_a_baseline_that_cannot_be_used_is_one_line(project, workers):
 
 def test_junit_tells_the_verdict_and_an_inconclusive_gate_is_skipped(project):
     project.run(
+        SHARED,
         "--repeats=2",
         "--junitxml=junit.xml",
         "--gate=score >= 0.9 [depth=0]",
@@ -238,7 +262,7 @@ def test_junit_tells_the_verdict_and_an_inconclusive_gate_is_skipped(project):
 def test_a_ci_page_gets_a_table(project, monkeypatch, tmp_path):
     page = tmp_path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
-    project.run("--repeats=3", "--gate=score >= 0.9 per depth", model="mock:middle")
+    project.run(SHARED, "--repeats=3", "--gate=score >= 0.9 per depth", model="mock:middle")
 
     rows = page.read_text()
     assert "| depth 50 | **fail** | 0.000 | 95 % interval 0.000..0.6" in rows
@@ -246,7 +270,7 @@ def test_a_ci_page_gets_a_table(project, monkeypatch, tmp_path):
 
 
 def test_the_power_of_a_plan_is_told_and_nothing_is_run(project):
-    result = project.run("--plan", "--power=drop=0.1", "--repeats=40")
+    result = project.run(SHARED, "--plan", "--power=drop=0.1", "--repeats=40")
 
     assert result.ret == 0
     result.stdout.fnmatch_lines(
