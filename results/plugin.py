@@ -14,10 +14,11 @@ import pytest
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles.needle_sets import EACH
-from needlework.haystack_fixtures.plugin import EXCHANGE, cell_of, engine_of, forget_exchange, settings_of
+from needlework.haystack_fixtures.session.kept import EXCHANGE, engine_of, forget_exchange, settings_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
 from needlework.haystack_fixtures.workers.distribution import is_worker, refuse, worker_name
+from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results import hookspecs
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import check_gates

@@ -36,6 +36,7 @@ FLOORS = {
         ("configuration", "workers"),
         ("trials",),
         ("asking", "hookspecs"),
+        ("session",),
         ("plugin",),
     ),
     "scoring": (

@@ -15,13 +15,14 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, depth_label, parse_id
-from needlework.haystack_fixtures.plugin import cell_of, grid_of
+from needlework.haystack_fixtures.session.kept import grid_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.haystack_fixtures.tasks.documents.votes import votes_of
 from needlework.haystack_fixtures.whole_files import drop_halves
 from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
 from needlework.haystack_fixtures.workers.distribution import has_workers
+from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results.gates.gate import Gate
 from needlework.results.gates.gatekeeper import Gatekeeper
 from needlework.results.gates.report import GATE as GATE

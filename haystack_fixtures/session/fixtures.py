@@ -1,0 +1,91 @@
+"""The fixtures of a test: settings, cell, haystack, model, generate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.model import Model
+from needlework.haystack_fixtures.prompts.prompt import Prompt
+from needlework.haystack_fixtures.session.kept import (
+    EXCHANGE,
+    engine_of,
+    forget_exchange,
+    grid_of,
+    queue_of,
+    settings_of,
+)
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.trials.exchange import Exchange
+from needlework.haystack_fixtures.workers import distribution
+from needlework.haystack_fixtures.workers.top_up_items import cell_of
+
+_NO_CELL = '{}: needs a cell: mark the test with @pytest.mark.cells("niah"), or name another task'
+
+
+@pytest.fixture(scope="session")
+def settings(pytestconfig: pytest.Config) -> Settings:
+    """The run's settings, from the command line, `--config`, the ini file and the preset."""
+    return settings_of(pytestconfig)
+
+
+@pytest.fixture
+def cell() -> Cell:
+    """The cell that the test is run for: task, length, depth, needle. Needs `@pytest.mark.cells(TASK)`."""
+    pytest.fail(_NO_CELL.format("cell"), pytrace=False)
+
+
+@pytest.fixture
+def haystack(request: pytest.FixtureRequest) -> Prompt:
+    """The cell's prompt as the model will see it: text, token ids, where the needles stand, hashes. Asks no model."""
+    cell = cell_of(request.node)
+    if cell is None:
+        pytest.fail(_NO_CELL.format("haystack"), pytrace=False)
+    return engine_of(request.config).trial(cell).prompt
+
+
+@pytest.fixture
+def model(request: pytest.FixtureRequest) -> Model:
+    """The model under test, loaded on first use: `model.respond(request)`, `model.tokenizer`, `model.window`.
+
+    The cell's model; in a test without a cell the run's first.
+    """
+    engine = engine_of(request.config)
+    try:
+        return engine.model(cell_of(request.node) or next(iter(engine.series())).cells[0])
+    except InputError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    forget_exchange(item.config)
+
+
+@pytest.fixture(scope="session")  # made once: making fixtures anew is a fifth of what pytest does for a test
+def generate(request: pytest.FixtureRequest) -> Callable[[Cell], Exchange]:
+    """Ask the model under test: `exchange = generate(cell)`. Never raises for a fault of model or server.
+
+    The exchange has the answer, the reference, and the facts that the record will tell. Hand it to `assert_scored`.
+    A test without cells may ask for any: `generate(Cell("niah", 4000, 50.0, "code"))`, of a task and needle of the run;
+    what it does not score is not recorded.
+    """
+    config, session = request.config, request.session
+    queue, workers_tests = queue_of(config), distribution.tests_of_worker(config)
+
+    def ask(cell: Cell) -> Exchange:
+        if workers_tests is not None:
+            queue.announce(distribution.upcoming(workers_tests))
+        if not engine_of(config).has(cell):
+            known = ", ".join(dict.fromkeys(f"{s.cells[0].task} {s.cells[0].needle}" for s in grid_of(config)))
+            pytest.fail(f"generate: {cell.id} is of no task and needle of this run: it has {known}", pytrace=False)
+        exchange = queue.exchange(cell)
+        config.stash[EXCHANGE] = exchange
+        if exchange.response.error is not None and exchange.response.error.fatal:
+            session.shouldstop = f"stopped: {exchange.response.error.message}"
+        return exchange
+
+    return ask

@@ -1,0 +1,95 @@
+"""What a pytest session keeps for the run: its settings, tasks, cells, engine and queue, each made on first use."""
+
+from __future__ import annotations
+
+import pytest
+
+from needlework.haystack_fixtures.asking.engine import Engine
+from needlework.haystack_fixtures.asking.queue import Queue
+from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.configuration.presets import task_suite
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.session.given import command_line, ini
+from needlework.haystack_fixtures.settings.default_text import stand_ins, with_text_at_hand
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tasks.catalogue import (
+    TASKS,
+    Series,
+    Tasks,
+    grid,
+)
+from needlework.haystack_fixtures.tasks.of_others import with_tasks
+from needlework.haystack_fixtures.trials.exchange import Exchange
+from needlework.haystack_fixtures.workers import distribution
+
+SETTINGS = pytest.StashKey[Settings]()
+_TASKS = pytest.StashKey[Tasks]()
+_GRID = pytest.StashKey[tuple[Series, ...]]()
+ENGINE = pytest.StashKey[Engine]()
+QUEUE = pytest.StashKey[Queue]()
+EXCHANGE = pytest.StashKey[Exchange]()
+"""In the config's stash: the last exchange of the test that runs; absent until it has asked."""
+STAND_INS = pytest.StashKey[list[str]]()
+
+
+def tasks_of(config: pytest.Config) -> Tasks:
+    """The tasks that this run knows, by name: ours, installed packages', and those of `pytest_needlework_tasks`."""
+    if _TASKS not in config.stash:
+        given = config.hook.pytest_needlework_tasks(config=config)
+        try:
+            config.stash[_TASKS] = with_tasks([task for tasks in given[::-1] for task in tasks or ()])
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
+    return config.stash[_TASKS]
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """The run's settings, resolved on first use: other plugins' hooks may come before ours."""
+    if SETTINGS not in config.stash:
+        try:
+            # Without an ini file pytest's root depends on which words of the command line are folders.
+            root = config.rootpath if config.inipath else config.invocation_params.dir
+            others = [task_suite(name, task.suite) for name, task in tasks_of(config).items() if name not in TASKS]
+            asked = resolve_settings(command_line(config), ini(config), root, own=others)
+            config.stash[STAND_INS] = stand_ins(asked)
+            config.stash[SETTINGS] = with_text_at_hand(asked)
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
+    return config.stash[SETTINGS]
+
+
+def grid_of(config: pytest.Config) -> tuple[Series, ...]:
+    """All cells of the run by series, made on first use. Raises `InputError`."""
+    if _GRID not in config.stash:
+        config.stash[_GRID] = grid(settings_of(config), tasks_of(config))
+    return config.stash[_GRID]
+
+
+def engine_of(config: pytest.Config) -> Engine:
+    """This process's engine, made on first use."""
+    if ENGINE not in config.stash:
+        config.stash[ENGINE] = Engine(
+            settings_of(config),
+            default_cache_dir(),
+            workers=distribution.worker_count(config),
+            tasks=tasks_of(config),
+        )
+    return config.stash[ENGINE]
+
+
+def queue_of(config: pytest.Config) -> Queue:
+    """This process's queue of cells, made on first use."""
+    if QUEUE not in config.stash:
+        config.stash[QUEUE] = Queue(
+            engine_of(config),
+            stored=lambda key: config.hook.pytest_cell_stored(config=config, key=key),
+            keep=lambda exchange: config.hook.pytest_cell_answered(config=config, exchange=exchange),
+        )
+    return config.stash[QUEUE]
+
+
+def forget_exchange(config: pytest.Config) -> None:
+    """Let go of a test's exchange, which has its whole prompt."""
+    if EXCHANGE in config.stash:
+        del config.stash[EXCHANGE]

@@ -1,0 +1,63 @@
+"""The start of a session: preset list, markers, workers, and what all cells need."""
+
+from __future__ import annotations
+
+import pytest
+
+from needlework.haystack_fixtures.configuration.presets import built_in_presets
+from needlework.haystack_fixtures.configuration.unused import unused
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.model_named import runs_here
+from needlework.haystack_fixtures.session.given import command_line
+from needlework.haystack_fixtures.session.kept import engine_of, grid_of, queue_of, settings_of, tasks_of
+from needlework.haystack_fixtures.session.order import in_order
+from needlework.haystack_fixtures.workers import distribution, worker_devices
+from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
+from needlework.haystack_fixtures.workers.top_up import Further
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    if config.getoption("preset") == "list":
+        for preset in built_in_presets().values():
+            print(f"{preset.name:22} {preset.about}")
+        return 0
+    if config.getoption("plan"):
+        distribution.use_one_process(config)  # a plan needs no more, whatever -n says
+    elif distribution.workers_asked(config) and cells_to_come(config):
+        worker_devices.limit_workers(config, settings_of(config))
+    return None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "cells(task): run once for each cell of this task's, or family's, grid")
+    tasks = tasks_of(config).values()
+    for task in tasks:
+        config.addinivalue_line("markers", f"{task.name}: {task.about}")
+    for family in dict.fromkeys(task.family for task in tasks if task.family):
+        config.addinivalue_line("markers", f"{family}: every task of this family")
+    settings_of(config)
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(distribution, "needlework-distribution")
+        config.pluginmanager.register(worker_devices, "needlework-worker-devices")
+        if not all(runs_here(spec) for spec in settings_of(config).model):
+            # As many as a look-ahead begins before the first of them is read.
+            config.stash[distribution.OVERLAPPING] = 4 * settings_of(config).concurrency
+    if settings_of(config).top_up and not settings_of(config).plan:
+        further = Further(lambda cells: queue_of(config).announce(cells), lambda cells: in_order(config, cells))
+        config.pluginmanager.register(further, "needlework-further")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [f"needlework: {line}" for line in unused(command_line(config), settings_of(config))]
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before workers start: find what would spoil every cell, and make once what they all need."""
+    config = session.config
+    if not distribution.has_workers(config) or config.option.collectonly or not cells_to_come(config):
+        return
+    try:
+        engine_of(config).prepare([series.cells[0] for series in grid_of(config)])
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
