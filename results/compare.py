@@ -16,12 +16,16 @@ from needlework.results.pictures.heatmap import FORMATS, parse_formats
 from needlework.results.records.windows import common_window, windows_of
 from needlework.results.statistics.comparison import Comparison, compare
 from needlework.results.statistics.joining import differing_trial
-from needlework.results.statistics.provenance import differing_dtypes, differing_facts, differing_parts
+from needlework.results.statistics.provenance import check_dtypes, differing_facts, differing_parts
 from needlework.results.statistics.run_report import interrupted
 from needlework.results.style.text import one_line
-from needlework.results.tables.comparison import comparison_lines, family_name, family_sentence
-
-_PARTS_SHOWN = 4  # differing parts in the one line of a refusal
+from needlework.results.tables.comparison import (
+    PARTS_SHOWN,
+    comparison_lines,
+    differing_lines,
+    family_name,
+    family_sentence,
+)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -40,21 +44,17 @@ def _compare(options: argparse.Namespace) -> Comparison:
     first, second = _load(options.first), _load(options.second)
     comparison = compare(first.records, second.records)
     parts = differing_parts(first.manifest or None, second.manifest or None)
-    dtypes = differing_dtypes(first.manifest or None, second.manifest or None)
     if comparison.prompts_differ:
         a, b = differing_trial(first.records, second.records)
         parts += differing_facts(a, b)
         if not options.allow_different_prompts:
             raise InputError("runs", f"{first.name} and {second.name}", _refusal(comparison, parts))
-    if dtypes and not options.allow_different_dtypes:
-        remedy = f"one model in two kinds of numbers ({'; '.join(dtypes)}); --allow-different-dtypes compares them"
-        raise InputError("runs", f"{first.name} and {second.name}", remedy)
+    if not options.allow_different_dtypes:
+        check_dtypes("runs", f"{first.name} and {second.name}", first.manifest, second.manifest)
     a_window, b_window = (common_window(windows_of(run.manifest), run.records) for run in (first, second))
     windows = a_window, b_window
     print(f"A: {_label(first)}\nB: {_label(second)}", "", *comparison_lines(comparison, windows), sep="\n")
-    told = [one_line(part) for part in parts or ["nothing"]]
-    more = [f"and {len(told) - _PARTS_SHOWN} more, in report.html"] if len(told) > _PARTS_SHOWN else []
-    print("differs between the runs (A / B):", *told[:_PARTS_SHOWN], *more, sep="\n  ")
+    print(*differing_lines(parts or ["nothing"], "the runs", "in report.html"), sep="\n")
     print()
     folder = options.out or second.folder / f"compared-with-{slug(first.name)}"
     write_comparison_html(
@@ -82,8 +82,8 @@ def _compare(options: argparse.Namespace) -> Comparison:
 
 
 def _refusal(comparison: Comparison, parts: Sequence[str]) -> str:
-    shown = "; ".join(one_line(part) for part in parts[:_PARTS_SHOWN]) or "in nothing that manifests or records name"
-    more = f"; and {len(parts) - _PARTS_SHOWN} more" if len(parts) > _PARTS_SHOWN else ""
+    shown = "; ".join(one_line(part) for part in parts[:PARTS_SHOWN]) or "in nothing that manifests or records name"
+    more = f"; and {len(parts) - PARTS_SHOWN} more" if len(parts) > PARTS_SHOWN else ""
     total = comparison.pairs + comparison.unscored_first + comparison.unscored_second + comparison.unscored_both
     return (
         f"the prompts of {comparison.prompts_differ} of {total} trials differ ({shown}{more});"

@@ -23,6 +23,7 @@ from needlework.results import hookspecs
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import check_gates
 from needlework.results.gates.power_plan import check_power, parse_power, power_lines
+from needlework.results.gates.report import GATE, gate_word
 from needlework.results.records.journal import WaitingAnswers, read_journal, read_waiting
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
@@ -31,7 +32,7 @@ from needlework.results.records.stored_answers import stored_answers
 from needlework.results.run.carried import Carried, Shown, attach, carried_by, drop_record
 from needlework.results.run.make_record import make_record, shown, waiting_answer
 from needlework.results.run.progress import progress_of
-from needlework.results.run.recorder import GATE, Recorder
+from needlework.results.run.recorder import Recorder
 from needlework.results.run.scorer_names import check_scorer
 from needlework.results.run.shared_cells import shared_cells
 from needlework.results.run.signals import EndSignals
@@ -229,7 +230,8 @@ def _save_prompt(folder: Path, key: str, text: str) -> str:
 def pytest_report_teststatus(report: Any, config: pytest.Config) -> tuple[str, str, Any] | None:
     if report.nodeid.startswith(GATE):
         # Counted, and told in the summary; no part of the cells' progress.
-        return "" if report.when != "call" else "inconclusive" if report.skipped else report.outcome, "", ""
+        category = "" if report.when != "call" else "inconclusive" if report.skipped else report.outcome
+        return category, "", gate_word(report)
     carried = None if is_worker(config) else carried_by(report)
     if carried is None or report.when != "call":
         return None

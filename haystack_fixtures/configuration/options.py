@@ -335,10 +335,19 @@ _COMMON: tuple[Option, ...] = (
     Option(
         "baseline",
         OUT,
-        'run folder or results.json that a gate such as "drop <= 0.02" compares with',
+        'run folder or results.json that a gate such as "not worse" or "drop <= 0.02" compares with',
         text,
         shown_default="none",
         metavar="RUN",
+        once=True,
+    ),
+    Option(
+        "allow-different-dtypes",
+        OUT,
+        "compare with a baseline of the same model in another kind of numbers, fp32 and bf16",
+        switch,
+        "false",
+        flag=True,
     ),
     Option(
         "top-up",

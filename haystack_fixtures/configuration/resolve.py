@@ -14,6 +14,7 @@ from needlework.haystack_fixtures.configuration.presets import Preset, as_writte
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.spacing import parse_depths, parse_lengths
 from needlework.haystack_fixtures.grid.spread import SPREAD
+from needlework.haystack_fixtures.settings.option import Option
 from needlework.haystack_fixtures.settings.option_values import Parsed, text
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.settings.user_files import read_toml
@@ -53,7 +54,7 @@ def resolve_settings(
                 (option.default,) if option.default else ()
             )
         else:
-            written = cast("str | None", value) if value is not None else option.default
+            written = _single(option, value) if value is not None else option.default
             run[option.key] = None if written is None else option.parse(f"--{option.name}", written)
     results_dir = Path(cast(str, run.pop("results_dir")))
     own_values = {option.key: run.pop(option.key) for option in OWN.values() if not option.suite}
@@ -65,6 +66,14 @@ def resolve_settings(
         results_dir=results_dir if results_dir.is_absolute() else root / results_dir,
         **cast("dict[str, Any]", run),
     )
+
+
+def _single(option: Option, value: str | Sequence[str]) -> str:
+    if isinstance(value, str):
+        return value
+    if len(value) > 1:
+        raise InputError(f"--{option.name}", ", ".join(value), f"is given {len(value)} times; give one")
+    return value[0]
 
 
 def _default_preset(tasks: object, own: set[str]) -> str:

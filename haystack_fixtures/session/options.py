@@ -21,7 +21,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default = f" [{shown}{', or as the preset says' if option.suite else ''}]" if shown and not option.flag else ""
         group = parser.getgroup(option.group.split(":")[0] + option.group.split(":")[1].replace(" ", "-"), option.group)
         text = (option.help + default).replace("%", "%%")
-        how: dict[str, Any] = {"action": "append" if option.repeatable else "store", "metavar": option.metavar}
+        how: dict[str, Any] = {
+            "action": "append" if option.repeatable or option.once else "store",
+            "metavar": option.metavar,
+        }
         if option.flag:
             how = {"action": "store_const", "const": "true"}
         try:

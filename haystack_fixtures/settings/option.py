@@ -20,7 +20,8 @@ def never(_own: Mapping[str, Parsed]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option. `suite`: it describes what is asked (a preset's suite may set it), not how the run is made.
+    """One option. `suite`: it describes what is asked (a preset's suite may set it), not how the run is made. `once`: a
+    second one on the command line is refused; of other options that take one value the last one counts.
 
     `counts(own)`: of a family's own option, whether a value other than the default is part of a trial's key, beside
     the family's other values that are no defaults.
@@ -34,6 +35,7 @@ class Option:
     shown_default: str = ""
     metavar: str = "VALUE"
     repeatable: bool = False
+    once: bool = False
     flag: bool = False
     suite: bool = False
     counts: Callable[[Mapping[str, Parsed]], bool] = always

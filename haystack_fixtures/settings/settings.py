@@ -85,3 +85,4 @@ class Settings:
     top_up: int
     price: tuple[str, ...] | None = None
     relative_to: str | None = None
+    allow_different_dtypes: bool = False

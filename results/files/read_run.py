@@ -62,7 +62,7 @@ def read_run(path: str | Path) -> Run:
     file = next((path / name for name in (RESULTS, JOURNAL) if (path / name).is_file()), path)
     if not file.is_file():
         raise InputError("run", path, "has no results.json; give a run's folder" if path.exists() else "does not exist")
-    manifest = _manifest(file.parent / MANIFEST)
+    manifest = manifest_at(file.parent / MANIFEST)
     if file.suffix.lower() == ".jsonl":
         records, planned = _journal(file), manifest.get("planned")
     else:
@@ -135,7 +135,7 @@ def _journal(path: Path) -> list[Record]:
     return latest_of_each(same)
 
 
-def _manifest(path: Path) -> Mapping[str, Any]:
+def manifest_at(path: Path) -> Mapping[str, Any]:
     """The manifest beside the results; one that is missing or damaged says nothing."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

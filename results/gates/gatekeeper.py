@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
@@ -18,6 +19,8 @@ from needlework.results.gates.top_up import Want, next_round
 from needlework.results.gates.verdicts import Verdict, gate_groups, judge_gate, judge_group
 from needlework.results.records.record import Record
 from needlework.results.records.tests_of_cells import task_of
+from needlework.results.statistics.provenance import check_dtypes, differing_parts
+from needlework.results.tables.comparison import differing_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ class Gatekeeper:
         self._gates = gates
         self._seed = settings.seed
         self._top_up = settings.top_up
+        self._allow_dtypes = settings.allow_different_dtypes
+        self._checked: set[str] = set()
         self._looks: dict[tuple[int, str], _Look] = {}
         self._asked: set[Cell] = set()
         self._models: dict[Cell, str] = {}  # of every cell, at repeat 0, in the run's order
@@ -71,10 +76,24 @@ class Gatekeeper:
         ]
         return load_baseline(path, trials, settings.seed)
 
-    def check(self, record: Record) -> None:
-        """Refuse a baseline that was asked another prompt than this one. Raises `InputError`."""
-        if self._baseline is not None:
-            self._baseline.check(record)
+    def check(self, record: Record, facts: Mapping[str, Any]) -> None:
+        """Refuse a baseline that was asked another prompt than this one, or whose model is this one's in another kind
+        of numbers. `facts`: what a manifest says of this run, as far as it is known. Raises `InputError`."""
+        if self._baseline is None:
+            return
+        self._baseline.check(record)
+        model = record["model"]
+        if not self._allow_dtypes and model not in self._checked and model in facts.get("models", {}):
+            self._checked.add(model)
+            check_dtypes(OPTION, self._baseline.path, self._baseline.manifest, facts)
+
+    def differences(self, manifest: Path) -> list[str]:
+        """Lines on what differs from the baseline besides the scores: model, weights, server, prompts, versions."""
+        from needlework.results.files.read_run import manifest_at
+
+        baseline = self._baseline
+        parts = differing_parts(baseline.manifest or None, manifest_at(manifest) or None) if baseline else []
+        return differing_lines(parts, "the baseline and this run", "told by needlework compare") if parts else []
 
     def verdicts(
         self, records: Sequence[Record], interrupted: str = "", windows: Mapping[str, int] = MappingProxyType({})

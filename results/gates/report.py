@@ -123,12 +123,25 @@ def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
         "more_samples": verdict.more, "more_trials": verdict.more_trials,
     }  # fmt: skip
     nodeid, location = f"{GATE}{name}", ("gate", 0, name)
-    longrepr = {"pass": None, "fail": said, "inconclusive": ("gate", 0, said)}[verdict.state]
+    # pytest's short summary has the first line, as far as it fits: the numbers.
+    longrepr = {"pass": None, "fail": f"{_brief(verdict)}\n{said}", "inconclusive": ("gate", 0, said)}[verdict.state]
     properties = [(name, fact) for name, fact in facts.items() if fact is not None]
     return (
         pytest.TestReport(nodeid, location, {}, outcomes[verdict.state], longrepr, "call"),
         pytest.TestReport(nodeid, location, {}, "passed", None, "teardown", user_properties=properties),
     )
+
+
+def gate_word(report: pytest.TestReport) -> str:
+    """The word before a gate in pytest's short summary; none while cells are shown one by one."""
+    return report.outcome.upper() if report.when == "call" and getattr(report, "in_summary", False) else ""
+
+
+def _brief(verdict: Verdict) -> str:
+    """`0.778 (0.444..1.000), n 27, 3 lost`."""
+    ends = "" if verdict.low is None or verdict.high is None else f" ({verdict.low:.3f}..{verdict.high:.3f})"
+    lost = f", {verdict.losses.lost} lost" if verdict.losses else ""
+    return f"{_value(verdict)}{ends}, n {verdict.n}{lost}"
 
 
 def _told(found: list[Verdict]) -> tuple[list[Verdict], str]:

@@ -25,7 +25,6 @@ from needlework.haystack_fixtures.workers.distribution import has_workers
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results.gates.gate import Gate
 from needlework.results.gates.gatekeeper import Gatekeeper
-from needlework.results.gates.report import GATE as GATE
 from needlework.results.gates.report import gate_case, gate_lines, gate_rows
 from needlework.results.gates.verdicts import Verdict
 from needlework.results.records.journal import Journal, drop_waiting, line_of, read_journal
@@ -165,7 +164,7 @@ class Recorder:
             if self._journal is None:
                 self._open()
             if self._gatekeeper is not None:
-                self._gatekeeper.check(record)
+                self._gatekeeper.check(record, self._facts)
             if not record["timing"].get("replayed") or identity(record) not in self._journaled:
                 cast(Journal, self._journal).append(line_of(record))
         except InputError as error:
@@ -282,6 +281,7 @@ class Recorder:
         for verdict in self._verdicts:
             for case in gate_case(verdict):
                 session.config.hook.pytest_runtest_logreport(report=case)
+                vars(case)["in_summary"] = True
         session.exitstatus = self._exit_status(int(session.exitstatus), records)
         if self._report is not None:
             hook = self._config.hook
@@ -322,6 +322,8 @@ class Recorder:
         further = self._gatekeeper.spent if self._gatekeeper else 0
         for line, state in gate_lines(self._verdicts, further) if self._verdicts else ():
             terminalreporter.write_line(line, **({colors[state]: True} if state else {}))
+        for line in self._gatekeeper.differences(self.folder / MANIFEST) if self._gatekeeper else ():
+            terminalreporter.write_line(line)
         others = sum(record["details"].get("recipe") != self._recipe for record in self.earlier)
         if others:
             terminalreporter.write_line(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.record import Record
 
 # Axes of the grid do not make a prompt differ: trials are joined on them.
@@ -45,6 +46,14 @@ def differing_dtypes(first: Mapping[str, Any] | None, second: Mapping[str, Any] 
             if same and None not in dtypes and dtypes[0] != dtypes[1]:
                 lines.append(_line(name, *dtypes))
     return lines
+
+
+def check_dtypes(option: str, value: object, first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> None:
+    """Refuse to compare one model in two kinds of numbers, of two manifests. Raises `InputError`."""
+    dtypes = differing_dtypes(first, second)
+    if dtypes:
+        remedy = f"one model in two kinds of numbers ({'; '.join(dtypes)}); --allow-different-dtypes compares them"
+        raise InputError(option, value, remedy)
 
 
 def differing_facts(first: Record, second: Record) -> list[str]:

@@ -21,6 +21,7 @@ VERDICTS = {
     "no difference shown": "no difference shown",
     "undetermined": "undetermined",
 }
+PARTS_SHOWN = 4  # of what differs; the rest is counted
 _SHOWN = 20  # rows; the page has them all
 
 Windows = tuple[int | None, int | None]
@@ -56,6 +57,13 @@ def lost_words(losses: Losses) -> str:
     ]
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in losses.outcomes.items())
     return f"{', '.join(places)} ({outcomes})"
+
+
+def differing_lines(parts: Sequence[str], runs: str, rest: str) -> list[str]:
+    """Return what differs between two `runs` besides their scores; `rest`: where the parts are that are not shown."""
+    told = [one_line(part) for part in parts]
+    more = [f"and {len(told) - PARTS_SHOWN} more, {rest}"] if len(told) > PARTS_SHOWN else []
+    return [f"differs between {runs} (A / B):", *(f"  {part}" for part in [*told[:PARTS_SHOWN], *more])]
 
 
 def cautions(comparison: Comparison) -> list[str]:

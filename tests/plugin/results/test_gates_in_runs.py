@@ -234,6 +234,49 @@ def test_a_baseline_that_cannot_be_used_is_one_line(project, workers):
     refused(project, "is another one than this run's", "--baseline=results/runs/before", "--answer-budget=90", *drop)
 
 
+def test_two_baselines_are_refused(project):
+    refused(
+        project, "--baseline: 'a, b': is given 2 times; give one", "--gate=not worse", "--baseline=a", "--baseline=b"
+    )
+
+
+def test_each_of_several_models_is_compared_with_one_baseline(project):
+    project.run("--run-name=before", "--repeats=8")
+    against = ("--gate=not worse", "--baseline=results/runs/before", "--repeats=8")
+    result = project.run(*against, "--model=mock:middle", "--run-name=one")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "gate not worse",
+            "  pass  model mock:perfect * samples show a drop of *or more*",
+            "  FAIL  model mock:middle * 0.333 *",
+        ]
+    )
+    result.stdout.fnmatch_lines(["differs between the baseline and this run (A / B):", "  models*"])
+    project.run(*against, "--model=mock:middle", "--run-name=two")
+    remedy = "a baseline of one model serves each model of a run"
+    refused(project, remedy, "--gate=not worse", "--baseline=results/runs/two", "--model=mock:half")
+
+
+def test_the_short_summary_begins_with_failed_and_has_the_numbers(project, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    project.run("--run-name=before", "--repeats=8")
+    result = project.run(
+        "--gate=drop <= 0.1", "--baseline=results/runs/before", "--repeats=8", "--run-name=now", model="mock:wrong"
+    )
+
+    result.stdout.fnmatch_lines(["FAILED gate::drop <= 0.1 (all) - 1.000 (0.*..1.000), n 48"])
+    assert not [line for line in result.outlines if line.startswith("FAILED") and line.endswith("...")]
+
+
+def test_a_server_that_refuses_what_fits_its_window_voids_the_run(project, monkeypatch):
+    monkeypatch.setattr("needlework.results.run.recorder.refused_below_window", lambda record, _windows: True)
+
+    assert project.run().ret == 11
+
+
 # -- where it is told --------------------------------------------------------------------------------------------
 
 

@@ -186,9 +186,9 @@ def test_a_run_is_not_its_own_baseline(tmp_path):
 def test_another_prompt_under_the_same_name_is_refused(tmp_path):
     run = Run(lambda cell: 1.0, "drop <= 0.02", baseline=baseline_of(tmp_path, record(length=400)))
 
-    run.keeper.check(record(length=400))
+    run.keeper.check(record(length=400), {})
     with pytest.raises(InputError, match="its prompt of niah-len400-depth50-code-r0 is another one"):
-        run.keeper.check(record(length=400, prompt={"sha256": "other"}))
+        run.keeper.check(record(length=400, prompt={"sha256": "other"}), {})
 
 
 @pytest.mark.parametrize(
