@@ -19,7 +19,8 @@ FLOORS = {
         ("files", "tables", "hookspecs"),
         ("pictures", "html", "gates", "judging"),
         ("run", "leval", "questions", "compare", "plot"),
-        ("web", "rescore", "score", "plugin"),
+        ("web", "rescore", "score", "session"),
+        ("plugin",),
     ),
     "haystack_fixtures": (
         ("errors", "redact", "draws", "whole_files", "presets"),

@@ -1,0 +1,23 @@
+"""Settings of the results that only the run as a whole can judge."""
+
+from __future__ import annotations
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.results.run.scorer_names import check_scorer
+from needlework.results.statistics.effective_base import RELATIVE_TO, parse_relative_to
+from needlework.scoring.recording import JUDGE
+
+
+def check_base(settings: Settings) -> None:
+    base = parse_relative_to(settings.relative_to)
+    asked = {length for suite in settings.suites for length in suite.lengths}
+    if base is not None and base.lengths and not asked & set(base.lengths):
+        raise InputError(RELATIVE_TO, settings.relative_to, "names no length of this run; --lengths says which it has")
+
+
+def check_scorers(settings: Settings) -> None:
+    for name in dict.fromkeys(suite.scorer for suite in settings.suites if suite.scorer is not None):
+        if name.startswith(JUDGE) and settings.judge is None:
+            raise InputError("--scorer", name, "needs a judge: give --judge SPEC")
+        check_scorer(name)

@@ -1,0 +1,43 @@
+"""How the terminal shows each record: its letter or shade, its word, its colour."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from needlework.haystack_fixtures.workers.distribution import is_worker
+from needlework.results.gates.report import GATE, gate_word
+from needlework.results.records.record import Record
+from needlework.results.run.carried import Shown, carried_by
+from needlework.results.run.make_record import shown
+from needlework.results.tables.terminal import BLOCKS, can_encode, score_glyph
+
+_LETTERS = {"censored": "c", "unclear": "?", "invalid": "!", "skipped": "s", "error": "E"}
+
+
+def pytest_report_teststatus(report: Any, config: pytest.Config) -> tuple[str, str, Any] | None:
+    if report.nodeid.startswith(GATE):
+        # Counted, and told in the summary; no part of the cells' progress.
+        category = "" if report.when != "call" else "inconclusive" if report.skipped else report.outcome
+        return category, "", gate_word(report)
+    carried = None if is_worker(config) else carried_by(report)
+    if carried is None or report.when != "call":
+        return None
+    category, letter, word, colour = carried.shown
+    if letter in BLOCKS and not can_encode(getattr(sys.__stdout__, "encoding", None) or "utf-8"):
+        letter = str(BLOCKS.index(letter))
+    return category, letter, (word, {colour: True})
+
+
+def shown_as(record: Record, report: pytest.TestReport) -> Shown:
+    """How the terminal shows a record; a failure of the test's own as pytest shows any."""
+    outcome, score = record["outcome"], record["score"]
+    if outcome == "error":
+        return outcome, _LETTERS[outcome], shown(record).upper(), "red"
+    if report.failed:
+        return "failed", "F", "FAILED", "red"
+    if score is not None:
+        return "scored", score_glyph(score), shown(record), "green"
+    return outcome, _LETTERS[outcome], shown(record), "yellow"

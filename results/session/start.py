@@ -1,0 +1,71 @@
+"""The start of a session: settings and gates are checked, the recorder and the progress line begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.session.kept import settings_of
+from needlework.haystack_fixtures.workers.distribution import is_worker, refuse
+from needlework.haystack_fixtures.workers.top_up_items import cell_of
+from needlework.results import hookspecs
+from needlework.results.gates.gate import parse_gate
+from needlework.results.gates.gatekeeper import check_gates
+from needlework.results.gates.power_plan import check_power
+from needlework.results.records.recipe import recipe_of
+from needlework.results.records.run_folder import run_folder
+from needlework.results.run.progress import progress_of
+from needlework.results.run.recorder import Recorder
+from needlework.results.run.shared_cells import shared_cells
+from needlework.results.run.signals import EndSignals
+from needlework.results.session.checks import check_base, check_scorers
+from needlework.results.session.kept import INPUT, RECIPE, RECORDER, SHARED, TOLD, WAITING
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings = settings_of(config)
+    config.stash[RECIPE] = recipe_of(settings)
+    config.stash[TOLD] = set()
+    config.stash[SHARED] = frozenset()
+    config.stash[WAITING] = None
+    if is_worker(config):
+        return
+    try:
+        gates = [parse_gate(text) for text in settings.gate]
+        check_gates(settings, gates)
+        check_power(settings)
+        check_base(settings)
+        folder = run_folder(settings)
+        check_scorers(settings)
+    except (InputError, ValueError) as error:
+        raise pytest.UsageError(str(error)) from None
+    config.pluginmanager.register(Recorder(config, settings, folder, gates), RECORDER)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """A worker that has cells leaves the end of the run to its controller, which a signal to both would race."""
+    config, tests = session.config, [(item.nodeid, cell) for item in session.items if (cell := cell_of(item))]
+    try:
+        config.stash[SHARED] = shared_cells(tests)
+    except InputError as error:
+        refuse(session, error)
+    if is_worker(config) and tests:
+        EndSignals().start(ignore=True)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    progress = None if is_worker(session.config) else progress_of(session.config)
+    if progress is not None:
+        session.config.pluginmanager.register(progress, "needlework-progress")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    recorder = node.config.pluginmanager.get_plugin(RECORDER)
+    node.workerinput[INPUT] = str(recorder.folder)
