@@ -12,7 +12,7 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.results.html.comparison import comparison_html
 from needlework.results.pictures.panel import Style
 from needlework.results.run.write_all import write_files
-from needlework.results.statistics.comparison import compare
+from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.run_report import run_report
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time, min_rounds=1, max_time=1)

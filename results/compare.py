@@ -14,9 +14,9 @@ from needlework.results.html.comparison import write_comparison_html
 from needlework.results.pictures.difference import write_difference_heatmaps
 from needlework.results.pictures.heatmap import FORMATS, parse_formats
 from needlework.results.records.windows import common_window, windows_of
-from needlework.results.statistics.comparison import Comparison, compare
-from needlework.results.statistics.joining import differing_trial
-from needlework.results.statistics.provenance import check_dtypes, differing_facts, differing_parts
+from needlework.results.statistics.comparison.comparison import Comparison, compare
+from needlework.results.statistics.comparison.joining import differing_trial
+from needlework.results.statistics.comparison.provenance import check_dtypes, differing_facts, differing_parts
 from needlework.results.statistics.run_report import interrupted
 from needlework.results.style.text import one_line
 from needlework.results.tables.comparison import (

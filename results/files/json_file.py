@@ -16,11 +16,11 @@ from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.records.checks import completed, fault_of
 from needlework.results.records.record import SCHEMA, UNSCORED, Record
 from needlework.results.statistics.documents import documents_object
-from needlework.results.statistics.intervals import METHOD
-from needlework.results.statistics.needlebench import needlebench_object
+from needlework.results.statistics.intervals.score import METHOD
 from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.statistics.published.needlebench import needlebench_object
+from needlework.results.statistics.published.ruler import ruler_object
 from needlework.results.statistics.retrieval import retrieval_object
-from needlework.results.statistics.ruler import ruler_object
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_rows import statistics_object
 from needlework.results.statistics.tasks import macros_object, tasks_object

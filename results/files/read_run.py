@@ -75,8 +75,8 @@ def read_run(path: str | Path) -> Run:
 def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
     """The report of `records`, which are the run's own or made from them: another scorer's verdicts."""
     from needlework.results.records.manifest import settings_of
-    from needlework.results.statistics.effective_base import parse_relative_to
-    from needlework.results.statistics.needlebench import design_of
+    from needlework.results.statistics.length.base import parse_relative_to
+    from needlework.results.statistics.published.needlebench import design_of
 
     try:
         settings = settings_of(run.manifest)

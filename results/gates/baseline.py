@@ -11,7 +11,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.results.records.record import SCORED, Record
 from needlework.results.records.tests_of_cells import label_of
-from needlework.results.statistics.joining import Identity, joined, prompts_match
+from needlework.results.statistics.comparison.joining import Identity, joined, prompts_match
 
 OPTION = "--baseline"
 

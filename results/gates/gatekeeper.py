@@ -19,7 +19,7 @@ from needlework.results.gates.top_up import Want, next_round
 from needlework.results.gates.verdicts import Verdict, gate_groups, judge_gate, judge_group
 from needlework.results.records.record import Record
 from needlework.results.records.tests_of_cells import task_of
-from needlework.results.statistics.provenance import check_dtypes, differing_parts
+from needlework.results.statistics.comparison.provenance import check_dtypes, differing_parts
 from needlework.results.tables.comparison import differing_lines
 
 

@@ -12,8 +12,8 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.results.records.samples import panel_and_sample
-from needlework.results.statistics.evidence import samples_to_pass
-from needlework.results.statistics.power import BASE, detectable_drop, samples_needed, samples_to_show
+from needlework.results.statistics.intervals.evidence import samples_to_pass
+from needlework.results.statistics.intervals.power import BASE, detectable_drop, samples_needed, samples_to_show
 
 OPTION = "--power"
 _GOAL = re.compile(

@@ -24,9 +24,10 @@ from needlework.results.gates.baseline import Baseline
 from needlework.results.gates.gate import COMPARE, Gate, groups_of
 from needlework.results.records.record import NOTHING_SAID, SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.records.windows import common_window, windows_of
-from needlework.results.statistics.clustered import NEEDED, Ends
-from needlework.results.statistics.comparison import LEVEL
-from needlework.results.statistics.evidence import (
+from needlework.results.statistics.comparison.comparison import LEVEL
+from needlework.results.statistics.comparison.losses import Losses, losses_of
+from needlework.results.statistics.intervals.clustered import NEEDED, Ends
+from needlework.results.statistics.intervals.evidence import (
     Evidence,
     error_at,
     further_samples,
@@ -34,11 +35,10 @@ from needlework.results.statistics.evidence import (
     of_differences,
     of_scores,
 )
-from needlework.results.statistics.intervals import FEW
-from needlework.results.statistics.losses import Losses, losses_of
-from needlework.results.statistics.paired import mean_difference, pairs_of, sign_flip_p
+from needlework.results.statistics.intervals.paired import mean_difference, pairs_of, sign_flip_p
+from needlework.results.statistics.intervals.power import detectable_drop
+from needlework.results.statistics.intervals.score import FEW
 from needlework.results.statistics.panels import Trial, trial_of
-from needlework.results.statistics.power import detectable_drop
 
 State = Literal["pass", "fail", "inconclusive"]
 _AGAINST: tuple[OutcomeName, ...] = (*UNDECIDED, "invalid", "error")

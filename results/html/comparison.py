@@ -12,7 +12,7 @@ from needlework.results.html.page import page
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
 from needlework.results.html.texts import on_one_line
 from needlework.results.records.record import UNSCORED, Record
-from needlework.results.statistics.comparison import Comparison
+from needlework.results.statistics.comparison.comparison import Comparison
 from needlework.results.tables.comparison import Windows, cautions, left_out, loss_words, outcomes_of_run
 
 

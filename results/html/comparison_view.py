@@ -13,7 +13,7 @@ from needlework.results.html.panels import NO_SCORE
 from needlework.results.html.panels_data import Stats, axes_data, stat_of
 from needlework.results.html.texts import on_one_line, percent_number
 from needlework.results.records.record import UNSCORED, Record
-from needlework.results.statistics.comparison import (
+from needlework.results.statistics.comparison.comparison import (
     CellDifference,
     Comparison,
     FamilyDifference,
@@ -21,7 +21,7 @@ from needlework.results.statistics.comparison import (
     compared,
     panel_of,
 )
-from needlework.results.statistics.joining import identity_order, joined
+from needlework.results.statistics.comparison.joining import identity_order, joined
 from needlework.results.statistics.panels import OUTCOMES, depth_order
 from needlework.results.style.text import length_labels, percent1
 from needlework.results.tables.comparison import VERDICTS, family_name, interval_words, p_words, points, points1

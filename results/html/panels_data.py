@@ -8,7 +8,7 @@ from typing import Any
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.html.texts import on_one_line, percent_number
 from needlework.results.records.record import UNDECIDED
-from needlework.results.statistics.intervals import Interval
+from needlework.results.statistics.intervals.score import Interval
 from needlework.results.statistics.panels import OUTCOMES, Panel, Tally
 from needlework.results.style.text import length_labels
 

@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.judging.document_audit import document_audit_lines, is_run, judged_in_run, labelled_answers
 from needlework.results.judging.labels import Labelled, read_labels
-from needlework.results.statistics.agreement import Agreement, agreement, share
+from needlework.results.statistics.agreement.rates import Agreement, agreement, share
 from needlework.results.statistics.tasks import Share
 from needlework.results.style.text import one_line
 from needlework.results.tables.columns import NONE, aligned, ends, percent2

@@ -17,7 +17,7 @@ from needlework.results.files.json_file import read_json
 from needlework.results.judging.labels import read_labels
 from needlework.results.records.record import Record
 from needlework.results.records.samples import own_label
-from needlework.results.statistics.agreement import agreement, share
+from needlework.results.statistics.agreement.rates import agreement, share
 from needlework.results.statistics.documents import right_or_wrong, rule_of
 from needlework.results.tables.columns import agreement_lines, ends, percent2
 from needlework.scoring.scorers.documents import documents_score

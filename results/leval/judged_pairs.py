@@ -15,7 +15,7 @@ from needlework.results.judging.asking import Judge, Question, Replied, key_of
 from needlework.results.leval.pairs import Key, Pair
 from needlework.results.leval.task_scores import RULES, Rule
 from needlework.results.leval.win_rate import ORDERS, Preference, WinRate, win_rate
-from needlework.results.statistics.agreement import share
+from needlework.results.statistics.agreement.rates import share
 from needlework.results.statistics.tasks import Share
 from needlework.scoring.judges.pairwise import Choice, pair_messages, read_choice, read_choice_compat
 from needlework.scoring.judges.replies import JudgeReplyError

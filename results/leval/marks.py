@@ -8,7 +8,7 @@ from math import fsum
 
 from needlework.results.judging.asking import Judge, Question, Replied, key_of
 from needlework.results.leval.predictions import Prediction
-from needlework.results.statistics.agreement import share
+from needlework.results.statistics.agreement.rates import share
 from needlework.results.statistics.tasks import Share
 from needlework.scoring.judges.prompts import judge_messages
 from needlework.scoring.judges.replies import JudgeReplyError, parse_llmtest_reply

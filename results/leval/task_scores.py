@@ -8,7 +8,7 @@ from math import fsum
 from typing import Literal
 
 from needlework.results.leval.predictions import Prediction, Predictions
-from needlework.results.statistics.agreement import share
+from needlework.results.statistics.agreement.rates import share
 from needlework.results.statistics.tasks import Share
 from needlework.scoring.leval.blind import blind_answers
 from needlework.scoring.leval.rouge import PUBLISHED, SUMMARY, geometric_mean, of_itself

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Literal
 
-from needlework.results.statistics.agreement import share
+from needlework.results.statistics.agreement.rates import share
 from needlework.results.statistics.tasks import Share
 
 Preference = Literal["win", "loss", "tie"]

@@ -9,7 +9,7 @@ from needlework.results.pictures.grid import Drawn, Grid, Scale, draw
 from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, untaken, write_painted
 from needlework.results.pictures.layout import Layout, arrange
 from needlework.results.pictures.parts import Canvas
-from needlework.results.statistics.comparison import CellDifference, FamilyDifference, GroupDifference
+from needlework.results.statistics.comparison.comparison import CellDifference, FamilyDifference, GroupDifference
 from needlework.results.statistics.panels import depth_order
 from needlework.results.style.fonts import Fonts
 from needlework.results.style.palette import DIFFERENCES

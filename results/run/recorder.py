@@ -243,8 +243,8 @@ class Recorder:
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
         from needlework.results.pictures.panel import Style
         from needlework.results.run.write_all import write_files
-        from needlework.results.statistics.effective_base import parse_relative_to
-        from needlework.results.statistics.needlebench import design_of
+        from needlework.results.statistics.length.base import parse_relative_to
+        from needlework.results.statistics.published.needlebench import design_of
         from needlework.results.statistics.run_report import interrupted, run_report
 
         records = whole_run(self.earlier, self._records, self._recipe)

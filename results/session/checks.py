@@ -5,7 +5,7 @@ from __future__ import annotations
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.results.run.scorer_names import check_scorer
-from needlework.results.statistics.effective_base import RELATIVE_TO, parse_relative_to
+from needlework.results.statistics.length.base import RELATIVE_TO, parse_relative_to
 from needlework.scoring.recording import JUDGE
 
 

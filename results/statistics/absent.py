@@ -16,9 +16,9 @@ import numpy as np
 
 from needlework.results.records.controls import control_of, retriever_of
 from needlework.results.records.record import SCORED, Record
-from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.intervals.resampling import FEWEST_CLUSTERS, cluster_sums
+from needlework.results.statistics.intervals.score import score_interval
 from needlework.results.statistics.panels import Tally, depth_order, tally, trial_of
-from needlework.results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums
 
 
 @dataclass(frozen=True, slots=True)

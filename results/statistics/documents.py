@@ -16,9 +16,9 @@ from needlework.results.records.controls import control_of
 from needlework.results.records.record import SCORED, OutcomeName, Record
 from needlework.results.records.samples import OWN_DOCUMENTS, own_label
 from needlework.results.statistics.absent import AbsentTwins, Rate, abstains, is_absent, rate_of, twins_of
-from needlework.results.statistics.agreement import Agreement, agreement
-from needlework.results.statistics.depth_effect import DepthEffect, depth_effect
-from needlework.results.statistics.paired import Difference, mean_difference
+from needlework.results.statistics.agreement.rates import Agreement, agreement
+from needlework.results.statistics.depth.effect import DepthEffect, depth_effect
+from needlework.results.statistics.intervals.paired import Difference, mean_difference
 from needlework.results.statistics.panels import tally, trial_of
 from needlework.results.statistics.votes import Vote, votes
 

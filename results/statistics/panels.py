@@ -10,7 +10,7 @@ from typing import get_args
 from needlework.results.records.controls import without_controls
 from needlework.results.records.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.records.samples import panel_and_sample, sample_of
-from needlework.results.statistics.intervals import Interval, score_interval
+from needlework.results.statistics.intervals.score import Interval, score_interval
 
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 OWN = "needlework"

@@ -11,7 +11,7 @@ from needlework.results.records.controls import control_of, retriever_of
 from needlework.results.records.record import SCORED, Record
 from needlework.results.records.samples import panel_and_sample
 from needlework.results.statistics.absent import Rate, rate_of
-from needlework.results.statistics.paired import Difference, mean_difference
+from needlework.results.statistics.intervals.paired import Difference, mean_difference
 from needlework.results.statistics.panels import Tally, tally, trial_of
 
 _Question = tuple[str, int, int, int | None]

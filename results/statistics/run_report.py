@@ -10,12 +10,12 @@ from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.record import Record
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
 from needlework.results.statistics.documents import Documents, document_statistics
-from needlework.results.statistics.effective_base import Wanted
 from needlework.results.statistics.gate_row import GateRow
-from needlework.results.statistics.needlebench import Design, NeedleBench, needlebench
+from needlework.results.statistics.length.base import Wanted
 from needlework.results.statistics.panels import Panel, depth_order, summarise
+from needlework.results.statistics.published.needlebench import Design, NeedleBench, needlebench
+from needlework.results.statistics.published.ruler import RulerTable, ruler_tables
 from needlework.results.statistics.retrieval import ArmScore, arm_scores
-from needlework.results.statistics.ruler import RulerTable, ruler_tables
 from needlework.results.statistics.server_notes import server_notes
 from needlework.results.statistics.stability import Stability, stability_line, stability_of
 from needlework.results.statistics.summary_rows import PanelStatistics, run_statistics

@@ -10,13 +10,13 @@ from needlework.results.records.controls import control_of, retriever_of
 from needlework.results.records.record import Record
 from needlework.results.records.samples import panel_and_sample
 from needlework.results.statistics.absent import is_absent
-from needlework.results.statistics.depth_effect import DepthEffect, depth_effects
-from needlework.results.statistics.effective_answer import EffectiveLength
-from needlework.results.statistics.effective_base import Wanted, base_of
-from needlework.results.statistics.effective_length import RULER_THRESHOLD, absolute_length, relative_length
-from needlework.results.statistics.length_scores import joint_draws, length_scores
+from needlework.results.statistics.depth.effect import DepthEffect, depth_effects
+from needlework.results.statistics.length.answer import EffectiveLength
+from needlework.results.statistics.length.base import Wanted, base_of
+from needlework.results.statistics.length.effective import RULER_THRESHOLD, absolute_length, relative_length
+from needlework.results.statistics.length.scores import joint_draws, length_scores
+from needlework.results.statistics.length.trend import Trend, trend
 from needlework.results.statistics.panels import Trial, trial_of
-from needlework.results.statistics.trend import Trend, trend
 
 _OVERLAPS = ("f1", "rouge")  # in the name of a scorer of overlapping words: nobody scores 85.6 % there
 

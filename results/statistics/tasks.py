@@ -16,8 +16,13 @@ import numpy as np
 from needlework.results.records.controls import as_asked, control_of, retriever_of
 from needlework.results.records.record import SCORED, Record
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
+from needlework.results.statistics.intervals.resampling import (
+    FEWEST_CLUSTERS,
+    cluster_sums,
+    expanded_interval,
+    resampled_means,
+)
 from needlework.results.statistics.panels import Range, Tally, tally, trial_of
-from needlework.results.statistics.resampling import FEWEST_CLUSTERS, cluster_sums, expanded_interval, resampled_means
 
 
 @dataclass(frozen=True, slots=True)

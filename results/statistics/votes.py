@@ -18,7 +18,7 @@ from typing import Literal
 from needlework.results.records.record import SCORED, Record
 from needlework.results.records.samples import own_label
 from needlework.results.statistics.absent import Rate, rate_of
-from needlework.results.statistics.paired import Difference, mean_difference
+from needlework.results.statistics.intervals.paired import Difference, mean_difference
 from needlework.scoring.answers.content_words import content_words
 
 Ways = Literal["moved", "fixed"]

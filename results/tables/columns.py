@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from needlework.results.statistics.agreement import Agreement
+from needlework.results.statistics.agreement.rates import Agreement
 from needlework.results.statistics.tasks import Share
 from needlework.results.style.text import display_width, one_line
 

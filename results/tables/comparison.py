@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from needlework.results.records.record import NOTHING_SAID, SCORED, UNSCORED, OutcomeName
-from needlework.results.statistics.comparison import Comparison, FamilyDifference
-from needlework.results.statistics.intervals import FEW, Interval
-from needlework.results.statistics.joining import Family
-from needlework.results.statistics.losses import Losses
-from needlework.results.statistics.paired import Difference
+from needlework.results.statistics.comparison.comparison import Comparison, FamilyDifference
+from needlework.results.statistics.comparison.joining import Family
+from needlework.results.statistics.comparison.losses import Losses
+from needlework.results.statistics.intervals.paired import Difference
+from needlework.results.statistics.intervals.score import FEW, Interval
 from needlework.results.style.text import display_width, length_labels, one_line, percent1
 
 _HEAD = ("task", "needle", "pairs", "A % (95 %)", "B % (95 %)", "B - A", "95 % interval")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from needlework.results.records.record import NOTHING_SAID, UNDECIDED, OutcomeName
-from needlework.results.statistics.intervals import FEW
+from needlework.results.statistics.intervals.score import FEW
 from needlework.results.statistics.panels import OWN, Panel, Range, Tally
 from needlework.results.style.text import percent, percent1
 

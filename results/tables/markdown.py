@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from needlework.results.records.record import UNSCORED
-from needlework.results.statistics.effective_answer import EffectiveLength
+from needlework.results.statistics.length.answer import EffectiveLength
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.summary_rows import PanelStatistics
 from needlework.results.style.text import one_line

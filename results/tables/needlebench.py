@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from needlework.results.statistics.needlebench import HELD, NeedleBench, Reach, Row
+from needlework.results.statistics.published.needlebench import HELD, NeedleBench, Reach, Row
 from needlework.results.style.text import one_line, percent, percent1
 from needlework.results.tables.headline import range_words
 from needlework.results.tables.panels import StatisticRow

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from needlework.results.statistics.absent import AbsentTwins, Rate
-from needlework.results.statistics.depth_effect import DepthEffect, Extremes
-from needlework.results.statistics.depth_shapes import place_words
-from needlework.results.statistics.effective_answer import EffectiveLength
+from needlework.results.statistics.depth.effect import DepthEffect, Extremes
+from needlework.results.statistics.depth.shapes import place_words
+from needlework.results.statistics.length.answer import EffectiveLength
+from needlework.results.statistics.length.trend import Trend
 from needlework.results.statistics.summary_rows import PanelStatistics
-from needlework.results.statistics.trend import Trend
 from needlework.results.style.text import length_labels, one_line, percent, percent1
 from needlework.results.tables.comparison import p_words
 

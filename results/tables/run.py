@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from needlework.results.statistics.ruler import ruler_lines
+from needlework.results.statistics.published.ruler import ruler_lines
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style.palette import ColorsName
 from needlework.results.tables.documents import document_lines

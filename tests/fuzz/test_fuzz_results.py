@@ -26,7 +26,7 @@ from needlework.results.records.run_folder import whole_run
 from needlework.results.records.stored_answers import stored_answers
 from needlework.results.rescore import rescored
 from needlework.results.run.write_all import write_files
-from needlework.results.statistics.comparison import compare as paired
+from needlework.results.statistics.comparison.comparison import compare as paired
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.tables.comparison import comparison_lines

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import fsum
 
-from needlework.results.statistics.agreement import share
-from needlework.results.statistics.rater_agreement import ordinal_alpha, weighted_kappa
+from needlework.results.statistics.agreement.raters import ordinal_alpha, weighted_kappa
+from needlework.results.statistics.agreement.rates import share
 from needlework.results.statistics.tasks import Share
 from needlework.results.web.rating.items import Items
 from needlework.results.web.rating.marks import WHOLE_ITEM, Annotator, Mark, Place

@@ -13,8 +13,8 @@ from needlework.results.gates.baseline import Baseline
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.report import gate_lines
 from needlework.results.gates.verdicts import judge_gate
-from needlework.results.statistics.comparison import compare
-from needlework.results.statistics.power import detectable_drop, interval_power
+from needlework.results.statistics.comparison.comparison import compare
+from needlework.results.statistics.intervals.power import detectable_drop, interval_power
 from tests.results.gates.gate_records import record, trials
 
 

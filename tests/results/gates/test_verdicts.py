@@ -16,7 +16,7 @@ from needlework.results.gates.baseline import Baseline
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.verdicts import judge_gate, judge_group
 from needlework.results.records.record import SCORED, UNSCORED
-from needlework.results.statistics.evidence import error_at, level_of
+from needlework.results.statistics.intervals.evidence import error_at, level_of
 from tests.results.gates.gate_records import record, trials
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from needlework.results.html.comparison import comparison_html
 from needlework.results.records.record import Record
-from needlework.results.statistics.comparison import compare
+from needlework.results.statistics.comparison.comparison import compare
 from tests.results.html.browser import Browser
 from tests.results.html.pages import MakeRecord
 

@@ -10,7 +10,7 @@ from needlework.results.files.json_file import json_text
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.html.report import html_text
 from needlework.results.records.record import Record
-from needlework.results.statistics.comparison import compare
+from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.retrieval import arm_scores, retrieval_object
 from needlework.results.statistics.run_report import run_report

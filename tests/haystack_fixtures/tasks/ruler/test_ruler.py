@@ -24,7 +24,7 @@ from needlework.haystack_fixtures.tasks.ruler.niah import KINDS
 from needlework.haystack_fixtures.tasks.ruler.protocol import DEPTHS
 from needlework.haystack_fixtures.tasks.ruler.vocabulary import vocabulary
 from needlework.haystack_fixtures.tasks.task import Prose
-from needlework.results.statistics import ruler as summary
+from needlework.results.statistics.published import ruler as summary
 from tests.haystack_fixtures.tasks.built import builder, context, judged, mock_says, mock_value, settings_of
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
 

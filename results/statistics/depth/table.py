@@ -1,0 +1,131 @@
+"""Scores by depth, as the depth-effect test reads them: columns of depths, blocks of scores that may be exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import fsum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from needlework.results.statistics.intervals.clustered import Floats
+from needlework.results.statistics.panels import Trial
+
+_FEW = 100  # samples, below which random depths have five bins, else ten
+_BINS_FEW, _BINS = 5, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A tested depth, or a bin of random ones: its middle and its ends, percent."""
+
+    depth: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class DepthTable:
+    """Scores at depths. If depth did not matter, any order of the scores within a block would be as likely.
+
+    `paired`: a block is one sample, asked at several depths: `values` are its mean scores over lengths. Else each
+    sample was asked at one depth, a block is one length, and `values` are single scores. `column_of`, `block_of`: of
+    each value, blocks one after another. `samples`: those with a part in it; `left_out`: (length, sample) without.
+    `mean`: of all scores at depths, 0..1; `None` without any.
+    """
+
+    columns: tuple[Column, ...]
+    values: Floats
+    column_of: NDArray[np.intp]
+    block_of: NDArray[np.intp]
+    paired: bool
+    samples: int
+    left_out: int
+    mean: float | None
+
+
+Row = dict[float, float]  # depth (percent) to mean score
+
+
+def depth_table(trials: Iterable[Trial]) -> DepthTable:
+    """Return the table of one panel's trials; those without a depth or a score have no part in it.
+
+    A sample that is asked at one depth only at every length is of random depths. If any is asked at more, those
+    (length, sample) alone are used. Before its lengths are averaged, each row is moved to a mean of zero: where a score
+    is missing at a length, that length's own level does not shift the depths that are there.
+    """
+    rows: dict[tuple[int, int], dict[float, list[float]]] = {}
+    for trial in trials:
+        if trial.depth is not None:
+            scores = rows.setdefault((trial.length, trial.sample), {}).setdefault(trial.depth, [])
+            scores += [] if trial.score is None else [trial.score]
+    # A question that is asked over several orders of its documents is one sample: its mean.
+    means = {
+        at: {depth: fsum(scores) / len(scores) for depth, scores in sorted(row.items()) if scores}
+        for at, row in sorted(rows.items())
+    }
+    every = [score for row in rows.values() for scores in row.values() for score in scores]
+    mean = fsum(every) / len(every) if every else None
+    several = {at: row for at, row in means.items() if len(row) > 1}
+    if several or all(len(row) > 1 for row in rows.values()):
+        return _paired(several, len(means) - len(several), mean)
+    return _binned({at: row for at, row in means.items() if row}, sum(not row for row in means.values()), mean)
+
+
+def _paired(rows: dict[tuple[int, int], Row], left_out: int, mean: float | None) -> DepthTable:
+    depths = sorted({depth for row in rows.values() for depth in row})
+    blocks = []
+    for sample in sorted({sample for _, sample in rows}):
+        own = [row for (_, each), row in rows.items() if each == sample]
+        centred = [{depth: score - fsum(row.values()) / len(row) for depth, score in row.items()} for row in own]
+        found = [(at, [row[depth] for row in centred if depth in row]) for at, depth in enumerate(depths)]
+        blocks.append([(at, fsum(scores) / len(scores)) for at, scores in found if scores])
+    columns = tuple(Column(depth, depth, depth) for depth in depths)
+    return _table(columns, blocks, paired=True, samples=len(blocks), left_out=left_out, mean=mean)
+
+
+def _binned(rows: dict[tuple[int, int], Row], left_out: int, mean: float | None) -> DepthTable:
+    found = [(length, sample, *next(iter(row.items()))) for (length, sample), row in rows.items()]
+    columns = _bins(sorted({depth for _, _, depth, _ in found}), len(found))
+    blocks = []
+    for length in sorted({length for length, *_ in found}):
+        own = sorted((_bin(columns, depth), score) for each, _, depth, score in found if each == length)
+        blocks.append(own)
+    samples = len({sample for _, sample, *_ in found})
+    return _table(columns, blocks, paired=False, samples=samples, left_out=left_out, mean=mean)
+
+
+def _bins(depths: Sequence[float], samples: int) -> tuple[Column, ...]:
+    """A few depths are columns by themselves; many are put into equal bins."""
+    count = _BINS_FEW if samples < _FEW else _BINS
+    if len(depths) <= count + 1:
+        return tuple(Column(depth, depth, depth) for depth in depths)
+    width = 100 / count
+    return tuple(Column((at + 0.5) * width, at * width, (at + 1) * width) for at in range(count))
+
+
+def _bin(columns: Sequence[Column], depth: float) -> int:
+    return next(at for at, column in enumerate(columns) if depth <= column.high or at == len(columns) - 1)
+
+
+def _table(
+    columns: tuple[Column, ...],
+    blocks: Sequence[Sequence[tuple[int, float]]],
+    *,
+    paired: bool,
+    samples: int,
+    left_out: int,
+    mean: float | None,
+) -> DepthTable:
+    flat = [(block, at, value) for block, own in enumerate(blocks) for at, value in own]
+    return DepthTable(
+        columns=columns,
+        values=np.array([value for _, _, value in flat], dtype=np.float64),
+        column_of=np.array([at for _, at, _ in flat], dtype=np.intp),
+        block_of=np.array([block for block, _, _ in flat], dtype=np.intp),
+        paired=paired,
+        samples=samples,
+        left_out=left_out,
+        mean=mean,
+    )

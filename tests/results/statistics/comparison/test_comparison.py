@@ -1,0 +1,348 @@
+"""Comparing two runs: the join, what is counted apart, what must not matter, which part differs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.records.record import Record
+from needlework.results.statistics.comparison.comparison import compare
+from needlework.results.statistics.comparison.joining import differing_trial
+from needlework.results.statistics.comparison.provenance import differing_dtypes, differing_facts, differing_parts
+from needlework.results.tables.comparison import comparison_lines, family_sentence, points, points1
+
+
+def record(score: float | None = 1.0, **fields: Any) -> Record:
+    """A record of the fields that a comparison reads; no score is an error."""
+    at = {
+        "model": "m",
+        "task": "niah",
+        "needle": "code",
+        "length": 1000,
+        "depth": 50.0,
+        "repeat": 0,
+        "seed": 0,
+    } | fields
+    name = f"{at['task']}-len{at['length']}-depth{at['depth']}-{at['needle']}-r{at['repeat']}"
+    outcome = "error" if score is None else "partial"
+    prompt = {"sha256": name, "filler_sha256": "f", "tokens": 900, "needles": []}
+    made = {"id": name, "outcome": outcome, "score": score, "scorer": "match", "scorer_version": 1, "prompt": prompt}
+    return cast(Record, made | at)
+
+
+def grid(score: Callable[[int, float, int], float | None], repeats: int = 12, **fields: Any) -> list[Record]:
+    return [
+        record(score(length, depth, repeat), length=length, depth=depth, repeat=repeat, **fields)
+        for length in (1000, 4000)
+        for depth in (0.0, 50.0, 100.0)
+        for repeat in range(repeats)
+    ]
+
+
+def test_a_drop_at_one_depth_by_hand() -> None:
+    """Each of twelve repeats fails at 50 % of both lengths: 24 of 72 pairs, all one way."""
+    found = compare(grid(lambda *_: 1.0), grid(lambda length, depth, repeat: float(depth != 50)))
+    (family,) = found.families
+
+    whole = family.whole
+    assert (whole.n, whole.first, whole.second, family.verdict) == (72, 1.0, pytest.approx(2 / 3), "worse")
+    assert family.difference is not None
+    assert family.difference.mean == pytest.approx(-1 / 3)
+    assert family.difference.clusters == 12
+    assert family.p == pytest.approx(1 / 2000)  # one of the seeded flips: the data themselves
+    assert found.changed(1) == []
+    assert [(cell.length, cell.depth, cell.difference) for cell in found.changed(-1)] == [
+        (1000, 50.0, -1.0),
+        (4000, 50.0, -1.0),
+    ]
+    assert [(length, group.difference, group.n) for length, group in family.columns.items()] == [
+        (1000, pytest.approx(-1 / 3), 36),
+        (4000, pytest.approx(-1 / 3), 36),
+    ]
+    assert [(depth, group.difference) for depth, group in family.rows.items()] == [
+        (0.0, 0.0),
+        (50.0, -1.0),
+        (100.0, 0.0),
+    ]
+
+
+def test_every_mean_and_difference_has_its_interval() -> None:
+    first = grid(lambda length, depth, repeat: float(repeat % 4 > 0))
+    second = grid(lambda length, depth, repeat: float(repeat % 4 > 0 and not (depth == 50 and repeat % 2)))
+    (family,) = compare(first, second).families
+    cell = next(cell for cell in family.cells if (cell.length, cell.depth) == (4000, 50.0))
+
+    for group in (family.whole, cell, *family.columns.values(), *family.rows.values()):
+        a, b = group.intervals
+        assert a is not None
+        assert b is not None
+        assert group.found is not None
+        assert group.first is not None
+        assert group.second is not None
+        assert a.low < group.first < a.high
+        assert b.low < group.second < b.high
+        assert group.found.low is not None
+        assert group.found.high is not None
+        assert group.found.low <= group.found.mean <= group.found.high
+    assert (cell.n, cell.first, cell.second, cell.found.mean if cell.found else None) == (12, 0.75, 0.25, -0.5)
+    text = "\n".join(comparison_lines(compare(first, second)))
+    assert "A % (95 %)" in text
+    assert "means of cells as seen: 2 cells regressed, 0 improved" in text
+
+
+def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart() -> None:
+    first = [record(1.0, repeat=0), record(None, repeat=1), record(1.0, repeat=2), record(None, repeat=3),
+             record(1.0, repeat=4)]  # fmt: skip
+    second = [record(0.0, repeat=0), record(1.0, repeat=1), record(None, repeat=2), record(None, repeat=3),
+              record(1.0, repeat=5), record(1.0, repeat=6)]  # fmt: skip
+    found = compare(first, second)
+
+    counts = (found.pairs, found.unscored_first, found.unscored_second, found.unscored_both)
+    assert (*counts, found.only_first, found.only_second) == (1, 1, 1, 1, 1, 2)
+    (cell,) = found.families[0].cells
+    assert (cell.family, cell.length, cell.depth) == (("", "niah", "code"), 1000, 50.0)
+    assert (cell.n, cell.first, cell.second, cell.unscored) == (1, 1.0, 0.0, 6)
+    assert found.families[0].outcomes[0]["error"] == 2
+    lines = comparison_lines(found)
+    assert lines[:2] == [
+        "A cannot answer 1 of 2 trials that B scored: 1 of 2 at 1k (1 error)",
+        "B cannot answer 1 of 2 trials that A scored: 1 of 2 at 1k (1 error)",
+    ]
+    assert "A: 5 trials, 3 scored, 2 error" in lines
+    assert "B: 6 trials, 4 scored, 2 error" in lines
+    assert "pairs: 1, 1 unscored in A only, 1 unscored in B only, 1 unscored in both, 1 only in A, 2 only in B" in (
+        lines
+    )
+
+
+def test_another_model_is_compared_and_several_go_by_name() -> None:
+    assert compare([record(model="small")], [record(model="large")]).pairs == 1
+
+    both = [record(model=model, repeat=repeat) for model in ("a", "b") for repeat in range(3)]
+    assert [family.family for family in compare(both, both).families] == [
+        ("a", "niah", "code"),
+        ("b", "niah", "code"),
+    ]
+    with pytest.raises(InputError, match="several models"):
+        compare(both, [record(model="a")])
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"seed": 7}, "seed 0 / 7"),
+        ({"length": 2000}, "length 1000 / 2000"),
+        ({"needle": "city"}, "niah code / niah city"),
+    ],
+    ids=["seed", "length", "needle"],
+)
+def test_runs_without_a_common_trial_say_why(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        compare([record()], [record(**fields)])
+
+
+def test_damaged_runs_are_refused() -> None:
+    with pytest.raises(InputError, match="twice"):
+        compare([record(), record()], [record()])
+    broken = record()
+    broken["score"] = None
+    with pytest.raises(InputError, match=r"not 0\.\.1"):
+        compare([broken], [record()])
+
+
+def test_prompts_and_scorers_that_differ_or_are_unknown_are_counted() -> None:
+    changed, unknown = record(repeat=0, prompt={"sha256": "other"}), record(repeat=1, prompt={})
+    second = [changed, unknown, record(repeat=2, scorer="exact")]
+    first = [record(repeat=repeat) for repeat in range(3)]
+    found = compare(first, second)
+
+    assert (found.prompts_differ, found.prompts_unknown, found.scorers_differ) == (1, 1, 1)
+    assert differing_trial(first, second) == (first[0], changed)
+    text = "\n".join(comparison_lines(found))
+    assert "different prompts" in text
+    assert "different scorers" in text
+    assert "without a prompt hash" in text
+
+
+def test_holm_runs_over_the_families() -> None:
+    """One family of the same p among two: twice the p."""
+    worse = [0.0] * 7 + [1.0] * 5
+    first = [record(1.0, needle=needle, repeat=i) for needle in ("x", "y") for i in range(12)]
+    second = [record(worse[i], needle="x", repeat=i) for i in range(12)] + first[12:]
+    x, y = compare(first, second).families
+
+    assert x.p == pytest.approx(2 / 2**7, abs=0.006)  # of seeded flips
+    assert x.p_adjusted == pytest.approx(2 * x.p)
+    assert (x.verdict, y.verdict, y.p_adjusted) == ("worse", "no difference shown", 1.0)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.5, 1.0, None]), st.sampled_from([0.0, 1.0, None])), min_size=1, max_size=24
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_order_does_not_matter_and_swapping_flips_the_sign(
+    scores: list[tuple[float | None, float | None]], shuffler: random.Random
+) -> None:
+    sides = [
+        [record(pair[side], repeat=i // 4, depth=25.0 * (i % 4)) for i, pair in enumerate(scores)] for side in (0, 1)
+    ]
+    found = compare(*sides)
+    shuffled = [shuffler.sample(side, len(side)) for side in sides]
+    swapped = compare(sides[1], sides[0])
+
+    assert compare(*shuffled) == found
+    assert (swapped.pairs, swapped.unscored_first) == (found.pairs, found.unscored_second)
+    a, b = found.families[0], swapped.families[0]
+    assert [cell.difference for cell in a.cells] == [
+        None if cell.difference is None else -cell.difference for cell in b.cells
+    ]
+    assert a.p == (None if b.p is None else pytest.approx(b.p))
+    if a.difference is not None and b.difference is not None:
+        assert a.difference.mean == pytest.approx(-b.difference.mean)
+        assert a.difference.sign == -b.difference.sign
+    assert {"better": "worse", "worse": "better"}.get(b.verdict, b.verdict) == a.verdict
+
+
+def test_a_run_is_no_different_from_itself() -> None:
+    records = grid(lambda length, depth, repeat: float((repeat + depth) % 3 == 0))
+    (family,) = compare(records, records).families
+
+    assert (family.p, family.verdict) == (1.0, "no difference shown")
+    assert compare(records, records).changed(1) == []
+
+
+def test_differences_in_words() -> None:
+    assert [points(x) for x in (0.0, 0.004, -0.004, 0.05, -1.0)] == ["0", "+0", "-0", "+5", "-100"]
+    assert [points1(x) for x in (0.0, -0.0001, 0.0533, -0.5)] == ["0.0", "0.0", "+5.3", "-50.0"]
+    (family,) = compare([record(1.0), record(None, repeat=1)], [record(0.0), record(1.0, repeat=1)]).families
+    assert family_sentence(family) == (
+        "B - A = -100.0 points (too few samples for an interval), n = 1 pair · undetermined · 1 trial without a pair"
+        " · losses as misses: 0.0 (-97.5..+97.5)"
+    )
+
+
+def test_many_rows_are_cut_and_counted() -> None:
+    first = [record(0.0, needle=f"n{i}") for i in range(25)]
+    second = [record(1.0, needle=f"n{i}") for i in range(25)]
+    lines = comparison_lines(compare(first, second))
+
+    assert sum("+100.0" in line and "caution" not in line for line in lines) == 20
+    assert "and 5 more" in lines
+
+
+def lost(outcome: str, lengths: tuple[int, ...], **fields: Any) -> tuple[list[Record], list[Record]]:
+    """Two runs of 3 lengths x 12 samples, all found but those of B at `lengths`."""
+    first = [record(1.0, length=length, repeat=i, **fields) for length in (500, 1000, 2000) for i in range(12)]
+    second = [
+        record(None, length=r["length"], repeat=r["repeat"], outcome=outcome) if r["length"] in lengths else r
+        for r in first
+    ]
+    return first, second
+
+
+def test_what_does_not_fit_one_window_is_worse_for_certain_and_said_first() -> None:
+    first, second = lost("skipped", (2000,))
+    found, back = compare(first, second), compare(second, first)
+    (family,) = found.families
+
+    assert comparison_lines(found, (8192, 1024))[0] == (
+        "B cannot answer 12 of 36 trials that A scored: all 12 at 2k (12 skipped); window 1024, A had 8192"
+    )
+    assert (family.difference and family.difference.mean, family.counted and family.counted.mean) == (0.0, -1 / 3)
+    assert (family.verdict, back.families[0].verdict) == ("worse", "better")
+    assert comparison_lines(back, (1024, 8192))[0].startswith("A cannot answer 12 of 36 trials that B scored")
+
+
+def test_two_lost_trials_of_one_sample_are_certain_too() -> None:
+    first = [record(1.0, length=length) for length in (500, 2000)]
+    second = [record(1.0, length=500), record(None, length=2000, outcome="skipped")]
+
+    assert compare(first, second).families[0].verdict == "worse"
+
+
+@pytest.mark.parametrize("outcome", ["censored", "error", "invalid"])
+def test_other_losses_count_as_misses_in_p_and_verdict(outcome: str) -> None:
+    (family,) = compare(*lost(outcome, (1000, 2000))).families
+
+    assert family.p is not None
+    assert family.p < 0.05
+    assert family.verdict == "worse"
+    (few,) = compare(*lost(outcome, ())).families
+    assert (few.losses, few.counted, few.verdict) == ((), few.difference, "no difference shown")
+
+
+def test_trials_that_neither_run_could_answer_are_no_loss() -> None:
+    records = [record(1.0, repeat=0), record(None, repeat=1, outcome="skipped")]
+
+    assert compare(records, records).losses == ()
+
+
+def test_answers_of_nothing_are_counted_beside_the_score() -> None:
+    second = [record(0.0, repeat=i, outcome="empty") for i in range(2)] + [record(0.0, repeat=2, outcome="refused")]
+    lines = comparison_lines(compare([record(1.0, repeat=i) for i in range(3)], second))
+
+    assert "B: 3 trials, 3 scored (1 refused, 2 empty)" in lines
+
+
+def test_manifests_say_which_part_differs() -> None:
+    suite = {"task": "niah", "needle_set": "codes", "language": "en", "answer_budget": 48, "lengths": [1000]}
+    first: dict[str, Any] = {
+        "suites": [suite],
+        "options": {"seed": 0},
+        "corpora": {"essays/en": {"sha256": "1", "documents": 3}},
+        "tokenizers": {"llama": "a"},
+        "prompts": {"own/en": "p"},
+        "models": {"m": {"revision": "1"}},
+    }
+    second = first | {
+        "suites": [suite | {"answer_budget": 64, "lengths": [2000]}],
+        "options": {"seed": 3},
+        "corpora": {"essays/en": {"sha256": "2", "documents": 3}},
+        "tokenizers": {"qwen": "b"},
+        "prompts": {"own/en": "p", "own/zh": "q"},
+    }
+
+    assert differing_parts(first, first) == []
+    assert differing_parts(first, second) == [
+        "suite niah codes en answer_budget: 48 / 64",
+        "seed: 0 / 3",
+        "corpora essays/en: sha256 1 / 2",
+        "tokenizers: llama / qwen",
+        "prompts own/zh: only in B",
+    ]
+    assert differing_parts(None, second) == ["A without a readable manifest.json, which would say which part differs"]
+    other_task = first | {"suites": [suite | {"task": "multi"}, suite]}
+    assert differing_parts(first, other_task) == ["suite multi codes en: only in B"]
+
+
+def test_one_model_in_two_kinds_of_numbers_is_noticed() -> None:
+    fp32, bf16 = {"dtype": "float32", "weights_sha256": "w"}, {"dtype": "bfloat16", "weights_sha256": "w"}
+
+    assert differing_dtypes({"models": {"m": fp32}}, {"models": {"m": bf16}}) == ["m: float32 / bfloat16"]
+    assert differing_dtypes({"models": {"here": fp32}}, {"models": {"there": bf16}}) == ["here: float32 / bfloat16"]
+    assert differing_dtypes({"models": {"m": fp32}}, {"models": {"m": fp32}}) == []
+    other = {"models": {"n": bf16 | {"weights_sha256": "v"}}}
+    assert differing_dtypes({"models": {"m": fp32}}, other) == []
+    assert differing_parts({"models": {"m": fp32}}, other) == [
+        "models: m / n",
+        "models: dtype float32 / bfloat16, weights_sha256 w / v",
+    ]
+    assert differing_dtypes(None, {"models": {"m": {"window": 7}}}) == []
+
+
+def test_manifests_of_any_shape_are_survived() -> None:
+    assert differing_parts({"suites": 3, "corpora": [1]}, {"suites": [None], "options": "x"}) == ["suite   : only in B"]
+
+
+def test_records_say_which_fact_of_a_prompt_differs() -> None:
+    other = record(prompt={"sha256": "x", "filler_sha256": "g", "tokens": 901, "needles": []})
+
+    assert differing_facts(record(), other) == ["filler: f / g", "tokens: 900 / 901"]

@@ -1,0 +1,167 @@
+"""Depth effects: one test over all shapes, and the names that shapes get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from needlework.results.statistics.depth.effect import depth_effect, depth_effects
+from needlework.results.statistics.depth.shapes import templates
+from needlework.results.statistics.depth.table import Column, depth_table
+from needlework.results.statistics.panels import Trial
+
+TrialsOf = Callable[..., list[Trial]]
+TENTHS = tuple(range(0, 101, 10))
+
+
+def curve(trials_of: TrialsOf, scores: list[float], samples: int = 40, seed: int = 0) -> list[Trial]:
+    """0/1 trials at eleven depths with these chances, from 0 % to 100 %."""
+    rng = np.random.default_rng(seed)
+    hits = rng.random((samples, 11)) < np.array(scores)
+    return trials_of((4000, depth, i, float(hits[i, at])) for i in range(samples) for at, depth in enumerate(TENTHS))
+
+
+def columns(*depths: float) -> tuple[Column, ...]:
+    return tuple(Column(depth, depth, depth) for depth in depths)
+
+
+@pytest.mark.parametrize(
+    ("label", "scores"),
+    [
+        ("flat", [0.97] * 11),
+        ("ceiling", [1.0] * 11),
+        ("floor", [0.0] * 11),
+        ("lost in the middle", [1.0, 0.95, 0.8, 0.6, 0.4, 0.3, 0.4, 0.6, 0.8, 0.95, 1.0]),
+        ("primacy", [0.98, 0.98, 0.98, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4]),
+        ("recency", [0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.9, 1.0]),
+        ("falling", [1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]),
+        ("rising", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0]),
+        ("hole at 100 %", [0.98] * 10 + [0.4]),
+        ("hole at 0..30 %", [0.5] * 4 + [0.95] * 7),
+        ("hole at 10..30 %", [0.95, 0.4, 0.4, 0.4] + [0.95] * 7),
+        ("uneven, best at 40..60 %", [0.4] * 4 + [1.0] * 3 + [0.4] * 4),
+    ],
+)
+def test_shapes_are_named(trials_of: TrialsOf, label: str, scores: list[float]) -> None:
+    assert depth_effect(curve(trials_of, scores)).label == label
+
+
+def test_there_are_as_many_shapes_as_the_specification_counts() -> None:
+    for depths, count in ((TENTHS, 113), ((0.0, 25.0, 50.0, 75.0, 100.0), 23)):
+        named, scanned = templates(columns(*depths))
+        assert len(scanned) == count
+        assert [each.shape for each in named] == [
+            "primacy", "recency", "lost in the middle", "lost in the middle", "rising", "falling",
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("low", "shape"),
+    [
+        ((40, 100), "primacy"), ((50, 100), "falling"), ((70, 100), "hole"), ((0, 60), "recency"),
+        ((0, 40), "rising"), ((0, 30), "hole"), ((40, 50), "lost in the middle"), ((50, 50), "hole"),
+        ((60, 90), "hole"), ((20, 80), "lost in the middle"),
+    ],
+)  # fmt: skip
+def test_a_window_is_named_by_where_it_is(low: tuple[float, float], shape: str) -> None:
+    _, scanned = templates(columns(*TENTHS))
+    (found,) = [each for each in scanned if each.place == low and min(each.weights) == each.weights[int(low[0] // 10)]]
+    assert found.shape == shape
+
+
+def test_a_perfect_run_shows_what_is_not_ruled_out(trials_of: TrialsOf) -> None:
+    """A tenth of all samples may still miss at one depth: that is no flat curve, and no failure either."""
+    found = depth_effect(curve(trials_of, [1.0] * 11, samples=10))
+
+    assert (found.label, found.p, found.extremes) == ("ceiling", None, None)
+    assert found.bound is not None
+    assert 0.05 < found.bound < 0.3
+
+
+def test_few_samples_have_a_p_and_no_name(trials_of: TrialsOf) -> None:
+    few = [(1000, d, i, float(d != 50)) for i in range(4) for d in (0.0, 25.0, 50.0, 75.0, 100.0)]
+    found = depth_effect(trials_of(few))
+
+    assert (found.label, found.samples) == ("undetermined", 4)
+    assert found.p is not None
+    assert found.p < 0.05
+    assert depth_effect(trials_of(few[:5])).label == "undetermined (one sample)"
+
+
+def test_too_little_is_undetermined(trials_of: TrialsOf) -> None:
+    one_depth = [(1000, 50.0, i, float(i % 2)) for i in range(30)]
+    no_depth = [(1000, None, i, 1.0) for i in range(30)]
+    wide = [(1000, d, i, float((i + at) % 3 == 0)) for i in range(12) for at, d in enumerate((0.0, 50.0, 100.0))]
+
+    for rows in (one_depth, no_depth, wide, []):
+        assert depth_effect(trials_of(rows)).label == "undetermined"
+
+
+def test_lengths_of_a_repeat_are_one_sample(trials_of: TrialsOf) -> None:
+    """Four lengths that fail alike at one depth are no four samples: luck of a needle at a depth is no effect."""
+    rows = [(length, d, 0, float(d != 30)) for length in (1000, 2000, 4000, 8000) for d in TENTHS]
+    assert depth_effect(trials_of(rows)).label == "undetermined (one sample)"
+
+
+def test_a_missing_score_leaves_its_row_in_at_its_own_level(trials_of: TrialsOf) -> None:
+    """At 2000 all is wrong and one depth has no score: that depth is not better for it."""
+    rows = [(1000, d, i, 1.0) for i in range(20) for d in (0.0, 50.0, 100.0)]
+    hard = [(2000, d, i, None if d == 50 else 0.0) for i in range(20) for d in (0.0, 50.0, 100.0)]
+    found = depth_effect(trials_of([*rows, *hard]))
+
+    assert (found.samples, found.extremes, found.shape) == (20, None, "undetermined")
+
+
+def test_best_against_worst_pays_for_having_been_picked(trials_of: TrialsOf) -> None:
+    rows = [(1000, d, i, float(d != 50 or i >= 12)) for i in range(20) for d in (0.0, 50.0, 100.0)]
+    found = depth_effect(trials_of(rows)).extremes
+
+    assert found is not None
+    assert (found.best, found.worst) == ((0.0, 0.0), (50.0, 50.0))
+    assert (found.best_score, found.worst_score) == pytest.approx((1.0, 0.4))
+    assert found.p == pytest.approx(1 / 2001, abs=0.003)
+
+    two = [effect.extremes for effect in depth_effects([trials_of(rows), trials_of(rows)])]
+    assert [each.p_adjusted for each in two if each is not None] == pytest.approx([2 * found.p] * 2)
+
+
+def test_several_panels_share_the_error(trials_of: TrialsOf) -> None:
+    rows = curve(trials_of, [0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95], samples=12)
+    alone = depth_effect(rows)
+    together = depth_effects([rows, curve(trials_of, [0.9] * 11), curve(trials_of, [0.9] * 11, seed=1)])[0]
+
+    assert alone.p == alone.p_adjusted == together.p
+    assert together.p_adjusted == pytest.approx(min(1.0, 3 * (alone.p or 0.0)))
+
+
+def test_random_depths_are_binned(trials_of: TrialsOf) -> None:
+    """Each of 200 samples at a depth of its own, a hole from 20 to 40 %."""
+    rng = np.random.default_rng(5)
+    depths = rng.uniform(0, 100, size=200).round(3)
+    hits = rng.random(200) < np.where((depths > 20) & (depths <= 40), 0.4, 0.95)
+    rows = [(1000, float(depths[i]), i, float(hits[i])) for i in range(200)]
+    found = depth_effect(trials_of(rows))
+
+    assert (found.binned, found.samples, found.label) == (True, 200, "hole at 20..40 %")
+    table = depth_table(trials_of((1000, float(d), i, 1.0) for i, d in enumerate(depths[:40])))
+    assert [column.depth for column in table.columns] == [10, 30, 50, 70, 90]
+
+
+def test_one_depth_each_of_a_grid_keeps_its_depths(trials_of: TrialsOf) -> None:
+    """As `--depths spread` asks: sample i at one of five depths at each length."""
+    rows = [(length, 25.0 * ((i + at) % 5), i, 1.0) for at, length in enumerate((1000, 2000)) for i in range(20)]
+    table = depth_table(trials_of(rows))
+
+    assert not table.paired
+    assert [column.depth for column in table.columns] == [0, 25, 50, 75, 100]
+    assert table.samples == 20
+
+
+def test_neither_order_nor_names_of_samples_matter(trials_of: TrialsOf) -> None:
+    trials = curve(trials_of, [0.9, 0.8, 0.7, 0.6, 0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.9])
+
+    assert depth_effect(trials[::-1]) == depth_effect(trials)
+    assert depth_effect([replace(trial, sample=trial.sample + 7) for trial in trials]) == depth_effect(trials)

@@ -1,0 +1,78 @@
+"""Planning: Connor's formula by hand, the exact test's power by simulation, and the inverse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.statistics.intervals.paired import difference_ends, pairs_of
+from needlework.results.statistics.intervals.power import (
+    assumed_discordance,
+    connor,
+    detectable_drop,
+    interval_power,
+    samples_needed,
+)
+
+
+def test_connors_formula_by_hand() -> None:
+    """(1.95996 sqrt(0.2) + 0.84162 sqrt(0.19))2 / 0.01 = (0.87652 + 0.36685)2 / 0.01 = 154.6."""
+    assert connor(0.1, 0.2) == 155
+
+
+def test_discordance_of_runs_that_know_nothing_of_each_other() -> None:
+    assert assumed_discordance(0.1, 0.9) == pytest.approx(0.9 * 0.2 + 0.8 * 0.1)
+
+
+@pytest.mark.parametrize(("drop", "discordance"), [(0.1, 0.2), (0.2, 0.3), (0.3, 0.3), (0.05, 0.1)])
+def test_the_planned_number_has_80_percent_power(drop: float, discordance: float) -> None:
+    """On simulated runs: lost pairs with chance (q + d) / 2, gained ones with (q - d) / 2."""
+    n = samples_needed(drop, discordance=discordance)
+    rng = np.random.default_rng(6)
+    counts = rng.multinomial(n, [(discordance + drop) / 2, (discordance - drop) / 2, 1 - discordance], size=300)
+    found = [
+        difference_ends(pairs_of([-1.0] * lost + [1.0] * gained + [0.0] * same, range(n)))[1] < 0
+        for lost, gained, same in counts
+    ]
+
+    assert np.mean(found) == pytest.approx(interval_power(n, drop, discordance), abs=0.07)
+    assert 0.80 <= interval_power(n, drop, discordance) < 0.90
+    assert connor(drop, discordance) <= n <= 1.35 * connor(drop, discordance) + 5
+
+
+def test_the_fewest_pairs_that_show_the_largest_drop() -> None:
+    """Of three pairs that are all lost the least loss is 0.292, the most that may be gained 0.708: no sign shows."""
+    assert interval_power(3, 1.0, 1.0) == 0.0
+    assert interval_power(4, 1.0, 1.0) == pytest.approx(1.0)
+
+
+@settings(max_examples=15)
+@given(st.floats(0.03, 0.5))
+def test_the_inverse_undoes_it(drop: float) -> None:
+    found = detectable_drop(samples_needed(drop))
+
+    assert found is not None
+    assert found <= drop + 2e-4
+    assert found >= 0.9 * drop
+
+
+def test_too_few_samples_detect_nothing() -> None:
+    assert detectable_drop(2) is None
+
+
+@pytest.mark.parametrize(
+    ("drop", "options"),
+    [(0.0, {}), (0.95, {}), (0.1, {"base": 1.5}), (0.1, {"discordance": 0.05})],
+    ids=["no drop", "more than the base", "base above 1", "less discordance than drop"],
+)
+def test_impossible_plans_are_refused(drop: float, options: dict[str, float]) -> None:
+    with pytest.raises(InputError):
+        samples_needed(drop, **options)
+
+
+def test_no_samples_are_refused() -> None:
+    with pytest.raises(InputError, match="at least 1"):
+        detectable_drop(0)
