@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from needlework.haystack_fixtures.models.model import ErrorKind
-from needlework.haystack_fixtures.models.served.http.client import HangUpError, UnreachableError, UnreadableError
+from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreachableError, UnreadableError
 from needlework.haystack_fixtures.models.served.pace.pacing import Sign
 from needlework.haystack_fixtures.models.served.reading.reply import (
     DroppedError,

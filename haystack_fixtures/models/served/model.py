@@ -26,7 +26,9 @@ from needlework.haystack_fixtures.models.served.facts.lookup import json_fetch
 from needlework.haystack_fixtures.models.served.facts.server_facts import ServerFacts
 from needlework.haystack_fixtures.models.served.facts.who import fingerprint, who_answers
 from needlework.haystack_fixtures.models.served.facts.window import Window, discover_window
-from needlework.haystack_fixtures.models.served.http.client import Allowed, Exchanged, HangUpError, UnreadableError
+from needlework.haystack_fixtures.models.served.http.client import Allowed
+from needlework.haystack_fixtures.models.served.http.exchanged import Exchanged
+from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreadableError
 from needlework.haystack_fixtures.models.served.pace.pacing import Sign
 from needlework.haystack_fixtures.models.served.pace.turnstile import Passage, Turnstile
 from needlework.haystack_fixtures.models.served.reading.budget import within_budget

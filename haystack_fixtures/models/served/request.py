@@ -13,7 +13,8 @@ from urllib3 import HTTPHeaderDict
 from needlework.haystack_fixtures.models.model import Request, starts_answer
 from needlework.haystack_fixtures.models.served.args import Address, ServedOptions
 from needlework.haystack_fixtures.models.served.errors import Fault
-from needlework.haystack_fixtures.models.served.http.client import Allowed, Exchanged, HttpClient
+from needlework.haystack_fixtures.models.served.http.client import Allowed, HttpClient
+from needlework.haystack_fixtures.models.served.http.exchanged import Exchanged
 
 
 @dataclass(frozen=True, slots=True)

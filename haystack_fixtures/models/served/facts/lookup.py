@@ -7,13 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from needlework.haystack_fixtures.models.served.facts.window import QUICK_S, Fetch
-from needlework.haystack_fixtures.models.served.http.client import (
-    Allowed,
-    HangUpError,
-    HttpClient,
-    UnreachableError,
-    UnreadableError,
-)
+from needlework.haystack_fixtures.models.served.http.client import Allowed, HttpClient
+from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreachableError, UnreadableError
 
 _NOT_READY = (502, 503, 504)  # llama.cpp while it loads, a proxy before a server that is not up
 _LARGEST = 32 * 2**20  # bytes; OpenRouter's list of models has about one million

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from needlework.haystack_fixtures.models.served.facts.window import Fetch, model_entry
-from needlework.haystack_fixtures.models.served.http.client import UnreachableError
+from needlework.haystack_fixtures.models.served.http.failures import UnreachableError
 from needlework.haystack_fixtures.models.served.reading.fields import table_of
 
 # Where each kind of server tells about itself, and what of it can change answers; nothing that changes by itself.

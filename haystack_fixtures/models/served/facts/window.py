@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from needlework.haystack_fixtures.models.served.http.client import UnreachableError
+from needlework.haystack_fixtures.models.served.http.failures import UnreachableError
 from needlework.haystack_fixtures.models.served.reading.fields import table_of
 
 _MOST = 10**9  # tokenizers without a limit write 1e30

@@ -17,15 +17,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.served.http import client as http_client
-from needlework.haystack_fixtures.models.served.http.client import (
-    Allowed,
-    Exchanged,
-    HangUpError,
-    HttpClient,
-    UnreachableError,
-    UnreadableError,
-)
+from needlework.haystack_fixtures.models.served.http import connection
+from needlework.haystack_fixtures.models.served.http.client import Allowed, HttpClient
+from needlework.haystack_fixtures.models.served.http.exchanged import Exchanged
+from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreachableError, UnreadableError
 from needlework.haystack_fixtures.models.served.http.place import proxy_for
 
 SOON = Allowed(silence_s=5, total_s=5)
@@ -172,7 +167,7 @@ def test_a_connection_that_the_server_has_closed_is_not_used_again(server: Scrip
 def test_nor_one_that_the_server_is_about_to_close(
     server: Scripted, ask: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_client, "_IDLE_S", 0.0)
+    monkeypatch.setattr(connection, "_IDLE_S", 0.0)
     assert ask([HELLO], [HELLO]) == b"hello"
     assert server.connections == 2
 
