@@ -1,0 +1,94 @@
+"""docs/github-actions.yml: its commands, as they stand there, stop a model that got worse and pass an equal one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.conftest import CACHE
+
+ROOT = Path(__file__).parents[3]
+FILE = ROOT / "docs" / "github-actions.yml"
+NEEDED = (
+    "benchmarks",
+    "haystack_fixtures",
+    "results",
+    "scoring",
+    "conftest.py",
+    "needlework.py",
+    "plugin.py",
+    "pytest.ini",
+)
+
+
+def commands(step):
+    """The shell commands of one step."""
+    (text,) = re.findall(rf"- name: {step}\n(.*?)(?=\n      - |\Z)", FILE.read_text(encoding="utf-8"), re.DOTALL)
+    block, line = re.search(r"run: \|\n(.*)", text, re.DOTALL), re.search(r"run: (.*)", text)
+    return textwrap.dedent(block[1]) if block else line[1]
+
+
+class Checkout:
+    """A checkout in which the file's commands run; the model is the only thing that is added."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in NEEDED:
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("runs", "__pycache__"))
+            else:
+                shutil.copy(ROOT / name, folder / name)
+        shim = folder / ".venv" / "bin" / "pytest"
+        shim.parent.mkdir(parents=True)
+        quiet = "-p no:cacheprovider -p no:hypothesispytest -p no:randomly"
+        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pytest {quiet} --model "$MODEL" "$@"\n')
+        shim.chmod(0o755)
+
+    def job(self, event, model):
+        """Run the job; its exit code, and what it wrote on the terminal."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "GITHUB"))}
+        paths = {"PYTHONPATH": str(self.folder), "NEEDLEWORK_CACHE": str(CACHE)}
+        env = kept | paths | {"GITHUB_EVENT_NAME": event, "MODEL": model}
+        done = self._run(commands("Run"), env)
+        if done.returncode == 0 and event == "schedule":
+            assert self._run(commands("Keep as the baseline"), env).returncode == 0
+        shutil.rmtree(self.folder / "results" / "runs" / "ci")  # the next job begins without it
+        return done.returncode, done.stdout
+
+    def _run(self, script, env):
+        # As GitHub runs a step.
+        return subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", script], cwd=self.folder, env=env, timeout=200,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_checkpoint_that_lost_37_points_is_stopped_and_an_equal_one_is_not(tmp_path):
+    checkout = Checkout(tmp_path)
+
+    code, said = checkout.job("schedule", "mock:rate=0.92")
+    assert code == 0, said
+    code, said = checkout.job("pull_request", "mock:rate=0.55")
+    assert code == 1, said
+    assert "FAIL  all" in said.split("gate not worse")[-1]
+    code, said = checkout.job("pull_request", "mock:rate=0.92")
+    assert code == 0, said
+    assert "samples show a drop of" in said
+    code, said = checkout.job("schedule", "mock:rate=0.55")
+    assert code == 1, "a worse run is no new baseline"
+    assert checkout.job("pull_request", "mock:rate=0.92")[0] == 0
+
+
+def test_the_file_names_options_that_there_are():
+    script = commands("Run")
+
+    assert '--gate "not worse" --baseline results/runs/main' in script
+    assert "--depths spread" in script
