@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 pytest_plugins = (
-    "needlework.haystack_fixtures.plugin",
+    "needlework.haystack_fixtures.session.plugin",
     "needlework.scoring.plugin",
-    "needlework.results.plugin",
+    "needlework.results.session.plugin",
 )

@@ -20,7 +20,6 @@ FLOORS = {
         ("pictures", "html", "gates", "judging"),
         ("run", "leval", "questions", "compare", "plot"),
         ("web", "rescore", "score", "session"),
-        ("plugin",),
     ),
     "haystack_fixtures": (
         ("errors", "redact", "draws", "whole_files", "presets"),
@@ -38,7 +37,6 @@ FLOORS = {
         ("trials",),
         ("asking", "hookspecs"),
         ("session",),
-        ("plugin",),
     ),
     "scoring": (
         ("scores", "answers"),
