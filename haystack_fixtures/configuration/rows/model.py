@@ -1,0 +1,51 @@
+"""Options that say which model is asked, and which one judges."""
+
+from __future__ import annotations
+
+from needlework.haystack_fixtures.settings.option import WHO, Option
+from needlework.haystack_fixtures.settings.option_values import key_value, text, variable
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "model",
+        WHO,
+        "smollm2 (embedded), hf:ID_OR_PATH, gguf:PATH, openai:NAME, mock:BEHAVIOUR; may be given several times",
+        text,
+        "smollm2",
+        metavar="SPEC",
+        repeatable=True,
+    ),
+    Option(
+        "model-arg",
+        WHO,
+        "dtype, device, attn_implementation, extra request fields, ...; may be given several times",
+        key_value,
+        metavar="KEY=VALUE",
+        repeatable=True,
+    ),
+    Option(
+        "tokenizer",
+        WHO,
+        "what counts tokens, where the model does not say: tiktoken:NAME, smollm2, a folder, gguf:PATH",
+        text,
+        metavar="SPEC",
+    ),
+    Option("base-url", WHO, "address of the OpenAI-compatible server, ending in /v1", text, metavar="URL"),
+    Option(
+        "api-key-env",
+        WHO,
+        "environment variable that holds the server's key",
+        variable,
+        "OPENAI_API_KEY",
+        metavar="NAME",
+    ),
+    Option(
+        "judge",
+        WHO,
+        "model that grades answers, a SPEC as for --model; reached with --judge-base-url",
+        text,
+        shown_default="no judge",
+        metavar="SPEC",
+    ),
+    Option("judge-base-url", WHO, "address of the judge's server", text, shown_default="--base-url", metavar="URL"),
+)
