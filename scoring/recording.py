@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import isnan, nan
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, get_args
 
 from needlework.scoring.answers.escapes import without_escapes
 from needlework.scoring.custom import label, scorer_of, version_of
@@ -16,7 +17,7 @@ from needlework.scoring.outcomes import CUT_OFF
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scorers.abstaining import ABSTAIN
 from needlework.scoring.scorers.documents import DOCUMENTS
-from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 DEFAULT_SCORER = "match"
 JUDGE = "judge_"  # `judge_evalscope`, `judge_documents`: made of the exchange's `ask_judge(system, user) -> reply`
@@ -191,6 +192,9 @@ def _checked(score: object) -> Score:
         raise TypeError(f"a scorer returns a Score, not {type(score).__name__}")
     if isnan(score.value) or not 0 <= score.value <= 1:
         raise ValueError(f"a score is 0..1, not {score.value}")
+    if score.verdict not in get_args(Verdict):
+        raise ValueError(f"a verdict is one of {', '.join(get_args(Verdict))}, not {score.verdict!r}")
+    json.dumps(dict(score.details), allow_nan=False)  # raises for what no record can hold
     return score
 
 

@@ -157,9 +157,12 @@ class Recorder:
 
     def _keep(self, record: Record) -> None:
         self._records.append(record)
+        if not self._fault:
+            self._journalise(record)
+        # After the journal: no hook can change what stands there, nor keep a record out of it.
         self._config.hook.pytest_needlework_recorded(config=self._config, record=record)
-        if self._fault:
-            return
+
+    def _journalise(self, record: Record) -> None:
         try:
             if self._journal is None:
                 self._open()
@@ -240,6 +243,7 @@ class Recorder:
         if not self._records:
             yield
             return
+        self._signals.ignore()  # what they ask for, an end with all files, is under way
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
         from needlework.results.pictures.panel import Style
         from needlework.results.run.write_all import write_files

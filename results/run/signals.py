@@ -29,6 +29,11 @@ class EndSignals:
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
                 self._before[number] = signal.signal(number, signal.SIG_IGN if ignore else self._end)
 
+    def ignore(self) -> None:
+        """From now on do nothing at them: the session ends already."""
+        for number in self._before:
+            signal.signal(number, signal.SIG_IGN)
+
     def stop(self) -> None:
         """Give the signals back."""
         for number, handler in self._before.items():
@@ -36,6 +41,5 @@ class EndSignals:
         self._before.clear()
 
     def _end(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        for each in self._before:
-            signal.signal(each, signal.SIG_IGN)
+        self.ignore()
         raise KeyboardInterrupt(signal.Signals(number).name)

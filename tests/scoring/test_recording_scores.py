@@ -160,6 +160,9 @@ def _broken(_answer: str, _reference: Reference) -> float:
         (Exchange(), lambda _answer, _reference: 2, "harness", "0..1"),
         (Exchange(), lambda _answer, _reference: math.nan, "harness", "0..1"),
         (Exchange(), lambda _answer, _reference: None, "harness", "TypeError"),
+        (Exchange(), lambda _answer, _reference: Score(0.0, "censored"), "harness", "unclear, not 'censored'"),  # type: ignore[arg-type]
+        (Exchange(), lambda _answer, _reference: Score(0.0, "wrong", details={"x": math.inf}), "harness", "JSON"),
+        (Exchange(), lambda _answer, _reference: Score(0.0, "wrong", details={"x": {1}}), "harness", "JSON"),  # type: ignore[dict-item]
         (Exchange(), 7, "harness", "a scorer is"),
         (Exchange(reference=None), "match", "harness", "a reference needs"),
         (Exchange(reference={}), "match", "harness", "a reference needs"),

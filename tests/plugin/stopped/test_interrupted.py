@@ -113,3 +113,38 @@ def test_signals_end_a_run_as_ctrl_c_does(project: Project, name: str, group: bo
     assert 0 < results["recorded"] < 48
     assert f"interrupted after {results['recorded']} of 48 trials" in said
     assert {record["outcome"] for record in results["records"]} == {"found"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends signals")
+def test_a_signal_while_files_are_written_does_not_stop_that(project: Project) -> None:
+    project.pytester.makeconftest(
+        """
+        import os, signal, pytest
+        pytest_plugins = ("needlework.plugin",)
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_needlework_written(config, report, folder):
+            os.kill(os.getpid(), signal.SIGTERM)
+        """
+    )
+    result = project.run()
+
+    assert result.ret == 0
+    assert json.loads(project.file("manifest.json"))["recorded"] == 6
+
+
+def test_a_hook_keeps_no_record_out_of_the_journal_and_changes_none_there(project: Project) -> None:
+    project.pytester.makeconftest(
+        """
+        pytest_plugins = ("needlework.plugin",)
+
+        def pytest_needlework_recorded(config, record):
+            record["why"] = "mine"
+            raise ValueError("a fault of the hook")
+        """
+    )
+    result = project.run()
+
+    assert result.ret == 3
+    (line,) = project.file("journal.jsonl").splitlines()
+    assert json.loads(line)["why"] != "mine"
