@@ -72,7 +72,7 @@ def parse_gate(text: str) -> Gate:
     """Read a gate. Raises `InputError` naming what is wrong."""
     match = _NOT_WORSE.fullmatch(" ".join(text.split())) or _GATE.fullmatch(text.strip())
     if match is None:
-        raise InputError(OPTION, text, 'write it like "score >= 0.9 [length<=32k, depth=40..60] per length"')
+        raise InputError(OPTION, text, 'write "score >= 0.9 [length<=32k, depth=40..60] per length" or "not worse"')
     metric = match["metric"].replace("_worse", " worse")
     if metric not in get_args(Metric):
         raise InputError(OPTION, metric, 'use score, lower_bound, drop, or "not worse" without a number')

@@ -121,6 +121,7 @@ def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
         "verdict": verdict.state, "value": verdict.value, "low": verdict.low, "high": verdict.high,
         "level": f"{verdict.level:g}", "n": verdict.n, "samples": verdict.samples or None,
         "more_samples": verdict.more, "more_trials": verdict.more_trials,
+        "lost": verdict.losses.lost if verdict.losses else None,
     }  # fmt: skip
     nodeid, location = f"{GATE}{name}", ("gate", 0, name)
     # pytest's short summary has the first line, as far as it fits: the numbers.

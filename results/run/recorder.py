@@ -354,7 +354,7 @@ class Recorder:
         if self._config.option.verbose > 1:
             for line in statistics_lines(report.statistics, report.twins):
                 terminalreporter.write_line(line)
-        for line in unscored_lines(self._records):
+        for line in unscored_lines(self._records, windows_of(self._facts)):
             terminalreporter.write_line(line, red=line.startswith("invalid"), yellow=line.startswith("skipped"))
         for line in shared_lines(self._records):
             terminalreporter.write_line(line)

@@ -70,6 +70,9 @@ def test_a_regression_is_shown_listed_and_drawn(
     files = ["report.html", "difference-niah-code.png", "difference-niah-code.svg"]
     assert printed.split()[-3:] == [str(out / name) for name in files]
 
+    assert main([str(a), str(b), "--out", str(out), "--fail-if", "worse"]) == 1
+    assert main([str(b), str(a), "--out", str(tmp_path / "back"), "--fail-if", "worse"]) == 0
+
     texts = svg_texts(out / "difference-niah-code.svg")
     assert {"-100", "0", "n=12", "1k", "8k", "mean", "B - A (points)"} <= set(texts)
     assert any(re.fullmatch(r"-100\.\.-\d+", text) for text in texts)

@@ -271,12 +271,6 @@ def test_the_short_summary_begins_with_failed_and_has_the_numbers(project, monke
     assert not [line for line in result.outlines if line.startswith("FAILED") and line.endswith("...")]
 
 
-def test_a_server_that_refuses_what_fits_its_window_voids_the_run(project, monkeypatch):
-    monkeypatch.setattr("needlework.results.run.recorder.refused_below_window", lambda record, _windows: True)
-
-    assert project.run().ret == 11
-
-
 # -- where it is told --------------------------------------------------------------------------------------------
 
 

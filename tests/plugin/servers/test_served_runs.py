@@ -64,6 +64,24 @@ def test_as_many_errors_as_are_allowed_are_allowed(project: Project, most: str, 
     assert result.ret == exit_code
 
 
+@pytest.mark.parametrize(("told", "exit_code"), [(4096, 11), (500, 0)])
+def test_what_a_server_refuses_below_the_window_that_it_tells_counts_as_an_error(
+    project: Project, told: int, exit_code: int
+) -> None:
+    def small(asked: Asked) -> Said:
+        error = b'{"error": {"message": "This model\'s maximum context length is 500 tokens"}}'
+        return Said(raw=error, status=400) if len(asked.prompt) > 2000 else honest(asked)
+
+    with loopback(small) as server:
+        server.told["/v1/models"] = {"data": [{"id": "gpt-4", "meta": {"n_ctx": told}}]}
+        result = project.run(*RAW, f"--base-url={server.url}", **SERVED)
+    outcomes = [(record["length"], record["outcome"]) for record in project.records()]
+    assert outcomes == [(400, "found")] * 3 + [(600, "skipped")] * 3
+    assert result.ret == exit_code
+    line = "skipped below the window: 3, from length 600 on, where 4096 tokens are told:"
+    assert (line in result.stdout.str()) is (exit_code == 11)
+
+
 def test_a_server_with_another_tokenizer_voids_the_run(project: Project) -> None:
     def other(asked: Asked) -> Said:
         return Said(honest(asked).text, tokens=len(asked.prompt) // 4)
