@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell, depth_label, parse_id
+from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.session.kept import grid_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
@@ -33,8 +32,10 @@ from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
 from needlework.results.records.tests_of_cells import identity
-from needlework.results.records.windows import refused_below_window, windows_of
+from needlework.results.records.windows import windows_of
+from needlework.results.run.ambiguous_words import ambiguous_words
 from needlework.results.run.carried import carried_by
+from needlework.results.run.exit_status import exit_status, is_void
 from needlework.results.run.latency import publish_latencies
 from needlework.results.run.make_record import lost_record
 from needlework.results.run.selected import Selected
@@ -46,8 +47,6 @@ from needlework.results.tables.unscored import unscored_lines
 
 if TYPE_CHECKING:
     from needlework.results.statistics.run_report import RunReport
-
-GATE_FAILED, INCONCLUSIVE, VOID = 1, 10, 11
 
 
 class Recorder:
@@ -286,7 +285,13 @@ class Recorder:
             for case in gate_case(verdict):
                 session.config.hook.pytest_runtest_logreport(report=case)
                 vars(case)["in_summary"] = True
-        session.exitstatus = self._exit_status(int(session.exitstatus), records)
+        session.exitstatus = exit_status(
+            int(session.exitstatus),
+            fault=bool(self._fault),
+            early=self._report is not None and bool(self._report.interrupted),
+            void=self._void(records),
+            verdicts=self._verdicts,
+        )
         if self._report is not None:
             hook = self._config.hook
             hook.pytest_needlework_written(config=self._config, report=self._report, folder=self.folder)
@@ -295,26 +300,8 @@ class Recorder:
     def pytest_unconfigure(self) -> None:
         self._signals.stop()
 
-    def _exit_status(self, status: int, records: list[Record]) -> int:
-        if status not in (0, 1, 2):
-            return status
-        if self._fault:
-            return 4
-        if self._verdicts and self._report is not None and self._report.interrupted:
-            return VOID
-        if status == pytest.ExitCode.INTERRUPTED:
-            return status
-        if self._void(records):
-            return VOID
-        states = {verdict.state for verdict in self._verdicts}
-        return GATE_FAILED if "fail" in states else status or (INCONCLUSIVE if "inconclusive" in states else 0)
-
     def _void(self, records: list[Record]) -> bool:
-        windows = windows_of(self._facts)
-        void = sum(
-            record["outcome"] in ("invalid", "error") or refused_below_window(record, windows) for record in records
-        )
-        return void * 100 > self._settings.max_errors * len(records)
+        return is_void(records, windows_of(self._facts), self._settings.max_errors)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if not self._records:
@@ -364,18 +351,6 @@ class Recorder:
         for path in self._files:
             terminalreporter.write_line(_relative(path))
         terminalreporter.write_line(next_line(report, _relative(self.folder)))
-
-
-def ambiguous_words(keyword: str, records: Sequence[Record]) -> list[str]:
-    """Say where a word of `-k` took more than one value: `-k depth10` matches depth 100 too."""
-    lines = []
-    for word, kind, number in re.findall(r"((depth|len)(\d+(?:\.\d+)?))(?![\w.-])", keyword):
-        values = {depth_label(r["depth"]) if kind == "depth" else str(r["length"]) for r in records}
-        taken = sorted((value for value in values if value.startswith(number)), key=len)
-        if len(taken) > 1:
-            option = "depths" if kind == "depth" else "lengths"
-            lines.append(f"-k {word} took {', '.join(taken)}; -k '{word}-' or --{option} {number} takes one")
-    return lines
 
 
 def _exact(named: Cell, series: Series | None) -> Cell:
