@@ -16,7 +16,8 @@ from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.results.gates.baseline import OPTION, Baseline, load_baseline
 from needlework.results.gates.gate import Gate
 from needlework.results.gates.top_up import Want, next_round
-from needlework.results.gates.verdicts import Verdict, gate_groups, judge_gate, judge_group
+from needlework.results.gates.verdict import Verdict
+from needlework.results.gates.verdicts import gate_groups, judge_gate, judge_group
 from needlework.results.records.record import Record
 from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.comparison.provenance import check_dtypes, differing_parts

@@ -1,29 +1,25 @@
-"""What is said about gates: lines for the terminal, a table for CI pages, cases for JUnit XML."""
+"""What is said about gates: lines for the terminal, a table for CI pages, rows for a report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Literal
 
-import pytest
-
-from needlework.results.gates.verdicts import State, Verdict
+from needlework.results.gates.verdict import State, Verdict
 from needlework.results.statistics.gate_row import GateRow
 from needlework.results.style.text import one_line
 from needlework.results.tables.comparison import loss_words, lost_words
 
-GATE = "gate::"
 _MOST = 40  # groups of one gate that are told one by one; JUnit XML has them all
 _COUNTED = {True: "with these as misses", False: "counted against it:"}
-_WORD: dict[State, str] = {"pass": "pass", "fail": "FAIL", "inconclusive": "inconclusive"}
+WORD: dict[State, str] = {"pass": "pass", "fail": "FAIL", "inconclusive": "inconclusive"}
 
 
 def gate_lines(verdicts: Sequence[Verdict], further: int) -> Iterator[tuple[str, State | None]]:
     """Lines with the verdict that colours them. `further`: the trials that `--top-up` has asked."""
     for gate, grouped in groupby(verdicts, key=lambda verdict: verdict.gate):
         found, rest = _told(list(grouped))
-        names = _aligned([(_WORD[each.state], one_line(each.group)) for each in found])
+        names = _aligned([(WORD[each.state], one_line(each.group)) for each in found])
         numbers = iter(_aligned([_numbers(each) for each in found if each.losses is None]))
         yield f"gate {gate}", None
         for name, verdict in zip(names, found, strict=True):
@@ -44,7 +40,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _numbers(verdict: Verdict) -> tuple[str, str, str]:
-    return _value(verdict), _interval(verdict), _count(verdict)
+    return value_words(verdict), _interval(verdict), _count(verdict)
 
 
 def _after_losses(verdict: Verdict) -> str:
@@ -76,7 +72,7 @@ def markdown_rows(verdicts: Sequence[Verdict]) -> Iterator[str]:
             f"`{each.gate}`",
             one_line(each.group),
             verdict,
-            _value(each),
+            value_words(each),
             _interval(each),
             _count(each).removeprefix("n "),
             _said(each),
@@ -103,54 +99,12 @@ def gate_rows(verdicts: Sequence[Verdict]) -> tuple[GateRow, ...]:
     )
 
 
-def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
-    """A gate as a test of its own, its call and its end: in the counts, the short summary, and a case in JUnit XML.
-
-    JUnit knows no third verdict. An inconclusive gate is a skipped case, as nothing was found wrong; the property
-    `verdict` says it in words.
-    """
-    # Brackets would be read as a test's parameters.
-    name = f"{verdict.gate} ({verdict.group})".replace("[", "(").replace("]", ")")
-    said = f"{_WORD[verdict.state]} {verdict.gate}: {verdict_words(verdict)}"
-    outcomes: dict[State, Literal["passed", "failed", "skipped"]] = {
-        "pass": "passed",
-        "fail": "failed",
-        "inconclusive": "skipped",
-    }
-    facts = {
-        "verdict": verdict.state, "value": verdict.value, "low": verdict.low, "high": verdict.high,
-        "level": f"{verdict.level:g}", "n": verdict.n, "samples": verdict.samples or None,
-        "more_samples": verdict.more, "more_trials": verdict.more_trials,
-        "lost": verdict.losses.lost if verdict.losses else None,
-    }  # fmt: skip
-    nodeid, location = f"{GATE}{name}", ("gate", 0, name)
-    # pytest's short summary has the first line, as far as it fits: the numbers.
-    longrepr = {"pass": None, "fail": f"{_brief(verdict)}\n{said}", "inconclusive": ("gate", 0, said)}[verdict.state]
-    properties = [(name, fact) for name, fact in facts.items() if fact is not None]
-    return (
-        pytest.TestReport(nodeid, location, {}, outcomes[verdict.state], longrepr, "call"),
-        pytest.TestReport(nodeid, location, {}, "passed", None, "teardown", user_properties=properties),
-    )
-
-
-def gate_word(report: pytest.TestReport) -> str:
-    """The word before a gate in pytest's short summary; none while cells are shown one by one."""
-    return report.outcome.upper() if report.when == "call" and getattr(report, "in_summary", False) else ""
-
-
-def _brief(verdict: Verdict) -> str:
-    """`0.778 (0.444..1.000), n 27, 3 lost`."""
-    ends = "" if verdict.low is None or verdict.high is None else f" ({verdict.low:.3f}..{verdict.high:.3f})"
-    lost = f", {verdict.losses.lost} lost" if verdict.losses else ""
-    return f"{_value(verdict)}{ends}, n {verdict.n}{lost}"
-
-
 def _told(found: list[Verdict]) -> tuple[list[Verdict], str]:
     """The verdicts to tell one by one, in their order, and words for the rest: passes are left out first."""
     rank: dict[State, int] = {"fail": 0, "inconclusive": 1, "pass": 2}
     chosen = sorted(range(len(found)), key=lambda i: (rank[found[i].state], i))[:_MOST]
     left = [each.state for i, each in enumerate(found) if i not in chosen]
-    counts = ", ".join(f"{left.count(state)} {_WORD[state]}" for state in rank if state in left)
+    counts = ", ".join(f"{left.count(state)} {WORD[state]}" for state in rank if state in left)
     return [found[i] for i in sorted(chosen)], f"... and {len(left)} further groups: {counts}" if left else ""
 
 
@@ -159,10 +113,10 @@ def verdict_words(verdict: Verdict) -> str:
     inside = ", ".join(filter(None, [_interval(verdict), _count(verdict)]))
     lost, remark = _lost(verdict), _remark(verdict)
     before = f"{lost}; {_COUNTED[verdict.paired]} " if lost else ""
-    return f"{verdict.group}: {before}{_value(verdict)} ({inside}){', ' if remark else ''}{remark}"
+    return f"{verdict.group}: {before}{value_words(verdict)} ({inside}){', ' if remark else ''}{remark}"
 
 
-def _value(verdict: Verdict) -> str:
+def value_words(verdict: Verdict) -> str:
     return "-" if verdict.value is None else f"{verdict.value:.3f}"
 
 

@@ -22,10 +22,11 @@ from needlework.haystack_fixtures.whole_files import drop_halves
 from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
 from needlework.haystack_fixtures.workers.distribution import has_workers
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
+from needlework.results.gates.cases import gate_case
 from needlework.results.gates.gate import Gate
 from needlework.results.gates.gatekeeper import Gatekeeper
-from needlework.results.gates.report import gate_case, gate_lines, gate_rows
-from needlework.results.gates.verdicts import Verdict
+from needlework.results.gates.report import gate_lines, gate_rows
+from needlework.results.gates.verdict import Verdict
 from needlework.results.records.journal import Journal, drop_waiting, line_of, read_journal
 from needlework.results.records.manifest import command_line, manifest, merge_facts, models_before, write_manifest
 from needlework.results.records.recipe import recipe_of

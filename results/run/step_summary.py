@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from needlework.results.gates.report import markdown_rows
-from needlework.results.gates.verdicts import Verdict
+from needlework.results.gates.verdict import Verdict
 
 if TYPE_CHECKING:
     from needlework.results.statistics.run_report import RunReport

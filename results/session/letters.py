@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from needlework.haystack_fixtures.workers.distribution import is_worker
-from needlework.results.gates.report import GATE, gate_word
+from needlework.results.gates.cases import GATE, gate_word
 from needlework.results.records.record import Record
 from needlework.results.run.carried import Shown, carried_by
 from needlework.results.run.make_record import shown
