@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from needlework.results.gates.verdicts import Verdict
+from needlework.results.gates.verdict import Verdict
 from needlework.results.records.record import Record
 from needlework.results.records.windows import refused_below_window
 
