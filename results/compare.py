@@ -35,6 +35,8 @@ def main(argv: Sequence[str]) -> int:
         comparison = _compare(options)
     except InputError as error:
         return refuse("compare", str(error))
+    except BrokenPipeError:
+        raise  # whoever read our output has seen enough
     except OSError as error:
         return refuse("compare", InputError("file", error.filename or "output", error.strerror or str(error)))
     return int(options.fail_if in {family.verdict for family in comparison.families})

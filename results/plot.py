@@ -23,6 +23,8 @@ def main(argv: Sequence[str]) -> int:
             print(path)
     except InputError as error:
         return refuse("plot", str(error))
+    except BrokenPipeError:
+        raise  # whoever read our output has seen enough
     except OSError as error:
         return refuse("plot", InputError("file", error.filename or "output", error.strerror or str(error)))
     return 0

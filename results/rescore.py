@@ -14,6 +14,7 @@ from needlework.results.records.record import Record
 from needlework.results.run.scorer_names import check_scorer
 from needlework.results.run.write_all import write_files
 from needlework.results.statistics.absent import is_absent
+from needlework.results.style.text import one_line
 from needlework.results.tables.headline import headline
 from needlework.results.tables.needlebench import needlebench_lines
 from needlework.scoring.outcomes import outcome_of
@@ -34,7 +35,10 @@ class _Stored:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Write the rescored run beside the run (or to --out) and print each panel's score before and after."""
+    """Write the rescored run beside the run (or to --out) and print each panel's score before and after.
+
+    Returns 0, 2 after one line about what was wrong, or 1 where the scorer failed on an answer.
+    """
     parser = OneLineParser(prog="needlework rescore", description=__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run, or its results.json")
     parser.add_argument("--scorer", required=True, help="name of the scorer, as in docs/presets.md")
@@ -46,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
             raise InputError("--scorer", options.scorer, "needs a judge; run again with --judge, answers are kept")
         run = read_run(options.run)
         after = tuple(rescored(record, options.scorer) for record in run.records)
-        out = options.out or run.folder / f"rescored-{options.scorer}"
+        out = options.out or run.folder / f"rescored-{options.scorer.replace(':', '.')}"
         out.mkdir(parents=True, exist_ok=True)
         report = report_of(run, after)
         write_files(out, report)
@@ -60,7 +64,10 @@ def main(argv: Sequence[str]) -> int:
     for line in needlebench_lines(report.suites):
         print(line)
     print(f"written to {out}")
-    return 0
+    failed = [record for record in after if record["outcome"] == "error" and record["scorer"] == options.scorer]
+    if failed:
+        print(one_line(f"{options.scorer} failed on {len(failed)} of {len(after)} answers: {failed[0]['why']}"))
+    return 1 if failed else 0
 
 
 def rescored(record: Record, scorer: str) -> Record:

@@ -42,6 +42,7 @@ from needlework.results.run.make_record import lost_record
 from needlework.results.run.selected import Selected
 from needlework.results.run.signals import EndSignals
 from needlework.results.run.step_summary import write_step_summary
+from needlework.results.style.text import one_line
 from needlework.results.tables.replayed import replayed_lines
 from needlework.results.tables.shared_tokens import shared_lines
 from needlework.results.tables.unscored import unscored_lines
@@ -70,6 +71,7 @@ class Recorder:
         self._verdicts: list[Verdict] = []
         self._session: pytest.Session | None = None
         self._fault = ""
+        self._broken_report = ""
         self._written_at = "earlier"
         self._selected = Selected()
         self._signals = EndSignals()
@@ -293,10 +295,22 @@ class Recorder:
             void=self._void(records),
             verdicts=self._verdicts,
         )
-        if self._report is not None:
-            hook = self._config.hook
-            hook.pytest_needlework_written(config=self._config, report=self._report, folder=self.folder)
+        if self._report is not None and (problem := self._hand_on(self._report)):
+            self._broken_report = problem
+            session.exitstatus = int(session.exitstatus) or 1
         yield
+
+    def _hand_on(self, report: RunReport) -> str:
+        """Call the reports of the user's own; what one of them raises, as a line."""
+        try:
+            self._config.hook.pytest_needlework_written(config=self._config, report=report, folder=self.folder)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - `pytest.fail` and `sys.exit` too: our exit status is the gates'
+            return one_line(
+                f"pytest_needlework_written failed ({type(error).__name__}: {error}); our own files are whole"
+            )
+        return ""
 
     def pytest_unconfigure(self) -> None:
         self._signals.stop()
@@ -325,8 +339,9 @@ class Recorder:
             )
         for line in ambiguous_words(self._config.option.keyword or "", self._records):
             terminalreporter.write_line(line, yellow=True)
-        if self._fault:
-            terminalreporter.write_line(self._fault, red=True)
+        for line in (self._fault, self._broken_report):
+            if line:
+                terminalreporter.write_line(line, red=True)
         write_step_summary(self._report, self._verdicts)
 
     def _tell(self, terminalreporter: pytest.TerminalReporter, report: RunReport) -> None:

@@ -30,6 +30,7 @@ def pytest_runtest_makereport(
     """Attach the record to the call's report, as JSON: that crosses to the controller whatever it holds."""
     report = yield
     config = item.config
+    _crossing(report)
     exchange = config.stash.get(EXCHANGE, None)
     if exchange is None or call.when == "setup":
         return report
@@ -60,6 +61,14 @@ def pytest_runtest_makereport(
         stored_of(config).update({key: replace(answer, scored=False) for key, answer in told.items()})
     attach(report, Carried(record, shown_as(record, report), _new_facts(item), fault))
     return report
+
+
+def _crossing(report: pytest.TestReport) -> None:
+    """Half surrogates in a failure would end the worker that sends it: they are told as what they are."""
+    told = str(report.longrepr) if report.failed and report.longrepr else ""
+    if any("\ud800" <= char <= "\udfff" for char in told):
+        report.longrepr = told.encode("utf-8", "backslashreplace").decode()
+    report.sections = [(name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections]
 
 
 def _new_facts(item: pytest.Item) -> dict[str, Any]:

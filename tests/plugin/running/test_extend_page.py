@@ -234,3 +234,19 @@ def test_a_run_on_disk_is_read_without_heavy_libraries(project, monkeypatch):
     read = project.pytester.makepyfile(read_lightly=code)
     result = project.pytester.runpython(read)
     assert result.outlines == ["mock:middle · niah · code 0.6666666666666666 6", "2 of 6"]
+
+
+@pytest.mark.parametrize("raised", ["RuntimeError('no disk')", "SystemExit(0)"])
+def test_a_report_of_ones_own_that_fails_is_one_line_and_keeps_the_exit_code(project, raised):
+    project.pytester.makeconftest(
+        f"""
+        pytest_plugins = ("needlework.plugin",)
+
+        def pytest_needlework_written(config, report, folder):
+            raise {raised}
+        """
+    )
+    result = project.run("test_needles.py")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["score 100 %*", "*pytest_needlework_written failed (*; our own files are whole"])
+    assert len(project.records()) == 6

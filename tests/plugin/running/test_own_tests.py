@@ -221,3 +221,19 @@ def test_a_haystack_is_a_cells_prompt_with_or_without_the_cell(project):
         """
     )
     project.run(*ONE_CELL).assert_outcomes(passed=2)
+
+
+def test_half_a_surrogate_in_a_failing_assert_ends_no_worker(project):
+    project.pytester.makepyfile(
+        test_own="""
+        import pytest
+
+        @pytest.mark.cells("niah")
+        def test_own(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+            assert cell.depth < 100, "\\ud800"
+        """
+    )
+    result = project.run("test_own.py", "-n1", process=True)
+    assert result.ret == 1
+    assert len(project.records()) == 6
