@@ -125,7 +125,8 @@ def test_a_killed_run_goes_on_and_ends_like_an_undisturbed_one(
     print(f"chain {chain}: {killed} kills, {sessions + 1} sessions, {repeated} requests repeated")
     assert {sha: server.asked[sha] for sha in frozen} == frozen, "a scored trial was asked again"
     assert len(server.asked) == CELLS
-    assert repeated <= killed * CONCURRENCY, command.log
+    # What was in flight, and what workers without a controller ask before they notice.
+    assert repeated <= 2 * killed * CONCURRENCY, command.log
     assert command.files() == undisturbed
 
 
