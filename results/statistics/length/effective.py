@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -88,7 +89,9 @@ def relative_length(
     lengths, means = draws
     bars = np.full(len(means), threshold)
     if base.lengths:
-        bars = share * np.nanmean(means[:, [lengths.index(length) for length in base.lengths]], axis=1)
+        with warnings.catch_warnings():  # a draw may have none of the base's trials; it then passes nothing
+            warnings.simplefilter("ignore", RuntimeWarning)
+            bars = share * np.nanmean(means[:, [lengths.index(length) for length in base.lengths]], axis=1)
     return replace(found, chances=_chances(lengths, means, bars))
 
 
