@@ -171,7 +171,8 @@ class ServedModel:
 
     def _identify(self) -> dict[str, str]:
         # A gateway's list of models changes with its catalogue, and says nothing of who answers.
-        return who_answers(json_fetch(self._sender.http), self._sender.base_url, self._name) if self._open else {}
+        told = who_answers(json_fetch(self._sender.http), self._sender.base_url, self._name) if self._open else {}
+        return {name: printable(self._redactor.hide(value), 300) for name, value in told.items()}
 
     def _passing(self, passage: Passage, request: Request, dialect: Dialect, begun: float) -> Reply | Fault:
         """One attempt of a request that the gate has let through, and what the gate learns from it."""

@@ -106,7 +106,10 @@ def test_a_server_that_mixes_answers_up_voids_the_run(project: Project) -> None:
     result.stdout.fnmatch_lines(["invalid: 6 trials: stale_answer: the server mixes requests up*"])
 
 
-def test_answers_of_another_server_at_the_same_address_are_asked_again(project: Project) -> None:
+def test_answers_of_another_server_at_the_same_address_are_asked_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_XDIST_TESTRUNUID", raising=False)  # these are runs of their own, not one run's workers
     with loopback() as server:
         server.told["/props"] = {"total_slots": 4, "model_path": "/m.gguf"}
         project.run(*RAW, f"--base-url={server.url}", **SERVED)
