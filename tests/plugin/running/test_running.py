@@ -225,3 +225,12 @@ def test_an_option_that_nothing_looks_at_is_told_in_the_header(project):
     told = project.run("--leval-data=/nope", "-k", "depth50 and len400").stdout.str()
 
     assert "needlework: --leval-data is not used: no chosen task is one of L-Eval's" in told
+
+
+def test_a_grid_that_cannot_be_made_is_told_once(project):
+    """And not once for each file that has cells of it."""
+    result = project.run("--needle-set=nix.toml")
+
+    assert result.ret == 4
+    assert str(result.stderr).count("nix.toml") == 1
+    assert "ERROR collecting" not in result.stdout.str()
