@@ -17,7 +17,7 @@ from needlework.results.pictures.parts import FRAME, INK, SOFT
 from needlework.results.statistics.documents import FOCUSED, WHOLE, Documents, Point
 from needlework.results.style.fonts import fonts_for
 from needlework.results.style.text import length_labels, one_line
-from needlework.results.tables.documents import ARMS
+from needlework.results.tables.documents import ARMS, size_depth_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ _APART = 0.008  # of the axis, between arms at one place
 
 @dataclass(frozen=True, slots=True)
 class _Chart:
-    """One picture: its points, over depth or over size, and what is said of the rest (`8k`, `all depths`)."""
+    """One picture: its points, over depth or over size, and what is said of the rest (`8k`, `answer at depth 50 %`)."""
 
     name: str
     points: tuple[Point, ...]
@@ -62,7 +62,7 @@ def write_document_charts(found: Sequence[Documents], folder: Path, formats: Seq
 
 
 def _charts(found: Documents) -> Iterator[_Chart]:
-    yield _Chart("size", found.by_size, by_depth=False, told="all depths")
+    yield _Chart("size", found.by_size, by_depth=False, told=size_depth_words(found))
     lengths = sorted({point.length for point in found.by_depth if point.arm != FOCUSED})
     for length, label in zip(lengths, length_labels(lengths), strict=True):
         points = tuple(point for point in found.by_depth if point.length == length and point.depth is not None)

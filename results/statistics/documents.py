@@ -51,8 +51,9 @@ class Point:
 class Documents:
     """What a model's answers about the user's documents say; scores and rates 0..1.
 
-    `by_depth`: of `doc_position`. `by_size`: of `doc_size`, the answer document alone first. `depth`: best and worst
-    depth and their paired test, over the whole context. `loss`: the score at the largest size minus that of the answer
+    `by_depth`: of `doc_position`. `by_size`: of `doc_size`, the answer document alone first; `size_depths`: where the
+    answer document stands in the others, percent. `depth`: best and worst depth and their paired test, over the whole
+    context. `loss`: the score at the largest size minus that of the answer
     document alone (the smallest size without it), paired by question. `absent`: where the answer document is not there,
     by arm (`absent`; `near`: the most similar document in its place). `judge`: the offline rule beside the judge;
     `votes`: of `--vote`.
@@ -62,6 +63,7 @@ class Documents:
     questions: int
     by_depth: tuple[Point, ...]
     by_size: tuple[Point, ...]
+    size_depths: tuple[float, ...]
     depth: DepthEffect | None
     loss: Difference | None
     absent: Mapping[str, AbsentTwins]
@@ -101,6 +103,7 @@ def _of_model(model: str, records: Sequence[Record], vote: int) -> Documents:
         questions=len({_question(record) for record in records}),
         by_depth=_points(position, over_depths=False),
         by_size=_points(size, over_depths=True),
+        size_depths=tuple(sorted({record["depth"] for record in size if record["depth"] is not None})),
         depth=depth_effect(map(trial_of, whole)) if len({record["depth"] for record in whole}) > 1 else None,
         loss=_loss(size),
         absent=_absent_arms(records),

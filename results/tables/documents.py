@@ -59,6 +59,12 @@ def documents_name(found: Documents) -> str:
     return one_line(f"{found.model} · your documents · {count}")
 
 
+def size_depth_words(found: Documents) -> str:
+    """Where the answer document stood when sizes were asked: `answer at depth 50 %`."""
+    depths = ", ".join(f"{depth:g}" for depth in found.size_depths) or "none"
+    return f"answer at depth{'s' if len(found.size_depths) > 1 else ''} {depths} %"
+
+
 def document_tables(found: Documents) -> list[Table]:
     """The tables that a run fills: by depth, by size, without the answer document, by vote."""
     tables = []
@@ -69,7 +75,7 @@ def document_tables(found: Documents) -> list[Table]:
     if found.by_size:
         head = ("context", "length", "tokens", *_RATES)
         rows = [(ARMS.get(each.arm, each.arm), _length(each), _tokens(each), *_rates(each)) for each in found.by_size]
-        tables.append(Table("by size of the context (doc_size)", head, tuple(rows)))
+        tables.append(Table(f"by size of the context (doc_size, {size_depth_words(found)})", head, tuple(rows)))
     if found.absent:
         tables.append(_absent_table(found))
     if found.votes:
