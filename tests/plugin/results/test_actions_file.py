@@ -17,6 +17,7 @@ from tests.plugin.conftest import CACHE
 ROOT = Path(__file__).parents[3]
 FILE = ROOT / "docs" / "github-actions.yml"
 NEEDED = (
+    "autoload.py",
     "benchmarks",
     "haystack_fixtures",
     "results",
