@@ -24,7 +24,7 @@ from needlework.haystack_fixtures.models.served.errors import (
 )
 from needlework.haystack_fixtures.models.served.facts.lookup import json_fetch
 from needlework.haystack_fixtures.models.served.facts.server_facts import ServerFacts
-from needlework.haystack_fixtures.models.served.facts.who import fingerprint, who_answers
+from needlework.haystack_fixtures.models.served.facts.who import who_answers
 from needlework.haystack_fixtures.models.served.facts.window import Window, discover_window
 from needlework.haystack_fixtures.models.served.http.client import Allowed
 from needlework.haystack_fixtures.models.served.http.exchanged import Exchanged
@@ -121,7 +121,7 @@ class ServedModel:
     @property
     def server(self) -> str:
         """Signs that stand for what the server says of itself, asked on the first call; empty where it is silent."""
-        return fingerprint(self._facts.server())
+        return self._facts.server()
 
     def respond(self, request: Request) -> Response:
         """Ask, and ask again where that can help. Two short requests go before the first trial of each layout."""

@@ -15,6 +15,7 @@ from needlework.haystack_fixtures.models.model import Calibration, Request, Resp
 from needlework.haystack_fixtures.models.served.facts.calibration import calibrate, layout_of, short_requests
 from needlework.haystack_fixtures.models.served.facts.model_name import same_model
 from needlework.haystack_fixtures.models.served.facts.replays import Replays
+from needlework.haystack_fixtures.models.served.facts.who import fingerprint
 from needlework.haystack_fixtures.models.served.facts.window import Window
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
@@ -51,7 +52,8 @@ class ServerFacts:
         self._ask = ask
         self._discover = discover
         self._identify = identify
-        self._server: dict[str, str] | None = None
+        self._server: dict[str, str] = {}
+        self._signs: str | None = None
         self._tokenizer = tokenizer
         self._shared = shared
         self._lock = threading.Lock()
@@ -106,12 +108,16 @@ class ServerFacts:
                 self._window = Window(**self._once("window", self._learn_window))
             return self._window
 
-    def server(self) -> dict[str, str]:
-        """What the server says of itself, see `who_answers`; asked for once, empty where nobody answers."""
+    def server(self) -> str:
+        """Signs that stand for what the server says of itself, see `who_answers`; it is asked once.
+
+        Empty where nobody answers.
+        """
         with self._lock:
-            if self._server is None:
+            if self._signs is None:
                 self._server = {str(name): str(told) for name, told in self._once("server", self._learn_server).items()}
-            return self._server
+                self._signs = fingerprint(self._server)
+            return self._signs
 
     def calibration(self, request: Request) -> Calibration:
         """How the server counts prompts laid out like this one; two short requests on the first call.
@@ -134,7 +140,7 @@ class ServerFacts:
         found: dict[str, str | int | float | None] = {}
         if self._window is not None:
             found["window_source"] = self._window.source
-        found |= {f"server {name}": told for name, told in sorted((self._server or {}).items())}
+        found |= {f"server {name}": told for name, told in sorted(self._server.items())}
         for layout, known in sorted(self._calibrations.items()):
             said = f"{known.status}, {known.template_tokens:+d} tokens" if known.status == "exact" else known.status
             found[f"calibration {' '.join(layout)}".strip()] = f"{said}: {known.why}" if known.why else said
