@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,10 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell, parse_id
+from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.session.kept import grid_of
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.haystack_fixtures.tasks.documents.votes import votes_of
 from needlework.haystack_fixtures.whole_files import drop_halves
 from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
@@ -38,7 +36,7 @@ from needlework.results.run.ambiguous_words import ambiguous_words
 from needlework.results.run.carried import carried_by
 from needlework.results.run.exit_status import exit_status, is_void
 from needlework.results.run.latency import publish_latencies
-from needlework.results.run.make_record import lost_record
+from needlework.results.run.lost_cells import lost_cell
 from needlework.results.run.selected import Selected
 from needlework.results.run.signals import EndSignals
 from needlework.results.run.step_summary import write_step_summary
@@ -132,30 +130,9 @@ class Recorder:
             self._keep(carried.record)
             self._fault = self._fault or carried.fault
         elif report.failed and report.when != "teardown":
-            named = parse_id(report.nodeid)
-            if named is not None:
-                # A worker that died tells nothing but the test's name; so does a fixture that failed.
-                series = self._series(named.task, named.needle, named.model)
-                cell = _exact(named, series)
-                message = str(report.longrepr).strip().splitlines()[-1:] or ["the process died"]
-                self._keep(
-                    lost_record(
-                        cell,
-                        model=series.model if series else cell.model,
-                        nodeid=report.nodeid,
-                        recipe=self._recipe,
-                        message=message[0][:300],
-                        language=series.suite.language if series else "",
-                        seed=self._settings.seed,
-                    )
-                )
-
-    def _series(self, task: str, needle: str, model: str) -> Series | None:
-        for series in grid_of(self._config):
-            first = series.cells[0]
-            if (first.task, first.needle, first.model) == (task, needle, model):
-                return series
-        return None
+            lost = lost_cell(report, grid_of(self._config), recipe=self._recipe, seed=self._settings.seed)
+            if lost is not None:
+                self._keep(lost)
 
     def _keep(self, record: Record) -> None:
         self._records.append(record)
@@ -367,13 +344,6 @@ class Recorder:
         for path in self._files:
             terminalreporter.write_line(_relative(path))
         terminalreporter.write_line(next_line(report, _relative(self.folder)))
-
-
-def _exact(named: Cell, series: Series | None) -> Cell:
-    """The cell that an id stands for; the id has the depth in three decimals only."""
-    cells = series.cells if series else ()
-    at = next((cell for cell in cells if replace(cell, repeat=named.repeat).id == named.id), named)
-    return replace(at, repeat=named.repeat)
 
 
 def _relative(path: Path) -> str:
