@@ -9,7 +9,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 RENAMED = {"needlework.py": "__init__.py"}
 OF_THE_CHECKOUT = {"hatch_build.py", "conftest.py"}
-PACKAGES = ("haystack_fixtures", "scoring", "results", "benchmarks")
+PACKAGES = ("haystack_fixtures", "scoring", "results", "benchmarks", "launching")
 LEFT_OUT = {"__pycache__", "runs"}  # `results/runs` holds what somebody's runs wrote
 
 

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-OURS = {"haystack_fixtures", "scoring", "results", "benchmarks"}
+OURS = {"haystack_fixtures", "scoring", "results", "benchmarks", "launching"}
 # results reads settings, cells and exchanges; it never builds prompts or asks models.
 ALLOWED = {
     "scoring": {"scoring"},
     "haystack_fixtures": {"haystack_fixtures"},
     "results": {"results", "scoring", "haystack_fixtures"},
     "benchmarks": {"haystack_fixtures", "scoring"},
+    "launching": {"launching", "results", "scoring", "haystack_fixtures"},
 }
 NOT_FOR_RESULTS = (
     "needlework.haystack_fixtures.models",
@@ -66,7 +67,7 @@ def test_each_package_imports_only_what_lies_below_it(package):
 
 
 def test_no_module_loads_a_heavy_library_when_it_is_imported():
-    for package in ("haystack_fixtures", "scoring", "results"):
+    for package in ("haystack_fixtures", "scoring", "results", "launching"):
         for path in sorted((ROOT / package).rglob("*.py")):
             heavy = {name.split(".")[0] for name in imports(path, top_level=True)} & HEAVY
             assert not heavy, f"{path} imports {heavy} at its top"
@@ -78,7 +79,7 @@ def test_the_packages_import_nothing_that_only_developers_install():
     named = {key: {re.split(r"[^\w-]", line)[0] for line in lines} for key, lines in extras.items()}
     ours_alone = named.pop("dev").difference(*named.values())
     assert "openai" in ours_alone
-    for package in ("haystack_fixtures", "scoring", "results"):
+    for package in ("haystack_fixtures", "scoring", "results", "launching"):
         for path in sorted((ROOT / package).rglob("*.py")):
             found = {name.split(".")[0] for name in imports(path, top_level=False)} & ours_alone
             assert not found, f"{path} imports {found}"

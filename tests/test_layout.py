@@ -48,6 +48,7 @@ FLOORS = {
         ("recording",),
         ("plugin",),
     ),
+    "launching": (),
 }
 
 
