@@ -30,7 +30,7 @@ def stored_of(config: pytest.Config) -> dict[str, StoredAnswer]:
     """The answers that need not be asked for, by key."""
     if _STORED not in config.stash:
         folder, fresh = folder_of(config), settings_of(config).fresh
-        earlier = read_journal(folder / JOURNAL) if is_worker(config) else recorder_of(config).earlier
+        earlier = read_journal(folder / JOURNAL) if is_worker(config) else recorder_of(config).folder.earlier
         config.stash[_STORED] = {} if fresh else stored_answers(earlier, read_waiting(folder))
     return config.stash[_STORED]
 
@@ -38,7 +38,7 @@ def stored_of(config: pytest.Config) -> dict[str, StoredAnswer]:
 def folder_of(config: pytest.Config) -> Path:
     if is_worker(config):
         return Path(cast("Any", config).workerinput[INPUT])
-    return recorder_of(config).folder
+    return recorder_of(config).folder.path
 
 
 def recorder_of(config: pytest.Config) -> Recorder:

@@ -68,4 +68,4 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     recorder = node.config.pluginmanager.get_plugin(RECORDER)
-    node.workerinput[INPUT] = str(recorder.folder)
+    node.workerinput[INPUT] = str(recorder.folder.path)

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from math import floor
+from pathlib import Path
 
 # Escape sequences first (CSI, OSC, then any two-byte one), so that their parameters do not stay behind as text.
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]")
@@ -78,3 +79,11 @@ def _columns(character: str) -> int:
     if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def relative(path: Path) -> str:
+    """The path as a user types it here."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,45 @@
+"""The end of a run: from its records to its report and files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tasks.documents.votes import votes_of
+from needlework.results.gates.report import gate_rows
+from needlework.results.gates.verdict import Verdict
+from needlework.results.pictures.panel import Style
+from needlework.results.records.record import Record
+from needlework.results.run.write_all import write_files
+from needlework.results.statistics.length.base import parse_relative_to
+from needlework.results.statistics.published.needlebench import design_of
+from needlework.results.statistics.run_report import RunReport, run_report
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a run's records say, and the files that say it."""
+
+    report: RunReport
+    files: tuple[Path, ...]
+
+
+def finish(
+    folder: Path, records: Sequence[Record], settings: Settings, *, planned: int, verdicts: Sequence[Verdict]
+) -> Finished:
+    """Write every file of the run whose `records` these are, of `planned` trials, into `folder`.
+
+    Raises `OSError` or `InputError` where they cannot be written.
+    """
+    report = run_report(
+        list(records),
+        design=design_of(settings),
+        vote=votes_of(settings.suites),
+        relative_to=parse_relative_to(settings.relative_to),
+        planned=planned,
+        gates=gate_rows(verdicts),
+    )
+    style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)
+    return Finished(report, write_files(folder, report, style))

@@ -1,0 +1,121 @@
+"""A run's folder while records come: what stood in its journal, the journal, the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.whole_files import drop_halves
+from needlework.results.records.journal import Journal, drop_waiting, line_of, read_journal
+from needlework.results.records.manifest import command_line, manifest, merge_facts, models_before, write_manifest
+from needlework.results.records.recipe import recipe_of
+from needlework.results.records.record import Record
+from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
+from needlework.results.records.tests_of_cells import identity
+from needlework.results.run.selected import Selected
+
+# What a run writes at its end, and `--fresh` drops.
+_WRITTEN = ("heatmap-*", "tasks-*", "documents-*", "results.*", "cells.csv", "report.html")
+
+
+class OpenFolder:
+    """One session's hold on a run's folder. Nothing is written before `open`."""
+
+    def __init__(self, settings: Settings, folder: Path, root: Path, selected: Selected) -> None:
+        """`root`: the folder of the tests, whose commit the manifest names; `selected`: what the session will run."""
+        self._settings = settings
+        self._selected = selected
+        self._root = root
+        self._journal: Journal | None = None
+        self._earlier: list[Record] | None = None
+        self._journaled: set[tuple[str, str, str]] = set()
+        self._started = _now()
+        self.path = folder
+        self.recipe = recipe_of(settings)
+        self.facts: dict[str, Any] = {}
+        self.written_at = "earlier"
+
+    @property
+    def is_open(self) -> bool:
+        return self._journal is not None
+
+    @property
+    def earlier(self) -> list[Record]:
+        """What the journal held before this session."""
+        if self._earlier is None:
+            with suppress(OSError):
+                at = datetime.fromtimestamp((self.path / JOURNAL).stat().st_mtime)
+                self.written_at = at.isoformat(" ", timespec="minutes")
+            self._earlier = read_journal(self.path / JOURNAL)
+        return self._earlier
+
+    def open(self) -> None:
+        """Lock the journal and write a first manifest. Raises `InputError` where the folder cannot take a run."""
+        fresh = self._settings.fresh
+        self._journal = Journal(self.path / JOURNAL, fresh=fresh)
+        self._earlier = [] if fresh else self.earlier
+        self._journaled = {identity(record) for record in self._earlier}
+        if self._earlier:
+            self.facts = {"models": models_before(self.path / MANIFEST, self.recipe)}
+        try:
+            drop_halves(self.path)
+            if fresh:
+                for old in (file for pattern in _WRITTEN for file in self.path.glob(pattern)):
+                    old.unlink()
+                drop_waiting(self.path)
+            with suppress(OSError):
+                (self._settings.results_dir / ".gitignore").write_text("*\n")
+            self.write_manifest([])
+        except OSError as error:
+            self.close()
+            problem = f"cannot be written ({error.strerror}); free space and run again"
+            raise InputError("--results-dir", self.path, problem) from None
+
+    def keep(self, record: Record) -> None:
+        """Append a record to the journal, unless it came from there. Raises `InputError` when the disk is full."""
+        assert self._journal is not None
+        if not record["timing"].get("replayed") or identity(record) not in self._journaled:
+            self._journal.append(line_of(record))
+
+    def learn(self, facts: Mapping[str, Any]) -> None:
+        """Take what a worker found out about its model, for the manifest."""
+        merge_facts(self.facts, facts)
+
+    def whole(self, now: list[Record]) -> list[Record]:
+        """The run's records: those of earlier sessions, and those of this one, `now`."""
+        return whole_run(self.earlier, now, self.recipe)
+
+    def write_manifest(self, now: list[Record], *, ended: bool = False) -> None:
+        """Write what is known of the run, which has the records `now` of this session."""
+        records = self.whole(now)
+        write_manifest(
+            self.path / MANIFEST,
+            manifest(
+                self._settings,
+                argv=command_line(),
+                root=self._root,
+                facts=self.facts,
+                started=self._started,
+                ended=_now() if ended else None,
+                planned=self._selected.planned(records),
+                recorded=len(records),
+            ),
+        )
+
+    def close(self, *, whole: bool = False) -> None:
+        """Close the journal. Where the run is `whole`, answers that waited for their test are dropped: all are in."""
+        if self._journal is None:
+            return
+        if whole:
+            drop_waiting(self.path)
+        with suppress(OSError):
+            self._journal.close()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
