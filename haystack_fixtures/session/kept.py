@@ -38,7 +38,7 @@ def tasks_of(config: pytest.Config) -> Tasks:
     if _TASKS not in config.stash:
         given = config.hook.pytest_needlework_tasks(config=config)
         try:
-            config.stash[_TASKS] = with_tasks([task for tasks in given[::-1] for task in tasks or ()])
+            config.stash[_TASKS] = with_tasks(given[::-1])
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
     return config.stash[_TASKS]

@@ -3,42 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import entry_points
+from itertools import chain
 from types import MappingProxyType
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, near_names
+from needlework.haystack_fixtures.tasks.guarded import guarded
 from needlework.haystack_fixtures.tasks.task import Task
 
 GROUP = "needlework.tasks"  # of entry points: each names a `Task`, or a sequence of them
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def with_tasks(more: Sequence[Task] = ()) -> Tasks:
-    """Our tasks and those of others: of installed packages (entry points of `GROUP`), and `more`.
+def with_tasks(more: Sequence[object] = ()) -> Tasks:
+    """Our tasks and those of others: of installed packages (entry points of `GROUP`), and `more`: a task each, or a
+    sequence of them, or nothing.
 
-    Raises `InputError` for two of one name, and for what is no task.
+    Raises `InputError` for two of one name, and for what is no task; their functions do for what goes wrong in them.
     """
-    found = dict(TASKS)
-    for task in (*_installed(), *more):
+    found: dict[str, Task] = {}
+    for task in chain(_installed(), *map(_tasks_in, more)):
         if not isinstance(task, Task):
             raise InputError("task", task, "is no Task; see docs/extend.md")
         if not _NAME.fullmatch(task.name):
             raise InputError("task", task.name, "give it a name of small letters, digits and _")
-        if found.setdefault(task.name, task) is not task:
+        if task.name in TASKS or found.setdefault(task.name, task) is not task:
             raise InputError("task", task.name, "is the name of another task already; give yours a name of its own")
-    return MappingProxyType(found)
+    return MappingProxyType({**TASKS, **{name: guarded(task) for name, task in found.items()}})
 
 
-def _installed() -> Iterator[Task]:
+def _tasks_in(given: object) -> Iterable[object]:
+    if given is None:
+        return ()
+    return given if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+
+
+def _installed() -> Iterator[object]:
     for entry in entry_points(group=GROUP):
         try:
             found = entry.load()
         except Exception as error:  # noqa: BLE001 - whatever a package raises on import
             remedy = f"the entry point {entry.value} cannot be loaded ({type(error).__name__}: {error})"
             raise InputError("task", entry.name, remedy) from None
-        yield from [found] if isinstance(found, Task) else found
+        yield from _tasks_in(found)
 
 
 def tasks_marked(name: str, tasks: Tasks) -> list[Task]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pluggy
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
@@ -35,7 +37,6 @@ from needlework.results.style.text import one_line, relative
 
 if TYPE_CHECKING:
     from needlework.results.run.finish import Finished
-    from needlework.results.statistics.run_report import RunReport
 
 
 class Recorder:
@@ -109,8 +110,10 @@ class Recorder:
         self._records.append(record)
         if not self._fault:
             self._journalise(record)
-        # After the journal: no hook can change what stands there, nor keep a record out of it.
-        self._config.hook.pytest_needlework_recorded(config=self._config, record=record)
+        # After the journal, and a copy: no hook can change what is reported, nor keep a record out of it.
+        hook = self._config.hook.pytest_needlework_recorded
+        if hook.get_hookimpls():
+            self._hand_on(hook, record=deepcopy(record))
 
     def _journalise(self, record: Record) -> None:
         try:
@@ -189,22 +192,22 @@ class Recorder:
             void=self._void(records),
             verdicts=self._verdicts,
         )
-        if self._finished is not None and (problem := self._hand_on(self._finished.report)):
-            self._broken_report = problem
+        if self._finished is not None:
+            written = self._config.hook.pytest_needlework_written
+            self._hand_on(written, report=self._finished.report, folder=self.folder.path)
+        if self._broken_report:
             session.exitstatus = int(session.exitstatus) or 1
         yield
 
-    def _hand_on(self, report: RunReport) -> str:
-        """Call the reports of the user's own; what one of them raises, as a line."""
+    def _hand_on(self, hook: pluggy.HookCaller, **values: object) -> None:
+        """Call reports of the user's own; what the first of them raises is told at the end, in one line."""
         try:
-            self._config.hook.pytest_needlework_written(config=self._config, report=report, folder=self.folder.path)
+            hook(config=self._config, **values)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - `pytest.fail` and `sys.exit` too: our exit status is the gates'
-            return one_line(
-                f"pytest_needlework_written failed ({type(error).__name__}: {error}); our own files are whole"
-            )
-        return ""
+            told = f"{hook.name} failed ({type(error).__name__}: {error}); our own files are whole"
+            self._broken_report = self._broken_report or one_line(told)
 
     def pytest_unconfigure(self) -> None:
         self._signals.stop()

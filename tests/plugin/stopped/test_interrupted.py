@@ -133,18 +133,23 @@ def test_a_signal_while_files_are_written_does_not_stop_that(project: Project) -
     assert json.loads(project.file("manifest.json"))["recorded"] == 6
 
 
-def test_a_hook_keeps_no_record_out_of_the_journal_and_changes_none_there(project: Project) -> None:
+def test_a_hook_keeps_no_record_out_of_the_run_and_changes_none(project: Project) -> None:
     project.pytester.makeconftest(
         """
         pytest_plugins = ("needlework.plugin",)
 
         def pytest_needlework_recorded(config, record):
             record["why"] = "mine"
+            record["details"].clear()
             raise ValueError("a fault of the hook")
         """
     )
     result = project.run()
 
-    assert result.ret == 3
-    (line,) = project.file("journal.jsonl").splitlines()
-    assert json.loads(line)["why"] != "mine"
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["pytest_needlework_recorded failed (ValueError: a fault of the hook); *"])
+    records = [json.loads(line) for line in project.file("journal.jsonl").splitlines()]
+    assert len(records) == 6
+    for record in (*records, *project.records()):
+        assert record["why"] != "mine"
+        assert record["details"]

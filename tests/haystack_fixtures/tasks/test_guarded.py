@@ -1,0 +1,80 @@
+"""Tasks of others: what their functions do wrong is one line that names the task, the function and its line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.catalogue import TASKS
+from needlework.haystack_fixtures.tasks.of_others import with_tasks
+from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
+
+CELL = Cell("berths", 500, 50.0, "berth")
+SUITE = cast("Suite", None)  # these functions do not look at it
+NEEDLE = Needle("berth", "The Aurora lies at berth 7.", "Where?", "7", key="Aurora")
+ASKED = Asked((NEEDLE,), (50.0,), "Where?", "7", {"answers": ("7",)})
+BERTHS = Task("berths", "the berth of a ship", lambda _suite: ("berth",), no_depths, lambda *_: ASKED)
+
+
+def ask(task: Task) -> Asked:
+    return with_tasks([task])["berths"].ask(SUITE, CELL, 0)
+
+
+def test_a_task_that_does_as_it_should_is_asked_as_before() -> None:
+    assert ask(BERTHS) == ASKED
+
+
+def test_what_a_task_raises_is_told_with_its_name_and_line() -> None:
+    def broken(*_: object) -> Asked:
+        raise KeyError("Borealis")
+
+    with pytest.raises(InputError, match=r"task berths, its `ask`: 'test_guarded.py:\d+': raised KeyError: 'Borealis'"):
+        ask(replace(BERTHS, ask=broken))
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        (None, "returns an Asked"),
+        (replace(ASKED, depths=()), "1 needles and 0 depths: give every needle one"),
+        (replace(ASKED, depths=(None,)), "each is a percent"),
+        (replace(ASKED, depths=(150.0,)), "each is a percent"),
+    ],
+)
+def test_an_ask_that_returns_something_else_is_told(returned: Asked, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        ask(replace(BERTHS, ask=lambda *_: returned))
+
+
+@pytest.mark.parametrize(
+    ("function", "returned", "told"),
+    [
+        ("labels", "berth", "needle labels"),
+        ("labels", (1,), "needle labels"),
+        ("depths", (), "depths in percent"),
+        ("depths", (-1.0,), "depths in percent"),
+        ("depths", None, "depths in percent"),
+    ],
+)
+def test_labels_and_depths_of_a_wrong_kind_are_told(function: str, returned: object, told: str) -> None:
+    task = with_tasks([replace(BERTHS, **{function: lambda _suite: returned})])["berths"]
+    with pytest.raises(InputError, match=f"`{function}`.*{told}"):
+        getattr(task, function)(SUITE)
+
+
+def test_a_hook_may_give_one_task_or_several_or_none() -> None:
+    other = replace(BERTHS, name="quays")
+    assert {"berths", "quays"} < set(with_tasks([BERTHS, None, [other]]))
+    assert with_tasks([None]) == TASKS
+
+
+@pytest.mark.parametrize("given", ["berths", 7, [None]])
+def test_what_is_no_task_is_refused(given: object) -> None:
+    with pytest.raises(InputError, match="is no Task"):
+        with_tasks([given])
