@@ -13,6 +13,7 @@ Parsed = str | int | float | bool | tuple[str, ...] | None
 Parser = Callable[[str, str], Parsed]
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_MOST_SHARDS = 10_000
 _LONGEST_S = 1_000_000  # 11 days; what sockets take as a time-out is not endless
 
 
@@ -147,6 +148,16 @@ def some_of(*choices: str) -> Parser:
         return found
 
     return parse
+
+
+def shard(option: str, value: str) -> str:
+    """One part of several, `2/4`."""
+    found = re.fullmatch(r"\s*([0-9]{1,6})\s*/\s*([0-9]{1,6})\s*", value)
+    number, of = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= number <= of <= _MOST_SHARDS:
+        remedy = f"write I/N, I from 1 to N and N up to {_MOST_SHARDS:,}: 1/4, 2/4, 3/4 and 4/4 are a whole run"
+        raise InputError(option, value, remedy)
+    return f"{number}/{of}"
 
 
 def pattern(option: str, value: str) -> str:

@@ -86,3 +86,4 @@ class Settings:
     price: tuple[str, ...] | None = None
     relative_to: str | None = None
     allow_different_dtypes: bool = False
+    shard: str | None = None

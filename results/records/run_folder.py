@@ -8,7 +8,9 @@ from pathlib import Path
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
 from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.workers.shard import shard_named
 from needlework.results.records.record import Record
+from needlework.results.records.shard_file import SHARDS
 from needlework.results.records.tests_of_cells import latest_of_each
 
 JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
@@ -16,7 +18,7 @@ _LONGEST_NAME = 200
 
 
 def run_folder(settings: Settings) -> Path:
-    """The named run's folder, or a new one called by time and model."""
+    """The named run's folder, or a new one called by time and model; of a shard the folder `shards/2-of-4` in it."""
     name = settings.run_name
     if name is None:
         models = "+".join(slug(spec) for spec in dict.fromkeys(settings.model))
@@ -25,7 +27,8 @@ def run_folder(settings: Settings) -> Path:
         raise InputError("--run-name", name, "is a folder's name, without slashes; --results-dir says where it lies")
     elif len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME or not name.isprintable():
         raise InputError("--run-name", name, f"give a name that can be shown, up to {_LONGEST_NAME} bytes")
-    return settings.results_dir / name
+    folder = settings.results_dir / name
+    return folder if settings.shard is None else folder / SHARDS / shard_named(settings.shard).name
 
 
 def whole_run(earlier: list[Record], now: list[Record], recipe: str) -> list[Record]:

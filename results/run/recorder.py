@@ -213,6 +213,8 @@ class Recorder:
         self._signals.stop()
 
     def _void(self, records: list[Record]) -> bool:
+        if self._settings.shard is not None:
+            return False  # of the whole run, which needlework merge sees
         return is_void(records, windows_of(self.folder.facts), self._settings.max_errors)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

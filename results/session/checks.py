@@ -21,3 +21,11 @@ def check_scorers(settings: Settings) -> None:
         if name.startswith(JUDGE) and settings.judge is None:
             raise InputError("--scorer", name, "needs a judge: give --judge SPEC")
         check_scorer(name)
+
+
+def check_shard(settings: Settings) -> None:
+    if settings.shard is not None and settings.top_up:
+        remedy = (
+            "asks for what a whole run leaves undecided: leave it out of a shard, or give it after needlework merge"
+        )
+        raise InputError("--top-up", settings.top_up, remedy)

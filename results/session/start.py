@@ -20,7 +20,7 @@ from needlework.results.run.progress import progress_of
 from needlework.results.run.recorder import Recorder
 from needlework.results.run.shared_cells import shared_cells
 from needlework.results.run.signals import EndSignals
-from needlework.results.session.checks import check_base, check_scorers
+from needlework.results.session.checks import check_base, check_scorers, check_shard
 from needlework.results.session.kept import INPUT, RECIPE, RECORDER, SHARED, TOLD, WAITING
 
 
@@ -35,12 +35,15 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         gates = [parse_gate(text) for text in settings.gate]
         check_gates(settings, gates)
+        check_shard(settings)
         check_power(settings)
         check_base(settings)
         folder = run_folder(settings)
         check_scorers(settings)
     except (InputError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
+    if settings.shard is not None:
+        gates = []  # a part decides nothing: needlework merge judges them
     config.pluginmanager.register(Recorder(config, settings, folder, gates), RECORDER)
 
 

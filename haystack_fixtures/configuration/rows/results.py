@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from needlework.haystack_fixtures.settings.option import OUT, Option
-from needlework.haystack_fixtures.settings.option_values import one_of, path, percent, prices, switch, text, whole
+from needlework.haystack_fixtures.settings.option_values import (
+    one_of,
+    path,
+    percent,
+    prices,
+    shard,
+    switch,
+    text,
+    whole,
+)
 
 OPTIONS: tuple[Option, ...] = (
     Option("results-dir", OUT, "folder that holds the runs", path, "results/runs", metavar="DIR"),
@@ -16,6 +25,16 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("fresh", OUT, "empty the named run's folder first", switch, "false", flag=True),
     Option("resume", OUT, "go on where the named run stopped (the default)", switch, "true", flag=True),
+    Option(
+        "shard",
+        OUT,
+        "run part I of N of the cells, on each of N machines or processes with one --run-name; needlework merge puts"
+        " them together",
+        shard,
+        shown_default="the whole run",
+        metavar="I/N",
+        once=True,
+    ),
     Option("plan", OUT, "print what would be run, with tokens and requests, and stop", switch, "false", flag=True),
     Option(
         "power",

@@ -1,0 +1,120 @@
+"""Shards: together they are the run, none of them shares a haystack, and any machine divides alike."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.workers.shard import Shard, divided, shard_named, shared_out
+
+ROOT = Path(__file__).parents[3]
+CELLS = st.lists(
+    st.builds(
+        Cell,
+        task=st.sampled_from(["niah", "chain", "leval_qa"]),
+        length=st.sampled_from([500, 4000, 32_768, 131_072]),
+        depth=st.sampled_from([None, 0.0, 50.0, 99.104]),
+        needle=st.sampled_from(["code", "code_absent", "doc3_q1", "doc3_q2", "doc4_q1"]),
+        repeat=st.integers(0, 3),
+        model=st.sampled_from(["", "one", "two"]),
+    ),
+    max_size=60,
+)
+
+
+def cost(cell: Cell) -> int:
+    return cell.length * (32_768 + cell.length)
+
+
+@given(CELLS, st.integers(1, 9))
+def test_together_the_shards_are_all_cells_and_no_cell_is_in_two(cells: list[Cell], of: int) -> None:
+    tests = dict(enumerate(cells))
+    parts = [divided(Shard(number, of), tests, [cell.id for cell in cells]) for number in range(1, of + 1)]
+
+    assert sorted(test for mine, _ in parts for test in mine) == sorted(tests)
+    assert {division.counts for _, division in parts} == {tuple(len(mine) for mine, _ in parts)}
+    assert len({division.selection for _, division in parts}) == 1
+
+
+@given(CELLS, st.integers(1, 9))
+def test_no_haystack_is_split(cells: list[Cell], of: int) -> None:
+    found: dict[str, set[int]] = {}
+    for number in range(1, of + 1):
+        mine, _ = divided(Shard(number, of), {cell: cell for cell in cells}, [])
+        for cell in mine:
+            found.setdefault(cell.haystack_id, set()).add(number)
+
+    assert all(len(numbers) == 1 for numbers in found.values())
+
+
+@given(CELLS, st.integers(1, 9), st.randoms())
+def test_the_order_in_which_cells_were_collected_does_not_matter(cells: list[Cell], of: int, chance) -> None:
+    shuffled = list(cells)
+    chance.shuffle(shuffled)
+
+    assert shared_out(cells, of) == shared_out(shuffled, of)
+
+
+@given(CELLS, st.integers(1, 9))
+def test_no_shard_has_more_than_a_fair_share_and_one_haystack(cells: list[Cell], of: int) -> None:
+    given_to, units = shared_out(cells, of), {}
+    for cell in set(cells):
+        units[cell.haystack_id] = units.get(cell.haystack_id, 0) + cost(cell)
+    loads = [sum(units[unit] for unit, number in given_to.items() if number == each) for each in range(1, of + 1)]
+
+    assert max(loads) <= sum(loads) / of + max(units.values(), default=0)
+
+
+def test_long_prompts_weigh_more_than_their_tokens() -> None:
+    cells = [Cell("niah", 131_072, 50, "code", repeat) for repeat in range(2)]
+    cells += [Cell("niah", 16_384, 50, "code", repeat) for repeat in range(16)]
+    of_long = {unit: number for unit, number in shared_out(cells, 3).items() if "131072" in unit}
+
+    assert sorted(of_long.values()) == [1, 2]
+    assert {number for unit, number in shared_out(cells, 3).items() if "16384" in unit} == {3}
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1"])
+def test_every_process_divides_alike(hash_seed: str) -> None:
+    program = (
+        "from needlework.haystack_fixtures.grid.cells import Cell\n"
+        "from needlework.haystack_fixtures.workers.shard import shared_out\n"
+        "cells = [Cell('niah', n, d, 'code', r) for n in (500, 900, 901) for d in (0, 50) for r in range(5)]\n"
+        "print(sorted(shared_out(cells, 4).items()))"
+    )
+    cells = [Cell("niah", n, d, "code", r) for n in (500, 900, 901) for d in (0, 50) for r in range(5)]
+    told = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    assert told.stdout.strip() == str(sorted(shared_out(cells, 4).items()))
+
+
+def test_tests_without_a_cell_are_run_by_the_first_shard_and_are_no_trials() -> None:
+    tests = {"plain": None, "asks": Cell("niah", 500, 50, "code")}
+    first, division = divided(Shard(1, 2), tests, ["asks"])
+    second, _ = divided(Shard(2, 2), tests, ["asks"])
+
+    assert (first, second) == ({"plain", "asks"}, frozenset())
+    assert division.counts == (1, 0)
+
+
+def test_tests_of_one_cell_stay_together() -> None:
+    cells = [Cell("niah", 500, 50, "code", repeat) for repeat in range(4)]
+    tests = {(name, cell): cell for name in ("strict", "loose") for cell in cells}
+    mine, _ = divided(Shard(1, 3), tests, [])
+
+    assert {cell for name, cell in mine if name == "strict"} == {cell for name, cell in mine if name == "loose"}
+
+
+def test_a_shard_has_a_name() -> None:
+    assert shard_named("2/4") == Shard(2, 4)
+    assert (shard_named("2/4").name, str(shard_named("2/4"))) == ("2-of-4", "2 of 4")
