@@ -7,15 +7,27 @@ from types import MappingProxyType
 
 from needlework.scoring.custom import imported_scorer, installed, installed_scorer
 from needlework.scoring.leval import code, f1, letters, mathematics, rouge, sci_fi, topics
-from needlework.scoring.published import cdme, evalscope, opencompass, opencompass_compat, ruler
+from needlework.scoring.published import (
+    cdme,
+    evalscope,
+    graphwalks,
+    longbench_v2,
+    opencompass,
+    opencompass_compat,
+    ruler,
+)
+from needlework.scoring.published import mrcr as published_mrcr
 from needlework.scoring.scorers import (
     abstaining,
+    choice_letter,
     confusing,
     copy_fidelity,
     documents,
     labels,
     match,
     match_2,
+    mrcr,
+    node_set,
     number,
     set_f1,
     word_list,
@@ -32,6 +44,19 @@ _ALL = (
     confusing.CONFUSION,
     set_f1.SET_F1,
     labels.LABELS,
+    mrcr.MRCR,
+    node_set.NODE_SET,
+    choice_letter.CHOICE_LETTER,
+    published_mrcr.CARD,
+    published_mrcr.OPENBENCH,
+    published_mrcr.EVALSCOPE,
+    published_mrcr.DEEPMIND,
+    graphwalks.CARD,
+    graphwalks.OPENBENCH,
+    graphwalks.LM_EVAL,
+    graphwalks.LM_EVAL_FLEXIBLE,
+    longbench_v2.AUTHORS,
+    longbench_v2.EVALSCOPE,
     ruler.RULER_ALL,
     ruler.RULER_PART,
     ruler.RULER_STRICT,
