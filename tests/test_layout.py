@@ -14,7 +14,7 @@ MOST_ROOMS = 25
 FLOORS = {
     "results": (
         ("records",),
-        ("style", "prompt"),
+        ("style", "prompt", "adaptive"),
         ("statistics",),
         ("files", "tables", "hookspecs"),
         ("pictures", "html", "gates", "judging"),
