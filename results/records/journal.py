@@ -129,6 +129,25 @@ def read_waiting(folder: Path) -> list[WaitingAnswer]:
     return found
 
 
+class ArrivingAnswers:
+    """The answers that processes of a run write down from now on, whichever they are; those before are left out."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[Path, int] = {}  # bytes, up to the last whole line
+        for _ in self.new():
+            pass
+
+    def new(self) -> Iterator[WaitingAnswer]:
+        """Those that have come since the last look."""
+        for path in self._folder.glob(_WAITING_FILES):
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                file.seek(self._read.get(path, 0))
+                data = file.read()
+                self._read[path] = self._read.get(path, 0) + data.rfind(b"\n") + 1
+                yield from (line for line in _lines_of(data) if is_waiting(line))
+
+
 def drop_waiting(folder: Path) -> None:
     """Remove the files of waiting answers: everything in them is in the journal, or not wanted."""
     for path in folder.glob(_WAITING_FILES):

@@ -16,12 +16,12 @@ from needlework.results.gates.gatekeeper import check_gates
 from needlework.results.gates.power_plan import check_power
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.run_folder import run_folder
-from needlework.results.run.progress import progress_of
+from needlework.results.run.progress.live import progress_of
 from needlework.results.run.recorder import Recorder
 from needlework.results.run.shared_cells import shared_cells
 from needlework.results.run.signals import EndSignals
 from needlework.results.session.checks import check_base, check_scorers, check_shard
-from needlework.results.session.kept import INPUT, RECIPE, RECORDER, SHARED, TOLD, WAITING
+from needlework.results.session.kept import INPUT, RECIPE, RECORDER, SHARED, TOLD, WAITING, folder_of
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,7 +63,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    progress = None if is_worker(session.config) else progress_of(session.config)
+    progress = None if is_worker(session.config) else progress_of(session.config, folder_of(session.config))
     if progress is not None:
         session.config.pluginmanager.register(progress, "needlework-progress")
 

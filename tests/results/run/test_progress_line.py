@@ -1,5 +1,6 @@
 """The live line: what it says, and that it leaves nothing behind."""
 
+import json
 import os
 import pty
 import re
@@ -8,11 +9,14 @@ import sys
 
 import pytest
 
-from needlework.results.run.progress import Tally, shortened
+from needlework.results.records.journal import ArrivingAnswers
+from needlework.results.run.progress.live import shortened
+from needlework.results.run.progress.tally import Tally
 
 
-def record(length=1000, tokens=900, cached=0, replayed=False):
+def record(length=1000, tokens=900, cached=0, replayed=False, key=""):
     return {
+        "key": key,
         "length": length,
         "prompt": {"tokens": tokens},
         "timing": {"cached_tokens": cached, "replayed": replayed},
@@ -25,6 +29,36 @@ def test_speed_sharing_and_the_time_that_is_left():
     tally.add(record(cached=450))
 
     assert tally.line(60.0) == "2/4 cells · 30 tok/s · 25 % shared · 1:00 left"
+
+
+def answer(key, tokens=900):
+    rest = {"outcome": "waiting", "question": "", "reference": {}, "response": {}, "details": {}}
+    return {"key": key, "prompt": {"tokens": tokens}, "timing": {"cached_tokens": 0}, **rest}
+
+
+def test_answers_count_when_they_come_and_once():
+    """Cells are asked ahead of their tests: the first may be the last to be answered."""
+    tally = Tally(cells=4, tokens=4000)
+    for key in "bcb":
+        tally.answered(answer(key))
+    assert tally.line(60.0).startswith("2/4 cells · 30 tok/s")
+    for key in "abc":
+        tally.add(record(key=key))
+    assert tally.line(90.0) == "3/4 cells · 30 tok/s · 0:30 left"
+
+
+def test_arriving_answers_are_those_after_the_beginning_each_once(tmp_path):
+    def line(key):
+        return json.dumps(answer(key)) + "\n"
+
+    (tmp_path / "answers-1.jsonl").write_text(line("of an earlier run"))
+    arriving = ArrivingAnswers(tmp_path)
+    (tmp_path / "answers-2.jsonl").write_text(line("a") + line("b")[:20])
+    assert [each["key"] for each in arriving.new()] == ["a"]
+    with (tmp_path / "answers-2.jsonl").open("a") as file:
+        file.write(line("b")[20:])
+    assert [each["key"] for each in arriving.new()] == ["b"]
+    assert not list(arriving.new())
 
 
 def test_cells_from_the_journal_cost_no_time():
@@ -92,6 +126,24 @@ def test_a_terminal_shows_the_line_and_keeps_nothing_of_it(tmp_path):
     # Every drawing puts the cursor back, and something is written over it or the line is cleared.
     assert written.count("\x1b7") == written.count("\x1b8")
     assert "cells ·" not in re.sub(r"\x1b7.*?\x1b8", "", written)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["-n2", "-n0"])
+def test_a_log_has_lines_with_what_is_answered_and_the_time_left(pytester, workers):
+    """The first cell's answer comes last, so pytest's own letters would show nothing until then."""
+    pytester.makeconftest(
+        """
+        import needlework.results.run.progress.live as live
+
+        pytest_plugins = ("needlework.plugin",)
+        live.LogLines.every_s = 0.5
+        """
+    )
+    result = pytester.runpytest_subprocess(
+        "--pyargs", "needlework.benchmarks", *GRID, "--model=mock:sleep=1", workers, "-pno:hypothesispytest"
+    )
+    result.stdout.re_match_lines([r"\d/6 cells \| [\d,]+ tok/s \| 0:0\d left"])
 
 
 def test_a_pipe_gets_no_line(tmp_path):
