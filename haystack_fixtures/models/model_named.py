@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.models.args import check_known
 from needlework.haystack_fixtures.models.checksums import joint_sha256, remembered_sha256
 from needlework.haystack_fixtures.models.hub import checkpoint_folder
 from needlework.haystack_fixtures.models.local import smollm2
-from needlework.haystack_fixtures.models.local.gguf_cache import prepare_gguf
+from needlework.haystack_fixtures.models.local.gguf_cache import prepare_gguf, prepare_gguf_tokenizer
 from needlework.haystack_fixtures.models.local.gguf_words import UNKNOWN
 from needlework.haystack_fixtures.models.local.packages import require_packages
 from needlework.haystack_fixtures.models.local.weights import weight_files
@@ -216,21 +216,25 @@ def _named_tokenizer(text: str, model_args: Mapping[str, str], cache_dir: Path) 
     from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 
     kind, _, name = text.partition(":")
-    if text == "smollm2" or (kind in ("hf", "gguf") and name):
+    if kind == "gguf" and name:
+        return _folder_tokenizer(prepare_gguf_tokenizer(Path(name), cache_dir), "--tokenizer", text)
+    if text == "smollm2" or (kind == "hf" and name):
         return _checkpoint_tokenizer(ModelSpec(kind, name), model_args, cache_dir)
     return load_tokenizer(text)
 
 
 def _checkpoint_tokenizer(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
+    folder = _checkpoint(parsed, model_args, cache_dir, weights=False)
+    return _folder_tokenizer(folder, "--model", f"{parsed.kind}:{parsed.name}")
+
+
+def _folder_tokenizer(folder: Path, option: str, spec: str) -> Tokenizer:
     from needlework.haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
 
-    folder = _checkpoint(parsed, model_args, cache_dir, weights=False)
     unknown = folder / UNKNOWN
     if unknown.exists():
         remedy = f"its word rule {unknown.read_text(encoding='utf-8')!r} is not known here, and counts could be off"
-        raise InputError(
-            "--model", f"{parsed.kind}:{parsed.name}", f"{remedy}; give the model's own --tokenizer FOLDER"
-        )
+        raise InputError(option, spec, f"{remedy}; give the model's own --tokenizer FOLDER")
     return folder_tokenizer(folder)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -13,7 +14,7 @@ import uuid
 from pathlib import Path
 
 from needlework.haystack_fixtures.cache import locked
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.grid.cells import slug
 from needlework.haystack_fixtures.models.checksums import remembered_sha256
 from needlework.haystack_fixtures.models.local.packages import require_packages
@@ -61,7 +62,33 @@ def prepare_gguf(source: Path, cache_dir: Path) -> Path:
     return folder if is_complete(folder) else convert_once(source, sha256, folder)
 
 
-def convert_once(source: Path, sha256: str, folder: Path) -> Path:
+def prepare_gguf_tokenizer(source: Path, cache_dir: Path) -> Path:
+    """The folder with the tokenizer of a GGUF file alone: a server has the weights, which may be many gigabytes.
+
+    It is known by the file's head: the whole file is neither hashed nor read.
+    """
+    source = source.expanduser().resolve()
+    if not source.is_file():
+        raise InputError("--tokenizer gguf", source, "there is no such file")
+    require_packages(source)
+    sha256 = _head_sha256(source)
+    folder = cache_dir / "tokenizers" / f"{slug(source.stem)}-{sha256[:16]}"
+    return folder if is_complete(folder) else convert_once(source, sha256, folder, weights=False)
+
+
+def _head_sha256(source: Path) -> str:
+    """Of what stands before a GGUF file's weights: the tokenizer is in there."""
+    from gguf import GGUFReader
+
+    try:
+        size = GGUFReader(source).data_offset
+        with source.open("rb") as file:
+            return hashlib.sha256(file.read(size)).hexdigest()
+    except (OSError, ValueError, IndexError, KeyError) as error:
+        raise _unreadable(source, printable(error)) from None
+
+
+def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = True) -> Path:
     """Convert `source` into `folder`, safely beside other processes that do the same.
 
     One process converts, the others wait. The folder appears whole or not at all.
@@ -74,7 +101,7 @@ def convert_once(source: Path, sha256: str, folder: Path) -> Path:
             shutil.rmtree(left, ignore_errors=True)
         work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         try:
-            _convert(source, work)
+            _convert(source, work, weights)
             _write_stamp(work, source, sha256)
             _put(work, folder)
         finally:
@@ -82,12 +109,13 @@ def convert_once(source: Path, sha256: str, folder: Path) -> Path:
     return folder
 
 
-def _convert(source: Path, target: Path) -> None:
+def _convert(source: Path, target: Path, weights: bool) -> None:
     require_packages(source)
-    _LOG.info("converting %s (once, some 20 s)", source)
+    module, part = "needlework.haystack_fixtures.models.local.gguf_convert", "model" if weights else "tokenizer"
+    _LOG.info("converting the %s of %s (once, some seconds)", part, source)
     paths = os.pathsep.join(filter(None, sys.path))  # as this process imports, so does that one
     done = subprocess.run(
-        [sys.executable, "-m", "needlework.haystack_fixtures.models.local.gguf_convert", str(source), str(target)],
+        [sys.executable, "-m", module, part, str(source), str(target)],
         env={**os.environ, "PYTHONPATH": paths},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -98,7 +126,11 @@ def _convert(source: Path, target: Path) -> None:
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
         why = lines[-1][:300] if lines else f"the reader ended with code {done.returncode}"
-        raise InputError("GGUF file", source, f"it cannot be read ({why}); fetch it again or use another file")
+        raise _unreadable(source, why)
+
+
+def _unreadable(source: Path, why: str) -> InputError:
+    return InputError("GGUF file", source, f"it cannot be read ({why}); fetch it again or use another file")
 
 
 def _write_stamp(work: Path, source: Path, sha256: str) -> None:

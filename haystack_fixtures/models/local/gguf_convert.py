@@ -14,12 +14,20 @@ from typing import Any
 from needlework.haystack_fixtures.models.local.gguf_words import apply_word_rule
 
 
-def convert(source: Path, target: Path) -> None:
-    """Write weights (fp32), configuration, tokenizer and chat template of a GGUF file into the folder `target`."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+def convert_tokenizer(source: Path, target: Path) -> None:
+    """Write tokenizer and chat template of a GGUF file into the folder `target`."""
+    from transformers import AutoTokenizer
 
     tokenizer: Any = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
+    tokenizer.save_pretrained(target)
+    apply_word_rule(source, target)
+
+
+def convert_model(source: Path, target: Path) -> None:
+    """Write weights (fp32), configuration, tokenizer and chat template of a GGUF file into the folder `target`."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
     # Without weights in the file, from_pretrained makes them up at random: it must say so instead.
     loader: Any = AutoModelForCausalLM
     model, info = loader.from_pretrained(
@@ -33,14 +41,13 @@ def convert(source: Path, target: Path) -> None:
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
     model.save_pretrained(target)
-    tokenizer.save_pretrained(target)
-    apply_word_rule(source, target)
+    convert_tokenizer(source, target)
 
 
 def main(arguments: list[str]) -> None:
-    """`SOURCE TARGET`; what the readers raise ends on stderr, its last line says why."""
-    source, target = map(Path, arguments)
-    convert(source, target)
+    """`model|tokenizer SOURCE TARGET`; what the readers raise ends on stderr, its last line says why."""
+    source, target = map(Path, arguments[1:])
+    (convert_model if arguments[0] == "model" else convert_tokenizer)(source, target)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gguf import GGUFReader
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.checksums import file_sha256, remembered_sha256
@@ -22,7 +23,8 @@ from needlework.haystack_fixtures.prompts.prompt import Message
 from tests.haystack_fixtures.models.local.tiny_gguf import write_tiny_gguf
 
 _PREPARE = (
-    "import sys; from pathlib import Path; from haystack_fixtures.models.local.gguf_cache import prepare_gguf\n"
+    "import sys; from pathlib import Path\n"
+    "from needlework.haystack_fixtures.models.local.gguf_cache import prepare_gguf\n"
     "print(prepare_gguf(Path(sys.argv[1]), Path(sys.argv[2]))); assert 'torch' not in sys.modules"
 )
 
@@ -41,6 +43,31 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     assert [process.returncode for process in both] == [0, 0], said
     assert said[0][0] == said[1][0]
     return path, cache
+
+
+def test_a_tokenizer_is_taken_out_without_the_weights(tmp_path: Path) -> None:
+    """The weights on a server are many gigabytes: here their bytes are missing from the file altogether."""
+    path, cache = write_tiny_gguf(tmp_path / "tiny.gguf"), tmp_path / "cache"
+    with path.open("r+b") as file:
+        file.seek(GGUFReader(path).data_offset)
+        file.write(b"\0" * (path.stat().st_size - file.tell()))
+
+    tokenizer = resolve_tokenizer("openai:any", {}, f"gguf:{path}", cache)
+
+    assert len(tokenizer.encode("Where is it?").ids) > 1
+    (folder,) = (cache / "tokenizers").glob("tiny-*[!k]")
+    assert not list(folder.glob("*.safetensors"))
+    assert not (cache / "models").exists()
+    assert resolve_tokenizer("openai:any", {}, f"gguf:{path}", cache).fingerprint == tokenizer.fingerprint
+
+
+def test_a_file_without_a_tokenizer_is_refused_in_one_line(tmp_path: Path) -> None:
+    for name, content in (("broken.gguf", "GGUF but no more"), ("empty.gguf", "")):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(InputError, match=rf"{name}.*cannot be read"):
+            resolve_tokenizer("openai:any", {}, f"gguf:{tmp_path / name}", tmp_path)
+    with pytest.raises(InputError, match=r"--tokenizer gguf.*no such file"):
+        resolve_tokenizer("openai:any", {}, f"gguf:{tmp_path / 'absent.gguf'}", tmp_path)
 
 
 @pytest.mark.slow
@@ -79,7 +106,7 @@ def test_a_damaged_conversion_is_made_again(
     path, _ = tiny
     made: list[Path] = []
 
-    def convert(source: Path, target: Path) -> None:
+    def convert(source: Path, target: Path, weights: bool) -> None:
         made.append(target)
         (target / "model.safetensors").write_bytes(b"weights")
 
@@ -97,7 +124,7 @@ def test_a_damaged_conversion_is_made_again(
 def test_an_interrupted_conversion_leaves_nothing(
     tiny: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(source: Path, target: Path) -> None:
+    def interrupt(source: Path, target: Path, weights: bool) -> None:
         (target / "model.safetensors").write_bytes(b"half")
         raise KeyboardInterrupt
 
