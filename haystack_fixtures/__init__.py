@@ -8,25 +8,47 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from needlework.haystack_fixtures.errors import InputError
     from needlework.haystack_fixtures.grid.cells import Cell
+    from needlework.haystack_fixtures.haystacks.conversation import GrowingConversation, Round
     from needlework.haystack_fixtures.haystacks.document import Document
+    from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
     from needlework.haystack_fixtures.haystacks.listing import Listing
     from needlework.haystack_fixtures.needles.needle import Needle
+    from needlework.haystack_fixtures.prompts.turns import Turn
     from needlework.haystack_fixtures.settings.settings import Suite
     from needlework.haystack_fixtures.tasks.task import Asked, FollowUp, Prose, Task
 
 _HOME = {
     "Asked": "tasks.task",
     "Cell": "grid.cells",
+    "Conversation": "haystacks.given_conversation",
     "Document": "haystacks.document",
     "FollowUp": "tasks.task",
+    "GrowingConversation": "haystacks.conversation",
     "InputError": "errors",
     "Listing": "haystacks.listing",
     "Needle": "needles.needle",
     "Prose": "tasks.task",
+    "Round": "haystacks.conversation",
     "Suite": "settings.settings",
     "Task": "tasks.task",
+    "Turn": "prompts.turns",
 }
-__all__ = ["Asked", "Cell", "Document", "FollowUp", "InputError", "Listing", "Needle", "Prose", "Suite", "Task"]
+__all__ = [
+    "Asked",
+    "Cell",
+    "Conversation",
+    "Document",
+    "FollowUp",
+    "GrowingConversation",
+    "InputError",
+    "Listing",
+    "Needle",
+    "Prose",
+    "Round",
+    "Suite",
+    "Task",
+    "Turn",
+]
 
 
 def __getattr__(name: str) -> Any:

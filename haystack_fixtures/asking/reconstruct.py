@@ -12,6 +12,8 @@ from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
+from needlework.haystack_fixtures.haystacks.given_conversation import spans_of
+from needlework.haystack_fixtures.prompts.prompt import Prompt
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.of_others import with_tasks
 from needlework.haystack_fixtures.trials.trial import Trial
@@ -32,12 +34,14 @@ class RebuiltPrompt:
     """A prompt's text, with the hash that its record should have.
 
     `needles`: name, start and end in characters of the text. `context`: start and end of what stands around them.
+    `turns`: role, start and end of each message of a conversation.
     """
 
     text: str
     sha256: str
     context: tuple[int, int]
     needles: tuple[tuple[str, int, int], ...]
+    turns: tuple[tuple[str, int, int], ...] = ()
 
 
 class Rebuilder:
@@ -56,7 +60,7 @@ class Rebuilder:
         with self._turn, _there(run.folder):
             prompt = _trial(self._engine(run), cell).prompt
         needles = tuple((needle.name, needle.start, needle.end) for needle in prompt.placed)
-        return RebuiltPrompt(prompt.text, prompt.text_sha256, prompt.context, needles)
+        return RebuiltPrompt(prompt.text, prompt.text_sha256, prompt.context, needles, _turns(prompt))
 
     def _engine(self, run: Started) -> Engine:
         engine = self._engines.pop(run, None) or Engine(run.settings, default_cache_dir(), tasks=with_tasks())
@@ -75,6 +79,12 @@ def rebuild(run: Started, cell_id: str) -> Trial:
             return _trial(engine, cell)
         finally:
             engine.close()
+
+
+def _turns(prompt: Prompt) -> tuple[tuple[str, int, int], ...]:
+    messages = prompt.messages if prompt.conversation else ()
+    spans = spans_of([message.content for message in messages], prompt.text)
+    return tuple((message.role, *span) for message, span in zip(messages, spans, strict=True))
 
 
 def _cell(cell_id: str) -> Cell:

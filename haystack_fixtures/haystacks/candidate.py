@@ -14,7 +14,7 @@ from needlework.haystack_fixtures.haystacks.splice import Piece, Range, Seams, S
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Everything but the cut."""
+    """Everything but the cut. `joined`: needles stand beside the haystack as they are, without a gap."""
 
     before: str
     after: str
@@ -23,6 +23,7 @@ class Frame:
     depths: Sequence[float]
     bos: int
     memo: WindowMemo
+    joined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,10 @@ def draft_of(frame: Frame, cut: Cut) -> Draft:
             last = _char(frame.source, cut, place - 1)
             here += place - char
             char = place
-        ahead = gap(last, needle)
+        ahead = "" if frame.joined else gap(last, needle)
         last_here = all(places[other].char > place for other in order[position + 1 :])
         behind = closes
-        if not closes and last_here and place < chars:
+        if not closes and not frame.joined and last_here and place < chars:
             behind = gap(needle, _char(frame.source, cut, place))
         pieces += [ahead, needle, behind]
         start = here + len(ahead)

@@ -39,7 +39,8 @@ class Listing:
     of n with one more. `resolve(n)`: the answer of the list of n units, and what its reference has beside what is the
     same for every n; `None` where everything is. `opening`, `closing` stand around the list. `fewest`, `most`: bounds
     of n. `fill`: whether prose takes what the list leaves free; without it a prompt is as long as it is. `without(n)`:
-    n units that lack what the answer rests on, where such a list can be made.
+    n units that lack what the answer rests on, where such a list can be made. `joined`: nothing stands between a needle
+    and the units beside it.
     """
 
     units: Callable[[int], Sequence[str]]
@@ -51,6 +52,7 @@ class Listing:
     most: int | None = None
     fill: bool = True
     without: Callable[[int], Sequence[str]] | None = None
+    joined: bool = False
 
 
 class ListSources:
@@ -109,7 +111,9 @@ def build_listing(
 
     def frame(source: HaystackSource, pad: str) -> Frame:
         ending = listing.closing + pad + after
-        return Frame(before + listing.opening, ending, source, tuple(needles), tuple(depths), len(bos), shared)
+        return Frame(
+            before + listing.opening, ending, source, tuple(needles), tuple(depths), len(bos), shared, listing.joined
+        )
 
     def draft(n: int, pad: str = "") -> Draft:
         source, cut = sources.of(n)

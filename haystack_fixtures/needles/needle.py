@@ -12,7 +12,8 @@ class Needle:
     `key` and `answer` must occur nowhere else in the context. `keyword` is what keyword scorers look for (the answer
     when empty). `accepted` are other spellings of the right answer; `distractors` are whole statements that go into
     the haystack too, and `distractor_answers` their (wrong) values. `reply` is a right answer in the form that the
-    question asks for, where a score compares with more than the value; a mock model gives it.
+    question asks for, where a score compares with more than the value; a mock model gives it. `ask`: in a conversation,
+    what the user says before; the statement is the assistant's reply.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Needle:
     distractors: tuple[str, ...] = ()
     distractor_answers: tuple[str, ...] = ()
     reply: str = ""
+    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ EACH = "codes_each"
 """As `codes`, but every cell has a needle of its own, on the filler that the cells of a repeat share (task niah)."""
 # OpenCompass's needles.jsonl calls these otherwise.
 _OTHER_NAMES = {"retrieval_question": "question", "arg2": "answer", "text": "needle"}
-_NEEDLE_FIELDS = {field.name for field in fields(Needle)} - {"text"} | {"needle", "language", "arg1"}
+_NEEDLE_FIELDS = {field.name for field in fields(Needle)} - {"text", "ask"} | {"needle", "language", "arg1"}
 
 
 def needle_names(spec: str, language: str) -> tuple[str, ...]:
@@ -171,5 +171,6 @@ def _needle(row: object, name: str, where: str) -> Needle:
         keyword=str(row.get("keyword", "")),
         key=str(row.get("key", "")),
         reply=str(row.get("reply", "")),
+        ask="",
         **lists,
     )

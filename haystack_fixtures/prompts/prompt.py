@@ -46,7 +46,8 @@ class Prompt:
     canonical tokens, a BOS included once. `context` is the character span of the document in `text`.
     `slack`: tokens by which the prompt is shorter than its budget. `corpus_passes`: how much of the corpus was used,
     1.0 = all of it once, 2.5 = text repeats. `text_sha256`, `filler_sha256`: of the text, and of the context without
-    needles. `truncated`: share of a document's tokens that was left out, 0..1.
+    needles. `truncated`: share of a document's tokens that was left out, 0..1. `conversation`: the context is turns,
+    each a message.
     """
 
     messages: tuple[Message, ...]
@@ -61,6 +62,7 @@ class Prompt:
     filler_sha256: str
     flags: tuple[str, ...] = ()
     truncated: float = 0.0
+    conversation: bool = False
 
     @property
     def tokens(self) -> int:

@@ -8,7 +8,9 @@ from typing import Any
 
 from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.conversation import GrowingConversation
 from needlework.haystack_fixtures.haystacks.document import Document
+from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments
 from needlework.haystack_fixtures.needles.needle import Needle
@@ -45,7 +47,8 @@ class Chunks:
 
 # Of a list, its `resolve` has the last word on answer and reference. A document has no needles. Other documents stand
 # around needles that are whole documents themselves.
-Context = Prose | Listing | Document | OtherDocuments | Chunks
+# A conversation's needles are rounds; one that is given as it is has none.
+Context = Prose | Listing | Document | OtherDocuments | Chunks | GrowingConversation | Conversation
 
 
 @dataclass(frozen=True, slots=True)

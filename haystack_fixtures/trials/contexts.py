@@ -1,5 +1,5 @@
 """The context of a trial, with all that stands around it: prose with needles, a list, a document, whole documents, or
-what a retriever found of these."""
+what a retriever found of these. Conversations are built by `conversations`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import TypedDict
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.build import build_prompt, verify_prompt
+from needlework.haystack_fixtures.haystacks.conversation import GrowingConversation
 from needlework.haystack_fixtures.haystacks.document import Document, build_document
+from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.haystack_fixtures.haystacks.splice import WindowMemo
 from needlework.haystack_fixtures.haystacks.unique import stands_elsewhere
@@ -29,7 +31,7 @@ from needlework.haystack_fixtures.trials.sources import Sources
 
 _LISTS_KEPT = 4
 _DOCUMENTS_KEPT = 512
-_PROSE = 20_000  # characters of the corpus that may follow a list
+PROSE = 20_000  # characters of the corpus that may follow a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ class Contexts:
                 built = self._among_documents(suite, asked, others, around)[0]
             case Prose() | Listing():
                 built = self._with_statements(suite, cell, asked, around, ends)
+            case Conversation() | GrowingConversation():
+                raise ValueError(f"{suite.task} is a conversation")
         if self._verify:
             verify_prompt(self._tokenizer, built.prompt)
         return built
@@ -138,7 +142,7 @@ class Contexts:
         unique: Sequence[str],
         around: _Around,
     ) -> Built:
-        prose = self._sources.source(suite, cell.repeat).text[:_PROSE] if listing.fill else ""
+        prose = self._sources.source(suite, cell.repeat).text[:PROSE] if listing.fill else ""
         prompt, size = build_listing(
             self._tokenizer,
             listing=listing,

@@ -34,7 +34,7 @@ def trial_key(frame: tuple[str, ...], cell: Cell, asked: Asked) -> str:
     varying = (
         [cell.task, cell.length, cell.depth, cell.needle, cell.repeat],
         asked.depths,
-        [[needle.text, *needle.distractors] for needle in asked.needles]
+        [[*([needle.ask] if needle.ask else []), needle.text, *needle.distractors] for needle in asked.needles]
         + ([["", *asked.distractors]] if asked.distractors else []),
         [asked.question, *extra] if any(extra) else asked.question,
     )

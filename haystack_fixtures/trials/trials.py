@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,14 @@ from needlework.haystack_fixtures.configuration.own_values import recipe_fields
 from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.conversation import GrowingConversation
+from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
+from needlework.haystack_fixtures.haystacks.joints import AroundTurns
 from needlework.haystack_fixtures.haystacks.placement import gap
 from needlework.haystack_fixtures.needles.canaries import Canaries, canaries
 from needlework.haystack_fixtures.prompts.prompt import Message, bare_prompt
 from needlework.haystack_fixtures.prompts.shape import Shape, guided, lay_out, load_shape, raw_text
+from needlework.haystack_fixtures.prompts.turns import parted, plain_turns
 from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
 from needlework.haystack_fixtures.settings.own import Own
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
@@ -25,6 +29,7 @@ from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
 from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Prose
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.trials.contexts import Contexts, Frame, put
+from needlework.haystack_fixtures.trials.conversations import Conversations
 from needlework.haystack_fixtures.trials.resume_key import RECIPE_VERSION, recipe_frame, trial_key
 from needlework.haystack_fixtures.trials.sources import Sources
 from needlework.haystack_fixtures.trials.trial import Trial
@@ -47,6 +52,7 @@ class TrialBuilder:
         self._retrieval = Retrieval(settings, tokenizer, cache_dir)
         self._shapes: dict[tuple[str, str], Shape] = {}
         self._contexts = Contexts(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
+        self._conversations = Conversations(tokenizer, self._sources, verify=settings.verify_prompts)
         # A cell is asked about twice, for its key and its prompt; cells of one repeat share their frame.
         self._asked = lru_cache(1024)(self._ask)
         self._framed = lru_cache(128)(self._frame)
@@ -100,10 +106,9 @@ class TrialBuilder:
         recipe = self._retrieval.recipe(suite, asked.context.retriever)
         return replace(asked, material=f"{asked.material}\n{recipe}")
 
-    def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> Frame:
-        shape = self.shape(suite)
+    def _laid_out(self, suite: Suite, question: str, mark: str, introduction: str) -> tuple[Message, ...]:
         messages = lay_out(
-            shape,
+            self.shape(suite),
             question,
             system=suite.system_prompt,
             position=suite.question_position,
@@ -111,11 +116,15 @@ class TrialBuilder:
         )
         if mark:
             messages = (Message(messages[0].role, f"[{mark}]\n{messages[0].content}"), *messages[1:])
+        return messages
+
+    def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> Frame:
+        messages = self._laid_out(suite, question, mark, introduction)
         if suite.template == "chat" and self._tokenizer.has_chat_template:
             rendered = self._tokenizer.render_chat([put(message, _HOLE) for message in messages])
             bos: tuple[int, ...] = ()
         else:
-            rendered = raw_text(tuple(put(message, _HOLE) for message in messages), shape.raw_end)
+            rendered = raw_text(tuple(put(message, _HOLE) for message in messages), self.shape(suite).raw_end)
             bos = self._tokenizer.bos
         if prefix:
             rendered += gap(rendered, prefix) + prefix
@@ -124,6 +133,14 @@ class TrialBuilder:
         if not hole or _HOLE in after:
             raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
         return Frame(before, after, bos, messages)
+
+    def _around_turns(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> AroundTurns:
+        laid_out = self._laid_out(suite, question, mark, introduction)
+        before, opening, after = parted(laid_out, suite.prompt)
+        if suite.template == "chat" and self._tokenizer.has_chat_template:
+            return AroundTurns(before, opening, after, (), self._tokenizer.render_chat, prefix)
+        render = partial(plain_turns, language=suite.language)
+        return AroundTurns(before, opening, after, self._tokenizer.bos, render, prefix)
 
     def follow_up(self, trial: Trial) -> Trial:
         """The trial that asks what is asked after this one, by itself."""
@@ -145,8 +162,14 @@ class TrialBuilder:
         marked = self._settings.cache_policy == "isolated"
         mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
         prefix = asked.answer_prefix if suite.answer_prefix else ""
-        frame = self._framed(suite, question, mark, asked.introduction, prefix)
-        built = self._contexts.build(suite, cell, asked, frame, self.canaries(suite, cell))
+        if isinstance(asked.context, Conversation | GrowingConversation):
+            if self._settings.canary:
+                raise InputError("--canary", "true", f"{suite.task} asks about conversations: leave it out")
+            turns = self._around_turns(suite, question, mark, asked.introduction, prefix)
+            built = self._conversations.build(suite, cell, asked, asked.context, turns)
+        else:
+            frame = self._framed(suite, question, mark, asked.introduction, prefix)
+            built = self._contexts.build(suite, cell, asked, frame, self.canaries(suite, cell))
         return Trial(cell, suite, built.asked, built.prompt, built.skipped, built.retrieved)
 
     def key(self, suite: Suite, cell: Cell, model: Mapping[str, Any]) -> str:

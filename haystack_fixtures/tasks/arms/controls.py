@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from needlework.haystack_fixtures.haystacks.conversation import GrowingConversation, Round
+from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments
 from needlework.haystack_fixtures.tasks.task import Asked, Prose, bare
@@ -18,6 +20,10 @@ NOT_FOUND = {"en": "NOT FOUND", "zh": "没有提到"}
 _INSTRUCTION = {
     "en": "If the document does not say, reply exactly: NOT FOUND.",
     "zh": "如果文档中没有提到，请只回答：没有提到。",
+}
+_IN_TURNS = {
+    "en": "If our conversation has none, reply exactly: NOT FOUND.",
+    "zh": "如果我们的对话中没有，请只回答：没有提到。",
 }
 
 
@@ -38,7 +44,8 @@ def may_abstain(asked: Asked, language: str) -> Asked:
     """The same with the words that allow to abstain: both arms of a twin have them."""
     if asked.abstains:
         return asked
-    question = f"{asked.question}{'' if language == 'zh' else ' '}{_INSTRUCTION[language]}"
+    words = _IN_TURNS if isinstance(asked.context, Conversation | GrowingConversation) else _INSTRUCTION
+    question = f"{asked.question}{'' if language == 'zh' else ' '}{words[language]}"
     return replace(asked, question=question, reference=asked.reference | {"question": question})
 
 
@@ -79,6 +86,11 @@ def absent(asked: Asked, language: str, twin: str) -> Asked:
 def focused(asked: Asked, twin: str) -> Asked:
     """The trial with nothing but what its answer rests on, in the order of the document; as short as it is."""
     reference = asked.reference | {"control": "focused", "twin": twin}
+    if isinstance(asked.context, GrowingConversation):
+        ordered = sorted(range(len(asked.needles)), key=lambda number: (asked.depths[number], number))
+        rounds = [Round(asked.needles[number].ask, asked.needles[number].text) for number in ordered]
+        alone_turns = GrowingConversation(lambda n: rounds[:n], None, fewest=len(rounds), most=len(rounds))
+        return replace(bare(asked), reference=reference, context=alone_turns)
     listing = asked.context if isinstance(asked.context, Listing) else None
     others = asked.context if isinstance(asked.context, OtherDocuments) else None
     if listing is not None and (listing.resolve is not None or not asked.rests_on):

@@ -55,7 +55,7 @@ NOT_OF_ITS_OWN = {
 }
 ANOTHER_CELL: dict[str, Any] = {"task": "parallel", "length": 8000, "depth": 60.0, "needle": "city", "repeat": 1}
 NOT_OF_THE_CELL = {"model": "the recipe has the model, and what can change its answers"}
-ANOTHER_NEEDLE: dict[str, Any] = {"text": "The code is 11.", "distractors": ("The key is 12.",)}
+ANOTHER_NEEDLE: dict[str, Any] = {"text": "The code is 11.", "distractors": ("The key is 12.",), "ask": "Well?"}
 NOT_OF_THE_NEEDLE = dict.fromkeys(
     ("name", "question", "answer", "keyword", "key", "accepted", "distractor_answers", "reply"),
     "the model sees its text alone; a stored answer is scored by today's reference",

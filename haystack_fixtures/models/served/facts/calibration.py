@@ -4,6 +4,8 @@ The short requests are the trial itself with another text: the same messages, te
 replaced by the needle alone (with another value) between sentences of no interest. What the server's template adds or
 leaves out is then the same as in the trial. Every message of the second request is longer than that of the first, so
 that a server which drops one of them, or counts with another tokenizer, shows two different differences.
+
+Of a conversation, hundreds of messages, the short requests have one round and three.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from needlework.haystack_fixtures.models.served.facts.replays import are_unique
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.prompts.prompt import Message, bare_prompt
 from needlework.haystack_fixtures.prompts.shape import raw_text
+from needlework.haystack_fixtures.prompts.turns import plain_turns
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 FILLER = "On 12 March 1921 the ferry Ægir left Skagen at 6:45 with 38 crates of tea; 红房子在河边。 "
@@ -27,12 +30,17 @@ _REPEATS = (1, 2)  # sentences of filler in the first and in the second request
 
 def layout_of(request: Request, tokenizer: Tokenizer) -> tuple[str, ...]:
     """What the constant depends on: the endpoint, the roles in their order, and a raw prompt's last words."""
-    return (request.template, *(message.role for message in _asked(request)), _end(request, tokenizer))
+    asked = _asked(request)
+    if request.prompt.conversation:
+        roles = [message.role for message in asked if message.role == "system"]
+        return (request.template, *roles, "turns", _end(request, tokenizer))
+    return (request.template, *(message.role for message in asked), _end(request, tokenizer))
 
 
 def short_requests(request: Request, tokenizer: Tokenizer, draw: random.Random) -> tuple[Request, Request]:
     """The two requests for a trial, with values of their own. Not trials: they have no cell."""
-    one, other = (_short(request, tokenizer, FILLER * repeats, draw) for repeats in _REPEATS)
+    short = _short_conversation if request.prompt.conversation else _short
+    one, other = (short(request, tokenizer, FILLER * repeats, draw) for repeats in _REPEATS)
     return one, other
 
 
@@ -80,6 +88,23 @@ def _short(request: Request, tokenizer: Tokenizer, filler: str, draw: random.Ran
     bos = np.asarray(() if chat else tokenizer.bos, dtype=np.int32)
     prompt = bare_prompt(messages, text, np.concatenate([bos, tokenizer.encode(text).ids]))
     return replace(request, prompt=prompt, cell=None, needles=needles, answer="".join(each.answer for each in needles))
+
+
+def _short_conversation(request: Request, tokenizer: Tokenizer, filler: str, draw: random.Random) -> Request:
+    """The question behind few turns, in place of many: one round, or three with a filler of two sentences."""
+    asked = _asked(request)
+    value = str(draw.randrange(1_000_000, 10_000_000))
+    rounds = [(Message("user", filler.strip()), Message("assistant", f"{filler}{value}"))]
+    rounds += [(Message("user", "Go on."), Message("assistant", filler.strip()))] * (2 * (filler.count(FILLER) - 1))
+    system = [Message("system", filler + message.content) for message in asked if message.role == "system"]
+    question = Message(asked[-1].role, filler + asked[-1].content)
+    messages = (*system, *(message for each in rounds for message in each), question)
+    chat = request.template == "chat" and tokenizer.has_chat_template
+    text = tokenizer.render_chat(messages) if chat else plain_turns(messages, "en")
+    bos = np.asarray(() if chat else tokenizer.bos, dtype=np.int32)
+    prompt = bare_prompt(messages, text, np.concatenate([bos, tokenizer.encode(text).ids]))
+    needle = Needle("value", f"{filler}{value}", "", value)
+    return replace(request, prompt=prompt, cell=None, needles=(needle,), answer=value)
 
 
 def _revalued(needle: Needle, draw: random.Random) -> Needle:

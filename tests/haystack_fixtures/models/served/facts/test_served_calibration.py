@@ -63,6 +63,24 @@ def test_the_short_requests_are_the_trial_with_another_text(smol_tokenizer: Toke
     )
 
 
+def test_of_a_conversation_the_short_requests_have_few_turns(smol_tokenizer: Tokenizer) -> None:
+    said = [Message("user" if k % 2 else "assistant", f"Turn {k}. {CONTEXT}") for k in range(1, 201)]
+    messages = (Message("system", "You are helpful."), *said, Message("user", QUESTION))
+    for template in ("chat", "raw"):
+        prompt = replace(make_prompt(smol_tokenizer, "...", messages), conversation=True)
+        request = Request(prompt, "chat" if template == "chat" else "raw", 16, needles=(NEEDLE,))
+        assert layout_of(request, smol_tokenizer) == (template, "system", "turns", "")
+        one, other = short(request, smol_tokenizer)
+        assert [len(each.prompt.messages) for each in (one, other)] == [4, 8]
+        for each in (one, other):
+            assert each.prompt.tokens < 700
+            assert each.answer in each.prompt.text
+            assert QUESTION in each.prompt.messages[-1].content
+            assert "harbour" not in each.prompt.text
+        assert one.answer != other.answer
+        assert one.prompt.text == smol_tokenizer.render_chat(one.prompt.messages) or template == "raw"
+
+
 def test_without_a_chat_template_the_prompts_end_stays(mock_tokenizer: Tokenizer) -> None:
     one, _ = short(trial(mock_tokenizer, "raw"), mock_tokenizer)
     assert one.prompt.text.endswith("in a few words.\n\nAnswer:")

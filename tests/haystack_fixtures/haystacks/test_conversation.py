@@ -1,0 +1,183 @@
+"""Conversations: exact prompts of whole rounds, with every tokenizer and every kind of chat template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from needlework.haystack_fixtures.draws import draws, pick
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.build import near_enough, verify_prompt
+from needlework.haystack_fixtures.haystacks.conversation import (
+    GrowingConversation,
+    Round,
+    build_conversation,
+    list_of_rounds,
+)
+from needlework.haystack_fixtures.haystacks.given_conversation import Conversation, build_given
+from needlework.haystack_fixtures.haystacks.joints import AroundTurns, joints_of
+from needlework.haystack_fixtures.haystacks.listing import ListSources
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.prompts.turns import Turn, parted, plain_turns
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from tests.chat_templates import IRREGULAR, REGULAR, templated
+
+PROSE = "The ferry left before dawn, and nobody waved. 那天晚上下了很大的雨，谁也没有出门。Was it late? " * 20
+WORDS = ("oar", "lantern", "incomprehensible", "茶馆", "🚢", "e\u0301te\u0301", "3.14159", "a\n\nb", "- c")
+WANTED = Round("Write a riddle about owls.", "What sees at night, and is paid 4711?\n\nAn owl.")
+QUESTION = Message("user", "Say the riddle about owls again.")
+
+
+def rounds(n: int, seed: int = 0) -> list[Round]:
+    """Rounds of one to thirty words."""
+    made = []
+    for number in range(n):
+        rng = draws("round", seed, number)
+        words = " ".join(pick(rng, WORDS) for _ in range(1 + int(rng.random() ** 2 * 30)))
+        made.append(Round(f"Number {number}?", f"{number}: {words}."))
+    return made
+
+
+def around(tokenizer: Tokenizer, template: str = "chat", system: str = "", opening: str = "") -> AroundTurns:
+    before = (Message("system", system),) if system else ()
+    if template == "raw":
+        return AroundTurns(before, opening, (QUESTION,), tokenizer.bos, partial(plain_turns, language="en"))
+    return AroundTurns(before, opening, (QUESTION,), (), tokenizer.render_chat)
+
+
+def build(
+    tokenizer: Tokenizer, stage: AroundTurns, budget: int, depth: float = 50.0, seed: int = 0, needles: int = 1
+) -> Prompt:
+    conversation = GrowingConversation(partial(rounds, seed=seed), Round("And now?", "A note."))
+    stage, joints = joints_of(stage)
+    prompt = build_conversation(
+        tokenizer,
+        conversation,
+        stage,
+        joints,
+        sources=ListSources(list_of_rounds(conversation, joints), tokenizer),
+        prose=PROSE,
+        needles=[(f"wanted{k}", Round(f"{WANTED.ask} ({k})", f"{WANTED.reply} {k}!")) for k in range(needles)],
+        depths=[depth] * needles,
+        token_budget=budget,
+    )
+    verify_prompt(tokenizer, prompt)
+    return prompt
+
+
+def test_every_tokenizer_gives_the_exact_length(tokenizer: Tokenizer) -> None:
+    for template in ("chat", "raw"):
+        for budget in (300, 777, 1500):
+            for depth in (0, 33, 100):
+                prompt = build(tokenizer, around(tokenizer, template), budget, depth)
+                assert prompt.tokens + prompt.slack == budget
+                assert near_enough(prompt.tokens, budget)
+
+
+@pytest.mark.parametrize("name", REGULAR)
+@settings(max_examples=8)
+@given(
+    seed=st.integers(0, 50),
+    budget=st.integers(400, 1200),
+    depth=st.floats(0, 100),
+    needles=st.integers(0, 3),
+    system=st.sampled_from(("", "Be short.")),
+)
+def test_every_template_shows_the_messages_as_they_are(
+    name: str, seed: int, budget: int, depth: float, needles: int, system: str
+) -> None:
+    system = "" if "alternating" in name else system
+    tokenizer = templated(load_tokenizer("o200k_base"), REGULAR[name])
+    prompt = build(tokenizer, around(tokenizer, system=system), budget, depth, seed, needles)
+    assert near_enough(prompt.tokens, budget)
+    assert tokenizer.render_chat(prompt.messages) == prompt.text
+    turns = [message for message in prompt.messages if message.role != "system"]
+    assert [turn.role for turn in turns] == ["user", "assistant"] * (len(turns) // 2) + ["user"]
+    assert turns[-1] == QUESTION
+    others = [turn.content for turn in turns if WANTED.reply not in turn.content and WANTED.ask not in turn.content]
+    expected = [text for each in rounds(len(others) // 2, seed) for text in (each.ask, each.reply)]
+    assert others[:-3] == expected[: len(others) - 3]
+    for placed in prompt.placed:
+        assert prompt.text[placed.start : placed.end] == f"{WANTED.reply} {placed.name[-1]}!"
+
+
+def test_the_wanted_turn_stands_at_its_depth() -> None:
+    tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["chatml"])
+    for depth in (0, 10, 25, 50, 75, 90, 100):
+        [placed] = build(tokenizer, around(tokenizer), 6000, depth).placed
+        assert placed.requested == depth
+        assert abs(placed.depth - depth) < 2
+        assert depth not in (0, 100) or placed.depth == depth
+
+
+def test_questions_of_one_conversation_begin_alike() -> None:
+    tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["chatml"])
+    one, other = (build(tokenizer, around(tokenizer), 2000, depth) for depth in (60, 90))
+    shared = next(n for n, (a, b) in enumerate(zip(one.ids, other.ids, strict=False)) if a != b)
+    assert shared > 0.5 * 2000
+
+
+def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them() -> None:
+    inner = load_tokenizer("o200k_base")
+    turns = (Turn("user", "Some examples."), Turn("user", "Hello?"), Turn("assistant", "Hello."))
+    for name, source in REGULAR.items():
+        tokenizer = templated(inner, source)
+        prompt = build_given(tokenizer, Conversation(turns, wanted=2), around(tokenizer), token_budget=500)
+        verify_prompt(tokenizer, prompt)
+        merged = "alternating" in name
+        assert prompt.flags == (("merged_roles",) if merged else ())
+        assert len(prompt.messages) == 4 - merged
+        assert tokenizer.render_chat(prompt.messages) == prompt.text
+        [placed] = prompt.placed
+        assert prompt.text[placed.start : placed.end] == "Hello."
+        assert placed.depth == 100
+        assert prompt.text[slice(*prompt.context)].startswith("Some examples.")
+
+
+def test_a_shapes_own_message_before_the_turns_is_merged_with_the_first() -> None:
+    tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["brackets, alternating"])
+    stage = AroundTurns((Message("user", "Listen."),), "", (QUESTION,), (), tokenizer.render_chat)
+    prompt = build(tokenizer, stage, 600)
+    assert prompt.flags == ("merged_roles",)
+    assert prompt.messages[0].content == f"Listen.\n\n{rounds(1)[0].ask}"
+
+
+@pytest.mark.parametrize("name", IRREGULAR)
+def test_templates_that_do_not_treat_turns_alike_are_refused(name: str) -> None:
+    tokenizer = templated(load_tokenizer("o200k_base"), IRREGULAR[name])
+    with pytest.raises(InputError, match="--template raw"):
+        build(tokenizer, around(tokenizer), 800)
+
+
+def test_a_template_that_changes_a_turn_is_refused() -> None:
+    source = REGULAR["chatml"].replace("message['content'] +", "message['content'] | replace('lantern', 'lamp') +")
+    tokenizer = templated(load_tokenizer("o200k_base"), source)
+    with pytest.raises(InputError, match="--template raw"):
+        build(tokenizer, around(tokenizer), 800)
+    lantern = Conversation((Turn("user", "A lantern?"), Turn("assistant", "No.")))
+    with pytest.raises(InputError, match="changes the text of turn 0"):
+        build_given(tokenizer, lantern, around(tokenizer), token_budget=800)
+
+
+def test_what_is_too_short_names_the_length_that_would_do() -> None:
+    tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["chatml"])
+    with pytest.raises(InputError, match=r"use at least (\d+)"):
+        build(tokenizer, around(tokenizer), 40)
+
+
+def test_the_plain_form() -> None:
+    said: Sequence[Message] = (Message("user", "Hello?"), Message("assistant", "Hello."), Message("user", "Who?"))
+    assert plain_turns(said, "en") == "User: Hello?\n\nAssistant: Hello.\n\nUser: Who?\n\nAssistant:"
+    assert plain_turns(said, "zh") == "用户：Hello?\n\n助手：Hello.\n\n用户：Who?\n\n助手："
+
+
+def test_shapes_without_room_for_turns_are_refused() -> None:
+    assert parted((Message("user", "Look:\n{context}"), QUESTION), "mine") == ((), "Look:\n", (QUESTION,))
+    for messages in ((Message("user", "<d>{context}</d> Q"),), (Message("user", "{context}"),)):
+        with pytest.raises(InputError, match="use conversation"):
+            parted(messages, "plain")
