@@ -48,7 +48,7 @@ FLOORS = {
         ("recording",),
         ("plugin",),
     ),
-    "launching": (),
+    "launching": (("batch_in",),),
 }
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.haystack_fixtures.asking.model_pool import ModelPool
 from needlework.haystack_fixtures.errors import InputError
@@ -17,6 +17,9 @@ from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid
 from needlework.haystack_fixtures.trials.trial import Trial
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
+
+if TYPE_CHECKING:
+    from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
 
 
 class Engine:
@@ -68,6 +71,11 @@ class Engine:
                     self.settings, self._pool.tokenizer(*key), self._cache_dir, tasks=self._tasks
                 )
             return self._builders[key]
+
+    @property
+    def answers(self) -> AnswerFiles | None:
+        """The files that answers come from, in place of a model. Raises `InputError`."""
+        return self._pool.answers
 
     def model(self, cell: Cell) -> Model:
         """The model that answers this cell; loaded on first use, one local model at a time. Raises `InputError`."""

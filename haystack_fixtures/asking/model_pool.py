@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.models.model_named import (
@@ -20,6 +22,9 @@ from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.workers.devices import device_kind, free_cores
+
+if TYPE_CHECKING:
+    from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
 
 
 class ModelPool:
@@ -42,7 +47,7 @@ class ModelPool:
 
     def check(self, spec: str) -> None:
         """Refuse before the first cell what could not be loaded. Raises `InputError`."""
-        check_model_args(spec, self._args(), self._connection(self._settings.base_url))
+        check_model_args(spec, self._args(), self._to_model())
         if not self._settings.plan:
             check_weights(spec, self._args(), self._cache_dir)
 
@@ -66,7 +71,7 @@ class ModelPool:
                 spec,
                 model_args=self._args(),
                 tokenizer=tokenizer,
-                connection=self._connection(self._settings.base_url),
+                connection=self._to_model(),
                 cache_dir=self._cache_dir,
                 threads=max(1, free_cores() // self._workers) if runs_here(spec) else None,
                 longest=max(max(suite.lengths) for suite in self._settings.suites),
@@ -104,6 +109,20 @@ class ModelPool:
 
     def _args(self) -> dict[str, str]:
         return dict(cast("tuple[str, str]", tuple(word.split("=", 1))) for word in self._settings.model_arg)
+
+    @cached_property
+    def answers(self) -> AnswerFiles | None:
+        """The files of `--batch-in`, if answers come from there. Raises `InputError`."""
+        if not self._settings.batch_in:
+            return None
+        from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
+
+        return AnswerFiles(self._settings.batch_in)
+
+    def _to_model(self) -> Connection:
+        """How the models under test are reached."""
+        batch = bool(self._settings.batch_out or self._settings.batch_in)
+        return replace(self._connection(self._settings.base_url), batch=batch, answers=self.answers)
 
     def _connection(self, base_url: str | None) -> Connection:
         too_long = self._settings.too_long_pattern

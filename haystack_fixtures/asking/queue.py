@@ -77,6 +77,8 @@ class Queue:
         if runs_here(spec):
             return Batches(self._ask_batch, self._batch_size, self._wanted)
         served = parse_spec(spec).kind == "openai"
+        if self._engine.settings.batch_in:
+            return None  # nobody is asked
         if concurrency > 1 and (served or spec.startswith("mock:sleep")):
             width = -(-concurrency // self._engine.workers)
             # A served model keeps to its width itself, and to less where its server wants less.

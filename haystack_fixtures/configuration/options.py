@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from needlework.haystack_fixtures.configuration.rows import asked, configured, model, prompt, results, sending
+from needlework.haystack_fixtures.configuration.rows import asked, batches, configured, model, prompt, results, sending
 from needlework.haystack_fixtures.retrieval import options as retrieval
 from needlework.haystack_fixtures.settings.option import Option
 from needlework.haystack_fixtures.settings.option_values import Parser, percent, switch, text, tokens, whole, words
@@ -15,6 +15,7 @@ _COMMON: tuple[Option, ...] = (
     *asked.OPTIONS,
     *prompt.OPTIONS,
     *sending.OPTIONS,
+    *batches.OPTIONS,
     *results.OPTIONS,
 )
 # What one family has of its own; its values ride in `Suite.own`.

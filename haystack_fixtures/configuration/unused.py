@@ -46,6 +46,7 @@ _RULES: dict[str, tuple[Used, str]] = {
     },
     "price": (lambda settings: settings.plan, "only --plan tells what a run can cost"),
     "power": (lambda settings: settings.plan, "only --plan tells what a run can show"),
+    "batch_limits": (lambda settings: settings.batch_out is not None, "there is no --batch-out"),
     "top_up": (lambda settings: bool(settings.gate), "there is no --gate that could be undecided"),
     "judge_base_url": (lambda settings: settings.judge is not None, "there is no --judge"),
 }  # fmt: skip

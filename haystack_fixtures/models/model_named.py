@@ -149,9 +149,13 @@ def check_model_args(spec: str, model_args: Mapping[str, str], connection: Conne
         case "mock":
             check_known(model_args, MOCK_ARGS)
         case "openai":
-            from needlework.haystack_fixtures.models.served.args import address, served_options
+            from needlework.haystack_fixtures.models.served.args import address, check_for_batch, served_options
 
-            address(connection, azure=served_options(model_args, connection).azure_api_version is not None)
+            options = served_options(model_args, connection)
+            if connection.batch:
+                check_for_batch(options)
+            else:
+                address(connection, azure=options.azure_api_version is not None)
         case "smollm2" | "gguf" | "hf":
             from needlework.haystack_fixtures.models.local.args import local_options
 
@@ -189,9 +193,13 @@ def load_model(
             from needlework.haystack_fixtures.models.served.args import served_options
             from needlework.haystack_fixtures.models.served.model import ServedModel
 
+            served = served_options(model_args, connection)
+            if connection.batch:
+                from needlework.haystack_fixtures.models.served.batch.model import BatchServiceModel
+
+                return BatchServiceModel(parsed.name, served, tokenizer, connection, connection.answers)
             run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
             shared = folder_of_run(cache_dir / "servers", run) if run else None
-            served = served_options(model_args, connection)
             return ServedModel(parsed.name, served, tokenizer, connection, shared=shared)
         case "smollm2" | "gguf" | "hf":
             from needlework.haystack_fixtures.models.local.args import local_options

@@ -9,5 +9,6 @@ pytest_plugins = (
     "needlework.haystack_fixtures.session.sharding",
     "needlework.haystack_fixtures.session.fixtures",
     "needlework.haystack_fixtures.session.plan",
+    "needlework.haystack_fixtures.session.batches",
     "needlework.haystack_fixtures.session.end",
 )

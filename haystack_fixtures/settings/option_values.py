@@ -114,6 +114,14 @@ def prices(option: str, value: str) -> tuple[str, ...]:
     return found
 
 
+def file_limits(option: str, value: str) -> tuple[str, ...]:
+    """Most requests and most megabytes (1,000,000 bytes) of a file: `50000,200`."""
+    found = tuple(part.strip() for part in value.split(","))
+    if len(found) != 2 or not all(re.fullmatch(r"[1-9][0-9]{0,8}", part) for part in found):
+        raise InputError(option, value, "give the most requests and the most megabytes of a file, such as 50000,200")
+    return found
+
+
 def one_of(*choices: str) -> Parser:
     """One word of a list."""
 

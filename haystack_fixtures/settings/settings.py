@@ -87,3 +87,6 @@ class Settings:
     relative_to: str | None = None
     allow_different_dtypes: bool = False
     shard: str | None = None
+    batch_out: str | None = None
+    batch_in: tuple[str, ...] = ()
+    batch_limits: tuple[str, ...] = ("50000", "200")

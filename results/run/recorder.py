@@ -158,6 +158,7 @@ class Recorder:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
         if not self._records:
             yield
+            self.folder.close()
             return
         self._signals.ignore()  # what they ask for, an end with all files, is under way
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.

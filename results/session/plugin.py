@@ -6,6 +6,7 @@ pytest_plugins = (
     "needlework.results.session.start",
     "needlework.results.session.sharding",
     "needlework.results.session.plan",
+    "needlework.results.session.batches",
     "needlework.results.session.answers",
     "needlework.results.session.letters",
     "needlework.results.session.reports",

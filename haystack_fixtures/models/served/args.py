@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.args import bool_arg, check_known, choice_arg, float_arg, int_arg, json_arg
 from needlework.haystack_fixtures.models.served.connection import Connection, is_loopback, is_usable, shown_url
+from needlework.haystack_fixtures.redact import named_secrets
 
 KNOWN = (
     "azure_api_version",
@@ -133,6 +134,15 @@ def address(connection: Connection, azure: bool) -> Address:
         remedy = "the environment variable with the server's key is not set; set it or name another"
         raise InputError("--api-key-env", connection.api_key_env, remedy)
     return Address(url, key or _NO_KEY, loopback)
+
+
+def check_for_batch(options: ServedOptions) -> None:
+    """Refuse what must not, or cannot, stand in a batch file. Raises `InputError`."""
+    for header in options.headers:
+        raise InputError("--model-arg", f"header.{header}", "no header goes into a batch file: leave it out")
+    if any(named_secrets(options.extra_body)):
+        remedy = "has a field whose name says that it is secret, and a batch file would show it: leave it out"
+        raise InputError("--model-arg", "extra_body", remedy)
 
 
 def _fits(body: Mapping[str, object], path: list[str]) -> bool:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
 
 
 @dataclass(frozen=True)
@@ -16,7 +20,8 @@ class Connection:
     JSON object. `timeout_s` is for one attempt with a short prompt (it grows with the prompt). `retries` counts the
     attempts after the first. `concurrency`: requests in flight at once, of this process. `strict_model`: answers of
     another model than the one under test do not count. `too_long_pattern`: how this server says that a prompt does not
-    fit, where its words are not known here. `workers`: processes that ask this server at the same time.
+    fit, where its words are not known here. `workers`: processes that ask this server at the same time. `batch`:
+    nobody is asked: requests are written to files, or `answers` are read from some.
     """
 
     base_url: str | None = field(default=None, repr=False)  # may carry a user and password
@@ -28,6 +33,8 @@ class Connection:
     strict_model: bool = False
     too_long_pattern: re.Pattern[str] | None = None
     workers: int = 1
+    batch: bool = False
+    answers: AnswerFiles | None = None
 
 
 def is_loopback(url: str) -> bool:

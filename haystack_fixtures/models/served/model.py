@@ -34,6 +34,7 @@ from needlework.haystack_fixtures.models.served.pace.turnstile import Passage, T
 from needlework.haystack_fixtures.models.served.reading.budget import within_budget
 from needlework.haystack_fixtures.models.served.reading.reply import Reply, read_body, read_events, within
 from needlework.haystack_fixtures.models.served.request import Dialect, Sender
+from needlework.haystack_fixtures.models.served.response import response_of
 from needlework.haystack_fixtures.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
@@ -144,7 +145,7 @@ class ServedModel:
             if isinstance(outcome, Reply):
                 if request.cell is not None:
                     self._longest = max(self._longest, request.prompt.tokens)
-                return _response(self._hidden(outcome), attempts, latency)
+                return response_of(self._hidden(outcome), attempts, latency)
             if outcome.filtered:
                 return Response(finish_reason="content_filter", attempts=attempts, latency_s=latency)
             if self._sender.learn(outcome, dialect):
@@ -259,25 +260,6 @@ def _told(outcome: Reply | Fault | None) -> tuple[Sign, float | None]:
     if isinstance(outcome, Fault):
         return outcome.sign, outcome.retry_after_s if outcome.sign == "busy" and outcome.retry else None
     return ("broken" if outcome is None else "answered"), None
-
-
-def _response(reply: Reply, attempts: int, latency: float) -> Response:
-    return Response(
-        text=reply.text,
-        reasoning=reply.reasoning,
-        finish_reason=reply.finish_reason,
-        prompt_tokens=reply.prompt_tokens,
-        completion_tokens=reply.completion_tokens,
-        reasoning_tokens=reply.reasoning_tokens,
-        cached_tokens=reply.cached_tokens,
-        latency_s=latency,
-        ttft_s=reply.ttft_s,
-        attempts=attempts,
-        id=reply.id,
-        model=reply.model,
-        fingerprint=reply.fingerprint,
-        flags=reply.flags,
-    )
 
 
 def _http_error(answer: Exchanged) -> HttpError:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
@@ -42,21 +44,11 @@ class Sender:
 
     def send(self, request: Request, dialect: Dialect, allowed: Allowed) -> Exchanged:
         """Send a request; the answer, a context manager, is still to be read."""
-        chat = request.template == "chat"
-        # `max_tokens` has no other name in the completions endpoint.
-        limit = dialect.max_tokens_field if chat else "max_tokens"
-        sent: dict[str, Any] = {"model": self._name}
-        sent |= _messages(request) if chat else {"prompt": request.prompt.text}
-        if chat and starts_answer(request):  # vLLM's and SGLang's words; llama.cpp does so by itself
-            sent |= {"continue_final_message": True, "add_generation_prompt": False}
-        sent |= {"temperature": self._options.temperature, "seed": self._options.seed}
-        sent[limit] = request.answer_budget + request.thinking_budget
-        if dialect.stream:
-            sent |= {"stream": True, "stream_options": {"include_usage": True}}
-        sent = {name: value for name, value in sent.items() if value is not None}
-        sent |= self._options.fields(request.thinking_budget)
+        stream = {"stream": True, "stream_options": {"include_usage": True}} if dialect.stream else {}
+        sent = body_of(self._name, self._options, request, dialect.max_tokens_field, stream)
+        endpoint = "/chat/completions" if request.template == "chat" else "/completions"
         body = json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
-        path = self._base.path + ("/chat/completions" if chat else "/completions")
+        path = self._base.path + endpoint
         return self.http.send("POST", self._base._replace(path=path, query="").geturl(), body, allowed)
 
     def learn(self, fault: Fault, dialect: Dialect) -> bool:
@@ -72,6 +64,26 @@ class Sender:
             self.dialect = Dialect(False, dialect.max_tokens_field)
             return True
         return False
+
+
+def body_of(
+    name: str,
+    options: ServedOptions,
+    request: Request,
+    max_tokens_field: str,
+    further: Mapping[str, object] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """The fields of a request; `further` ones stand before those of the user's own, which win."""
+    chat = request.template == "chat"
+    sent: dict[str, Any] = {"model": name}
+    sent |= _messages(request) if chat else {"prompt": request.prompt.text}
+    if chat and starts_answer(request):  # vLLM's and SGLang's words; llama.cpp does so by itself
+        sent |= {"continue_final_message": True, "add_generation_prompt": False}
+    sent |= {"temperature": options.temperature, "seed": options.seed}
+    # `max_tokens` has no other name in the completions endpoint.
+    sent[max_tokens_field if chat else "max_tokens"] = request.answer_budget + request.thinking_budget
+    sent = {key: value for key, value in sent.items() if value is not None}
+    return sent | dict(further) | options.fields(request.thinking_budget)
 
 
 def _messages(request: Request) -> dict[str, Any]:

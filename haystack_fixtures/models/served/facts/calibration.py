@@ -44,8 +44,13 @@ def short_requests(request: Request, tokenizer: Tokenizer, draw: random.Random) 
     return one, other
 
 
-def calibrate(requests: Sequence[Request], responses: Sequence[Response]) -> Calibration:
-    """What two short requests and their responses say."""
+def new_short_requests(request: Request, tokenizer: Tokenizer) -> tuple[Request, Request]:
+    """The two requests with values that nobody can know."""
+    return short_requests(request, tokenizer, random.SystemRandom())
+
+
+def calibrate(ours: Sequence[int], responses: Sequence[Response]) -> Calibration:
+    """What the responses to two short requests say, which have `ours` tokens by our count."""
     for response in responses:
         if response.error is not None:
             return Calibration("failed", why=f"a short request failed: {response.error.message}")
@@ -54,7 +59,6 @@ def calibrate(requests: Sequence[Request], responses: Sequence[Response]) -> Cal
         return Calibration("stale", why=f"the server mixes requests up, as two short ones show: {stale}")
     ids_differ = are_unique(responses[0].id, responses[1].id)
     counts = [response.prompt_tokens for response in responses]
-    ours = [request.prompt.tokens for request in requests]
     if None in counts:
         return Calibration("no_usage", ids_differ=ids_differ, why="the server does not count tokens")
     for cached in (False, True):

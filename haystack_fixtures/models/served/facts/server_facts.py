@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.cache import cache_key, learnt_once
 from needlework.haystack_fixtures.models.model import Calibration, Request, Response
-from needlework.haystack_fixtures.models.served.facts.calibration import calibrate, layout_of, short_requests
+from needlework.haystack_fixtures.models.served.facts.calibration import calibrate, layout_of, new_short_requests
 from needlework.haystack_fixtures.models.served.facts.model_name import same_model
 from needlework.haystack_fixtures.models.served.facts.replays import Replays
 from needlework.haystack_fixtures.models.served.facts.who import fingerprint
@@ -39,11 +38,13 @@ class ServerFacts:
         identify: Callable[[], dict[str, str]],
         tokenizer: Tokenizer,
         shared: Path | None,
+        ask_short: Callable[[Request], tuple[list[int], list[Response]]] | None = None,
     ) -> None:
         """`name`: model, server and decoding, which the workers of a run share facts by, in the folder `shared`.
 
         `asked`: the model's name as it is asked for, empty where that says nothing of the model. `strict`: answers of
-        another model do not count. `identify` asks the server who it is.
+        another model do not count. `identify` asks the server who it is. `ask_short(request)`: our counts of the two
+        short requests of the calibration, and their responses, where `ask` is not to be used.
         """
         self._name = name
         self._asked = asked
@@ -52,6 +53,7 @@ class ServerFacts:
         self._ask = ask
         self._discover = discover
         self._identify = identify
+        self._ask_short = ask_short or self._ask_both
         self._server: dict[str, str] = {}
         self._signs: str | None = None
         self._tokenizer = tokenizer
@@ -160,14 +162,16 @@ class ServerFacts:
         return asdict(found), found.tokens is not None
 
     def _learn_calibration(self, request: Request) -> tuple[dict[str, Any], bool]:
-        requests = short_requests(request, self._tokenizer, random.SystemRandom())
+        counts, responses = self._ask_short(request)
+        failed = next((i for i, response in enumerate(responses) if response.error is not None), len(responses))
+        found = calibrate(counts, responses[: failed + 1])
+        return asdict(found), found.status != "failed"
+
+    def _ask_both(self, request: Request) -> tuple[list[int], list[Response]]:
+        requests = new_short_requests(request, self._tokenizer)
         # At once: every trial of the run waits for both.
         with ThreadPoolExecutor(len(requests)) as threads:
-            responses = list(threads.map(self._witnessed, requests))
-        failed = next((i for i, response in enumerate(responses) if response.error is not None), len(responses))
-        responses = responses[: failed + 1]
-        found = calibrate(requests, responses)
-        return asdict(found), found.status != "failed"
+            return [each.prompt.tokens for each in requests], list(threads.map(self._witnessed, requests))
 
 
 def _finish(request: Request, response: Response) -> str | None:

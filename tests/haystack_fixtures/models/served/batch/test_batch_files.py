@@ -1,0 +1,246 @@
+"""Files of a batch service: what is written, and what is made of what comes back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.models.served.args import ServedOptions
+from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
+from needlework.haystack_fixtures.models.served.batch.lines import Line, calibration_of, cell_id, trial_line
+from needlework.haystack_fixtures.models.served.batch.model import BatchServiceModel
+from needlework.haystack_fixtures.models.served.batch.request_files import RequestFiles
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from tests.haystack_fixtures.models.conftest import Ask
+
+CELL = Cell("niah", 400, 50.0, "code")
+NEEDLE = Needle("code", "The door code is 4711023.", "What is the door code?", "4711023")
+
+
+def body_of(said: str = "It is 4711023.", tokens: int | None = None, **more: Any) -> dict[str, Any]:
+    usage = {} if tokens is None else {"usage": {"prompt_tokens": tokens, "completion_tokens": 5}}
+    message = {"role": "assistant", "content": said}
+    return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "model": "m", **usage, **more}
+
+
+def answered(custom_id: str, body: Any, status: int = 200) -> str:
+    return json.dumps({"custom_id": custom_id, "response": {"status_code": status, "body": body}, "error": None})
+
+
+def failed(custom_id: str, code: str, message: str) -> str:
+    return json.dumps({"custom_id": custom_id, "response": None, "error": {"code": code, "message": message}})
+
+
+@pytest.fixture
+def request_(smol_tokenizer: Tokenizer, chat: Ask) -> Request:
+    return chat(smol_tokenizer, f"{NEEDLE.text} {NEEDLE.question}", cell=CELL, needles=(NEEDLE,), answer=NEEDLE.answer)
+
+
+def answers(path: Path, *lines: str) -> AnswerFiles:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return AnswerFiles([str(path)])
+
+
+def model(tokenizer: Tokenizer, files: AnswerFiles | None, **options: Any) -> BatchServiceModel:
+    return BatchServiceModel("m", ServedOptions(**options), tokenizer, Connection(batch=True), files)
+
+
+def test_a_line_is_a_request_in_the_batch_format(request_: Request) -> None:
+    line = trial_line("gpt-x", ServedOptions(seed=3), request_)
+    told = json.loads(line.text)
+    assert list(told) == ["custom_id", "method", "url", "body"]
+    assert (told["method"], told["url"]) == ("POST", "/v1/chat/completions")
+    assert told["custom_id"].startswith(f"{cell_id(CELL)}-")
+    assert len(told["custom_id"]) <= 64
+    assert told["body"] == {
+        "model": "gpt-x",
+        "messages": [{"role": "user", "content": f"{NEEDLE.text} {NEEDLE.question}"}],
+        "temperature": 0.0,
+        "seed": 3,
+        "max_completion_tokens": 16,
+    }
+
+
+def test_the_id_knows_the_whole_request(smol_tokenizer: Tokenizer, chat: Ask, request_: Request) -> None:
+    other = chat(smol_tokenizer, "Another prompt", cell=CELL)
+    options = ServedOptions()
+    ids = {
+        trial_line("m", options, request_).id,
+        trial_line("n", options, request_).id,
+        trial_line("m", ServedOptions(temperature=1.0), request_).id,
+        trial_line("m", options, other).id,
+    }
+    assert len(ids) == 4
+    assert trial_line("m", options, request_).id in ids
+
+
+def test_azure_has_an_endpoint_of_its_own(request_: Request) -> None:
+    line = trial_line("d", ServedOptions(azure_api_version="2024-10-21"), request_)
+    assert line.url == "/chat/completions"
+
+
+def test_a_layout_is_calibrated_once(smol_tokenizer: Tokenizer, request_: Request) -> None:
+    asked = model(smol_tokenizer, None)
+    first, again = list(asked.lines(request_)), list(asked.lines(request_))
+    assert [calibration_of(line.id) is not None for line in first] == [True, True, False]
+    assert [line.id for line in again] == [first[2].id]
+
+
+@given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=30), most=st.integers(1, 7))
+def test_files_keep_to_the_limits_and_lose_nothing(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], most: int
+) -> None:
+    path = tmp_path_factory.mktemp("b") / "requests.jsonl"
+    files = RequestFiles(path, most, 100)
+    for number, size in enumerate(sizes):
+        files.write(Line("i", "/v1", f"{number:02}" + "x" * size), "m")
+    files.close()
+    texts = [each.read_text() for each in files.files]
+    assert all(len(text) <= 100 and text.count("\n") <= most for text in texts)
+    assert [len(line) - 2 for text in texts for line in text.splitlines()] == sizes
+    assert sorted(path.parent.iterdir()) == sorted(files.files)
+
+
+def test_another_model_or_endpoint_begins_another_file(tmp_path: Path) -> None:
+    files = RequestFiles(tmp_path / "r.jsonl", 9, 999)
+    for model_name, url in [("a", "/x"), ("a", "/x"), ("b", "/x"), ("b", "/y")]:
+        files.write(Line("i", url, "{}"), model_name)
+    files.close()
+    assert [path.name for path in files.files] == ["r.jsonl", "r-2.jsonl", "r-3.jsonl"]
+
+
+def test_files_that_are_there_are_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "r-2.jsonl").write_text("")
+    with pytest.raises(InputError, match="is there already"):
+        RequestFiles(tmp_path / "r.jsonl", 9, 999)
+
+
+def test_a_request_that_no_file_may_hold(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="raise --batch-limits"):
+        RequestFiles(tmp_path / "r.jsonl", 9, 10).write(Line("i", "/x", "x" * 10), "m")
+
+
+@given(order=st.permutations(range(3)))
+def test_a_whole_answer_counts_before_a_fault_in_any_order(
+    tmp_path_factory: pytest.TempPathFactory, order: list[int]
+) -> None:
+    lines = [failed("a-1", "batch_expired", "late"), answered("a-1", body_of()), answered("a-1", {"error": {}}, 500)]
+    files = answers(tmp_path_factory.mktemp("b") / "o.jsonl", *(lines[number] for number in order))
+    found = files.get("a-1")
+    assert found is not None
+    assert found.whole
+    assert (files.repeated, files.contradicted) == ({"a-1"}, set())
+
+
+def test_two_different_answers_are_told_and_the_first_counts(tmp_path: Path) -> None:
+    files = answers(tmp_path / "o.jsonl", answered("a-1", body_of("one")), answered("a-1", body_of("two")))
+    found = files.get("a-1")
+    assert found is not None
+    assert found.body["choices"][0]["message"]["content"] == "one"
+    assert files.contradicted == {"a-1"}
+
+
+def test_lines_that_are_none_and_ids_of_others(tmp_path: Path) -> None:
+    files = answers(tmp_path / "o.jsonl", answered("a-1", body_of()), '{"response": 1}', "{torn", answered("b-1", {}))
+    assert (files.lines, files.spoilt) == (4, 2)
+    assert files.unknown({"a"}) == ["b-1"]
+    assert (files.has_cell("a"), files.has_cell("c")) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "is empty"),
+        ('{"custom_id": "a", "method": "POST", "url": "/v1", "body": {}}\n', "holds requests and no answers"),
+        ("a,b,c\n", "is no output file"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "o.jsonl").write_text(text)
+    with pytest.raises(InputError, match=why):
+        AnswerFiles([str(tmp_path / "o.jsonl")])
+
+
+def test_an_empty_error_file_beside_answers_is_usual(tmp_path: Path) -> None:
+    (tmp_path / "e.jsonl").write_text("")
+    (tmp_path / "o.jsonl").write_text(answered("a-1", body_of()))
+    assert AnswerFiles([str(tmp_path / "e.jsonl"), str(tmp_path / "o.jsonl")]).lines == 1
+
+
+def both(tokenizer: Tokenizer, request: Request, offset: int = 0) -> list[str]:
+    """Answers to the two short requests, by a service that counts so many tokens more."""
+    lines = list(model(tokenizer, None).lines(request))[:2]
+    counts = [found[2] for line in lines if (found := calibration_of(line.id))]
+    return [answered(line.id, body_of("OK.", count + offset)) for line, count in zip(lines, counts, strict=True)]
+
+
+def test_an_answer_is_checked_as_a_servers_is(tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request) -> None:
+    custom_id = trial_line("m", ServedOptions(), request_).id
+    told = answered(custom_id, body_of(tokens=request_.prompt.tokens + 7, system_fingerprint="fp"))
+    files = answers(tmp_path / "o.jsonl", *both(smol_tokenizer, request_, 7), told)
+    response = model(smol_tokenizer, files).respond(request_)
+    assert (response.text, response.finish_reason) == ("It is 4711023.", "stop")
+    assert response.calibration is not None
+    assert (response.calibration.status, response.calibration.template_tokens) == ("exact", 7)
+    assert (response.prompt_tokens, response.fingerprint, response.latency_s) == (
+        request_.prompt.tokens + 7,
+        "fp",
+        None,
+    )
+
+
+def test_without_the_short_requests_nothing_is_known_of_the_template(
+    tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request
+) -> None:
+    custom_id = trial_line("m", ServedOptions(), request_).id
+    response = model(smol_tokenizer, answers(tmp_path / "o", answered(custom_id, body_of()))).respond(request_)
+    assert response.calibration is not None
+    assert response.calibration.status == "failed"
+    assert "no answers to the two short requests" in response.calibration.why
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "words"),
+    [
+        (answered("ID", {"error": {"message": "overloaded"}}, 503), "server", "HTTP 503: overloaded"),
+        (answered("ID", {"error": {"message": "slow down"}}, 429), "rate_limit", "HTTP 429: slow down"),
+        (failed("ID", "batch_expired", "not done in 24h"), "server", "batch has no answer: not done in 24h"),
+        (answered("ID", {"choices": []}), "protocol", "no choices"),
+        (answered("ID", None, 401), "client", "refuses the key"),
+        (answered("OTHER", body_of()), "client", "no line of --batch-in answers this request"),
+    ],
+)
+def test_faults_are_errors_of_their_cell_alone(
+    tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request, line: str, kind: str, words: str
+) -> None:
+    files = answers(tmp_path / "o", line.replace("ID", trial_line("m", ServedOptions(), request_).id))
+    error = model(smol_tokenizer, files).respond(request_).error
+    assert error is not None
+    assert (error.kind, error.fatal) == (kind, False)
+    assert words in error.message
+
+
+def test_too_long_filtered_and_swapped(tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request) -> None:
+    custom_id = trial_line("m", ServedOptions(), request_).id
+    too_long = answered(custom_id, {"error": {"message": "maximum context length is 8192 tokens"}}, 400)
+    asked = model(smol_tokenizer, answers(tmp_path / "1", too_long))
+    error = asked.respond(request_).error
+    assert error is not None
+    assert error.too_long
+    fits = model(smol_tokenizer, answers(tmp_path / "2", too_long), window=4000).respond(request_).error
+    assert fits is not None
+    assert (fits.too_long, fits.kind) == (False, "server")
+    filtered = answered(custom_id, {"error": {"code": "content_filter", "message": "no"}}, 400)
+    assert model(smol_tokenizer, answers(tmp_path / "3", filtered)).respond(request_).finish_reason == "content_filter"
+    other = model(smol_tokenizer, answers(tmp_path / "4", answered(custom_id, body_of() | {"model": "tiny"})))
+    assert "other_model" in other.respond(request_).flags

@@ -1,0 +1,209 @@
+"""Batch files: what a run writes, what comes back, and that the results are those of a server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.batch_runner import run_batch
+from tests.loopback import Asked, Said, honest, loopback
+from tests.plugin.conftest import Project
+
+MODEL = "openai:gpt-4"
+KEY = "sk-planted-batch-key-4711"
+RAW = "--template=raw"
+
+
+def out(project: Project, file: str, *more: str, name: str = "r") -> pytest.RunResult:
+    return project.run(f"--batch-out={file}", RAW, *more, model=MODEL, name=name)
+
+
+def back(project: Project, *files: str, more: tuple[str, ...] = (), name: str = "r") -> pytest.RunResult:
+    return project.run(*(f"--batch-in={file}" for file in files), RAW, *more, model=MODEL, name=name)
+
+
+def answered(server_url: str, file: str, tag: str = "") -> tuple[int, int]:
+    return run_batch(Path(file), server_url, Path(f"out{tag}.jsonl"), Path(f"err{tag}.jsonl"))
+
+
+def lines(file: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(file).read_text(encoding="ascii").splitlines()]
+
+
+def told(record: dict[str, Any]) -> dict[str, Any]:
+    """A record without what two runs of the same thing may differ in, and without what the server's address changes."""
+    details = {name: value for name, value in record["details"].items() if name != "recipe"}
+    return {name: value for name, value in record.items() if name not in ("timing", "key")} | {"details": details}
+
+
+def test_a_batch_gives_the_records_of_a_server(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with loopback() as server:
+        wrote = out(project, "q.jsonl")
+        assert answered(server.url, "q.jsonl") == (8, 0)
+        result = back(project, "out.jsonl", "err.jsonl")
+        project.run(RAW, f"--base-url={server.url}", model=MODEL, name="served")
+    assert (wrote.ret, result.ret) == (0, 0)
+    wrote.stdout.fnmatch_lines(["batch-out: 8 requests of 6 cells, *", "  q.jsonl (0.0 MB)", "*needlework batch-in*"])
+    served, batched = project.records("served"), project.records()
+    assert [told(record) for record in batched] == [told(record) for record in served]
+    assert json.loads(project.file("manifest.json"))["models"][MODEL]["calibration raw user Answer:"] == (
+        "exact, +0 tokens"
+    )
+    files = [path for path in Path.cwd().rglob("*") if path.is_file()]
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_a_second_batch_has_what_the_first_missed(project: Project) -> None:
+    def flaky(asked: Asked) -> Said:
+        return (
+            Said(raw=b'{"error": {"message": "boom"}}', status=500)
+            if asked.value and len(asked.prompt) > 2000
+            else honest(asked)
+        )
+
+    with loopback(flaky) as server:
+        out(project, "q1.jsonl")
+        assert answered(server.url, "q1.jsonl", "1") == (5, 3)
+        first = back(project, "out1.jsonl", "err1.jsonl", more=("--gate=score >= 0.5", "--max-errors=60"))
+        assert [record["outcome"] for record in project.records()] == ["found"] * 3 + ["error"] * 3
+        assert first.ret == 1
+        out(project, "q2.jsonl")
+        assert len(lines("q2.jsonl")) == 3 + 2
+    with loopback() as server:
+        answered(server.url, "q2.jsonl", "2")
+    second = back(project, "out2.jsonl", more=("--gate=score >= 0.5",))
+    assert second.ret == 0
+    assert [record["outcome"] for record in project.records()] == ["found"] * 6
+    second.stdout.fnmatch_lines(["*pass  all  1.000*"])
+    out(project, "q3.jsonl").stdout.fnmatch_lines(["batch-out: nothing is written*"])
+    assert not Path("q3.jsonl").exists()
+
+
+def test_a_part_of_the_answers_is_a_part_of_the_run(project: Project) -> None:
+    with loopback() as server:
+        out(project, "q.jsonl")
+        answered(server.url, "q.jsonl")
+    all_lines = Path("out.jsonl").read_text().splitlines()
+    some = [line for line in all_lines if "calibration" in line] + [
+        line for line in all_lines if "calibration" not in line
+    ][:2]
+    stray = json.dumps({"custom_id": "of-another-run", "response": {"status_code": 200, "body": {}}, "error": None})
+    Path("some.jsonl").write_text("\n".join([*some, *some, stray, "torn{"]) + "\n")
+    result = back(project, "some.jsonl", more=("--gate=score >= 0.1",))
+    result.stdout.fnmatch_lines(
+        [
+            "batch-in: 1 of 10 lines cannot be read*",
+            "batch-in: 1 answers are to no request of this run, such as 'of-another-run'",
+            "batch-in: 4 of 6 cells have no answer yet*",
+            "*interrupted after 2 of 6 trials",
+        ]
+    )
+    assert (result.ret, len(project.records())) == (11, 2)
+    Path("stray.jsonl").write_text(stray)
+    nothing = back(project, "stray.jsonl", name="other")
+    assert nothing.ret == 4
+    assert "is it the answer to another --batch-out?" in nothing.stderr.str()
+
+
+def test_a_service_that_cuts_prompts_is_seen(project: Project) -> None:
+    def cut(asked: Asked) -> Said:
+        said = honest(asked)
+        return Said(said.text, tokens=300) if len(asked.prompt) > 2000 else said
+
+    with loopback(cut) as server:
+        out(project, "q.jsonl")
+        answered(server.url, "q.jsonl")
+    back(project, "out.jsonl", more=("--max-errors=100",))
+    assert [record["outcome"] for record in project.records()] == ["found"] * 3 + ["invalid"] * 3
+    assert "server_truncated" in project.records()[-1]["why"]
+
+
+def test_answers_to_other_prompts_are_not_taken(project: Project) -> None:
+    with loopback() as server:
+        out(project, "q.jsonl", "--seed=1")
+        answered(server.url, "q.jsonl")
+    back(project, "out.jsonl", more=("--seed=2",))
+    assert {record["error"]["message"][:45] for record in project.records()} == {
+        "no line of --batch-in answers this request of"
+    }
+
+
+def test_marks_are_asked_for_too(project: Project) -> None:
+    out(project, "q.jsonl", "--canary", "--lengths=400")
+    assert len(lines("q.jsonl")) == 2 * 3 + 2
+    with loopback() as server:
+        answered(server.url, "q.jsonl")
+    back(project, "out.jsonl", more=("--canary", "--lengths=400"))
+    assert {record["outcome"] for record in project.records()} == {"found"}
+    assert "canary_start_missing" in project.records()[0]["details"]["flags"]
+
+
+def test_both_questions_of_a_trial_are_in_the_batch(project: Project) -> None:
+    """L-Eval's sci_fi asks twice: about the document's world, and about ours."""
+    tree, question = "The pear tree stood behind the mill. " * 40, "The mill is haunted, True or False?"
+    asked = {"input": tree, "instructions": [question], "outputs": ["True [fact: False]"], "evaluation": "exam"}
+    project.pytester.mkdir("data")
+    Path("data/sci_fi.jsonl").write_text(json.dumps(asked))
+    project.asks("leval")
+    given = ("--preset=leval-closed", "--task=leval_sci_fi", "--leval-data=data", "--lengths=1200")
+    with loopback(lambda asked: Said("True" if tree[:40] in asked.prompt else "False")) as server:
+        out(project, "q.jsonl", *given)
+        answered(server.url, "q.jsonl")
+    back(project, "out.jsonl", more=given)
+    (record,) = project.records()
+    assert (record["response"]["text"], record["score"]) == ("True [fact: False]", 1)
+
+
+def test_a_judge_is_asked_when_the_answers_are_read(project: Project) -> None:
+    given = ("--lengths=400", "--scorer=judge_llmtest", "--judge=openai:judge")
+    with loopback(lambda asked: Said("[[7]]") if "grade" in asked.prompt.lower() else honest(asked)) as server:
+        given += (f"--judge-base-url={server.url}",)
+        out(project, "q.jsonl", *given)
+        asked = len(server.requests)
+        answered(server.url, "q.jsonl")
+        result = back(project, "out.jsonl", more=given)
+    assert asked == 0
+    assert result.ret == 0, result.stdout.str()
+    assert {record["scorer"] for record in project.records()} == {"judge_llmtest"}
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (("--stability=2", "--batch-out=q"), "--stability: '2': no batch service asks again*"),
+        (("--top-up=2", "--gate=score >= 0.1", "--batch-out=q"), "--top-up: '2': a batch is written at once*"),
+        (("--batch-in=a", "--batch-out=q"), "--batch-in: 'a': first write requests, then read answers*"),
+        (("--batch-in=a",), "--batch-in: 'a': cannot be read (No such file or directory)"),
+        (("--batch-out=q", "--model-arg=header.X=v"), "--model-arg: 'header.X': no header goes into a batch file*"),
+        (('--model-arg=extra_body={"api_key": "v"}', "--batch-out=q"), "--model-arg: 'extra_body': has a field whose*"),
+        (("--batch-out=q", "--batch-limits=0,1"), "--batch-limits: '0,1': give the most requests*"),
+    ],
+)
+def test_what_a_batch_cannot_do_is_one_line(project: Project, given: tuple[str, ...], line: str) -> None:
+    result = project.run(RAW, *given, model=MODEL)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"ERROR: {line}"])
+    assert not Path("q").exists()
+
+
+def test_a_model_of_this_machine_has_no_batch_service(project: Project) -> None:
+    result = project.run("--batch-out=q")
+    result.stderr.fnmatch_lines(["ERROR: --model: 'mock:perfect': a batch service is asked as openai:NAME*"])
+
+
+@pytest.mark.slow
+def test_a_real_model_answers_a_batch_as_it_answers_a_run(project: Project, llama_server: str) -> None:
+    given = ("--lengths=300", "--depths=0,100", "--tokenizer=smollm2")
+    project.run("--batch-out=q.jsonl", *given, model="openai:smol")
+    assert answered(llama_server, "q.jsonl") == (4, 0)
+    project.run("--batch-in=out.jsonl", *given, model="openai:smol")
+    project.run(f"--base-url={llama_server}", "--concurrency=1", *given, model="openai:smol", name="served")
+    batched, served = project.records(), project.records("served")
+    assert [record["outcome"] for record in batched] == [record["outcome"] for record in served]
+    assert [record["answer"] for record in batched] == [record["answer"] for record in served]
+    facts = json.loads(project.file("manifest.json"))["models"]["openai:smol"]
+    assert any(name.startswith("calibration chat") and told == "exact, +0 tokens" for name, told in facts.items())
