@@ -47,6 +47,8 @@ def _check(settings: Settings) -> None:
             raise InputError("--model", spec, f"a batch service is asked as openai:NAME: leave {option} out")
     if settings.stability:
         raise InputError("--stability", settings.stability, f"no batch service asks again: leave it or {option} out")
+    if settings.shard:
+        raise InputError("--shard", settings.shard, f"--batch-limits parts a batch: leave it or {option} out")
     if settings.top_up:
         raise InputError("--top-up", settings.top_up, f"a batch is written at once: leave it or {option} out")
 
