@@ -14,9 +14,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import BatchModel
 from needlework.haystack_fixtures.models.model_named import parse_spec, runs_here
-from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
-
-OTHER_SERVER = "server_changed"  # asked again: the stored answer is of another server at this address
+from needlework.haystack_fixtures.trials.exchange import OTHER_SERVER, Exchange, StoredAnswer
 
 
 class Queue:

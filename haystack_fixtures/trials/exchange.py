@@ -12,6 +12,9 @@ from needlework.haystack_fixtures.models.model import Response as Response
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.trials.trial import Trial
 
+OTHER_SERVER = "server_changed"
+"""Flag of an answer that was asked for again: the stored one is of another server at this address."""
+
 NOT_ASKED = Response()
 """In place of a response where the trial was skipped."""
 

@@ -15,6 +15,8 @@ NOTHING_SAID: tuple[OutcomeName, ...] = ("refused", "empty")
 UNDECIDED: tuple[OutcomeName, ...] = ("censored", "unclear")
 """An answer came and has no score: it was cut off, or no rule can tell what it says. It may be a hit or a miss, so that
 a score beside it is a range."""
+FINAL = frozenset({*SCORED, *UNDECIDED})
+"""An answer came: resuming takes these as they are. Errors, invalid and skipped trials are tried again."""
 UNSCORED: tuple[OutcomeName, ...] = (*UNDECIDED, "invalid", "skipped", "error")
 WAITING = "waiting"
 """What a journal has for the outcome of an answer that no test has scored yet."""

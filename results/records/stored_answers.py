@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from needlework.haystack_fixtures.trials.exchange import Again, ModelError, Response, StoredAnswer
-from needlework.results.records.record import SCORED, UNDECIDED, WAITING, Record, WaitingAnswer
-
-# Outcomes that resuming takes as they are; errors and invalid trials are tried again.
-_FINAL = frozenset({*SCORED, *UNDECIDED})
+from needlework.results.records.record import FINAL, WAITING, Record, WaitingAnswer
 
 
 def stored_answers(records: list[Record], waiting: list[WaitingAnswer]) -> dict[str, StoredAnswer]:
-    """The answers that are there, by key; of a key's records the last one counts, and any record before the waiting."""
-    latest = {record["key"]: record for record in records}
-    final = {key: stored_answer(record) for key, record in latest.items() if record["outcome"] in _FINAL}
-    return {answer["key"]: stored_answer(answer) for answer in waiting} | final
+    """The answers that are there, by key; of a key's answers the last one counts, and any record before the waiting.
+
+    An error that came after an answer, as in journals that were joined, takes nothing away.
+    """
+    final = {record["key"]: record for record in records if record["outcome"] in FINAL}
+    waited = {answer["key"]: stored_answer(answer) for answer in waiting}
+    return waited | {key: stored_answer(record) for key, record in final.items()}
 
 
 def stored_answer(record: Record | WaitingAnswer) -> StoredAnswer:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import cast
 
 from needlework.haystack_fixtures.grid.cells import slug
-from needlework.results.records.record import Record
+from needlework.haystack_fixtures.trials.exchange import OTHER_SERVER
+from needlework.results.records.record import FINAL, Record
 
 _MARK = "@"
 
@@ -33,11 +34,15 @@ def label_of(name: str) -> str:
 
 
 def latest_of_each(records: Iterable[Record]) -> list[Record]:
-    """The last record of each cell and test.
+    """The last record of each cell and test; an answer stays where only a failure of the same trial came later.
 
     Where several tests have asked the same cell, the records of its task say which: `niah@test_needle`, in task and id.
     """
-    latest = {identity(record): record for record in records}
+    latest: dict[tuple[str, str, str], Record] = {}
+    for record in records:
+        at = identity(record)
+        if at not in latest or not answered_before(latest[at], record):
+            latest[at] = record
     tests: dict[tuple[str, str], dict[str, set[str]]] = {}
     for (model, test, cell_id), record in latest.items():
         tests.setdefault((model, record["task"]), {}).setdefault(cell_id, set()).add(test)
@@ -50,6 +55,19 @@ def latest_of_each(records: Iterable[Record]) -> list[Record]:
         _labelled(record, labels[model, record["task"]][test]) if (model, record["task"]) in labels else record
         for (model, test, _), record in latest.items()
     ]
+
+
+def answered_before(before: Record, later: Record) -> bool:
+    """Whether `later` is a failure of a trial that `before` has the answer to: of the same prompt and server.
+
+    A record without a key is of a cell whose process died. What was replayed is the same answer, judged again: there a
+    failure is the scorer's, and counts.
+    """
+    if before["outcome"] not in FINAL or later["outcome"] in FINAL or later["key"] not in ("", before["key"]):
+        return False
+    if later["timing"].get("replayed"):
+        return False
+    return OTHER_SERVER not in later["details"].get("flags", ())
 
 
 def identity(record: Record) -> tuple[str, str, str]:

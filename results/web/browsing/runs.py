@@ -14,7 +14,7 @@ from needlework.results.files.json_file import read_json
 from needlework.results.records.journal import records_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL
-from needlework.results.records.tests_of_cells import identity, latest_of_each
+from needlework.results.records.tests_of_cells import answered_before, identity, latest_of_each
 from needlework.results.web.browsing.filters import choices
 from needlework.results.web.browsing.rows import Row, rows_of
 
@@ -104,7 +104,9 @@ class _Tail:
         self._head, self._read = head, self._read + len(whole)
         for record in records_of(whole):
             self._recipe = record["details"].get("recipe")
-            self._found.setdefault(self._recipe, {})[identity(record)] = record
+            found, at = self._found.setdefault(self._recipe, {}), identity(record)
+            if at not in found or not answered_before(found[at], record):
+                found[at] = record
         return latest_of_each(self._found.get(self._recipe, {}).values())
 
 

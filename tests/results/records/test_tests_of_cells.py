@@ -36,6 +36,28 @@ def test_the_last_record_of_one_test_counts_and_keeps_its_name(make_record):
     assert latest_of_each([first, last]) == [last]
 
 
+def later(make_record, outcome="error", key="k", flags=(), replayed=False):
+    timing = {"replayed": replayed}
+    return of(make_record, "test_own.py::test_a", outcome=outcome, key=key, details={"flags": [*flags]}, timing=timing)
+
+
+@pytest.mark.parametrize("outcome", ["error", "invalid", "skipped"])
+@pytest.mark.parametrize("key", ["k", ""])
+def test_a_failure_that_comes_later_hides_no_answer(make_record, outcome, key):
+    answer = later(make_record, "wrong")
+
+    assert latest_of_each([answer, later(make_record, outcome, key)]) == [answer]
+
+
+@pytest.mark.parametrize(
+    "says", [{"key": "another prompt's"}, {"flags": ["server_changed"]}, {"replayed": True}, {"outcome": "found"}]
+)
+def test_a_later_record_of_something_else_counts(make_record, says):
+    record = later(make_record, **says)
+
+    assert latest_of_each([later(make_record, "wrong"), record]) == [record]
+
+
 def test_two_tests_of_a_cell_are_told_apart(make_record):
     found = latest_of_each([of(make_record, f"test_own.py::test_{name}") for name in "ab"])
 
