@@ -19,7 +19,7 @@ FLOORS = {
         ("files", "tables", "hookspecs"),
         ("pictures", "html", "gates", "judging"),
         ("run", "leval", "questions", "compare", "plot"),
-        ("web", "rescore", "score", "session"),
+        ("web", "rescore", "score", "session", "merge"),
     ),
     "haystack_fixtures": (
         ("errors", "redact", "draws", "whole_files", "presets"),

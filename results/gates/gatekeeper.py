@@ -125,8 +125,8 @@ class Gatekeeper:
         """
         if not self._top_up:
             return []
-        here = {_cell_of(record) for record in now}
-        seen = [record for record in records if (cell := _cell_of(record)) in here or self._in_grid(cell)]
+        here = {cell_of_record(record) for record in now}
+        seen = [record for record in records if (cell := cell_of_record(record)) in here or self._in_grid(cell)]
         wants = [want for at, gate in enumerate(self._gates) for want in self._look(at, gate, seen, here, windows)]
         cells = next_round(wants, self._asked, self._order, self._top_up - self.spent)
         self._asked.update(cells)
@@ -146,7 +146,7 @@ class Gatekeeper:
                 look = _Look(judge_group(gate, group, found, self._baseline, number, windows), number, len(found))
                 self._looks[at, group] = look
             if look.verdict.state == "inconclusive":
-                cells = {_cell_of(record) for record in found} & here
+                cells = {cell_of_record(record) for record in found} & here
                 # At the limit no number decides; half as many again keeps the looks few.
                 wants.append(self._want(gate, cells, look.verdict.more_trials or len(found) // 2 + 1))
         if not any(known == at for known, _ in self._looks):
@@ -183,7 +183,7 @@ def check_gates(settings: Settings, gates: Sequence[Gate]) -> None:
         raise InputError("--top-up", settings.top_up, "asks further trials until gates are decided: give a --gate")
 
 
-def _cell_of(record: Record) -> Cell:
+def cell_of_record(record: Record) -> Cell:
     """The cell of a record; its id has the depth in three decimals only."""
     cell = parse_id(record["id"])
     depth, model = record["depth"], cell.model if cell is not None else ""

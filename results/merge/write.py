@@ -1,0 +1,94 @@
+"""The merged run's folder: its journal first, which everything else can be made from again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.whole_files import drop_halves, write_whole
+from needlework.results.gates.verdict import Verdict
+from needlework.results.merge.parts import PART, Part
+from needlework.results.records.journal import Journal, line_of, read_journal
+from needlework.results.records.manifest import command_line, manifest, merge_facts, write_manifest
+from needlework.results.records.record import Record
+from needlework.results.records.run_folder import JOURNAL, MANIFEST
+from needlework.results.records.tests_of_cells import latest_of_each
+from needlework.results.run.finish import Finished, finish
+
+# Of a part's manifest: what it says of the machine and the code, and not of texts, prompts and models.
+_OF_A_PROCESS = (
+    "schema", "started", "ended", "planned", "recorded", "folder", "command", "options", "suites", "versions", "python",
+    "platform", "commit",
+)  # fmt: skip
+
+
+def own_records(into: Path, recipe: str | None) -> list[Record]:
+    """What the folder has of this recipe that no merge put there: trials of a run in this very folder."""
+    return [
+        record
+        for record in read_journal(into / JOURNAL)
+        if record["details"].get("recipe") == recipe and PART not in record["timing"]
+    ]
+
+
+def merged_manifest(settings: Settings, parts: Sequence[Part], *, planned: int, recorded: int) -> dict[str, Any]:
+    """The manifest of the merged run: facts of all parts, code and machine of the first, and what each part was."""
+    facts: dict[str, Any] = {}
+    for part in parts:
+        merge_facts(facts, {k: v for k, v in part.manifest.items() if k not in _OF_A_PROCESS and isinstance(v, dict)})
+    first = next(part.manifest for part in parts if part.settings is not None)
+    ended = [part.manifest.get("ended") for part in parts]
+    content = manifest(
+        settings,
+        argv=command_line(),
+        root=Path.cwd(),
+        facts={**facts, "parts": [_told(part) for part in parts]},
+        started=min(str(part.manifest.get("started", "")) for part in parts),
+        ended=None if None in ended else max(map(str, ended)),
+        planned=planned,
+        recorded=recorded,
+    )
+    return content | {name: first.get(name) for name in ("folder", "versions", "python", "platform", "commit")}
+
+
+def write_merged(
+    into: Path, records: Sequence[Record], settings: Settings, content: Mapping[str, Any], verdicts: Sequence[Verdict]
+) -> Finished:
+    """Write the journal, the manifest and every file of a run. `records`: with the part of each in its `timing`.
+
+    Killed at any moment, the folder has the old journal or the new one, whole, and the parts have theirs. Raises
+    `InputError` where another run writes there, `OSError` where the folder cannot be written.
+    """
+    with ExitStack() as held:
+        held.enter_context(closing(Journal(into / JOURNAL, fresh=False)))
+        drop_halves(into)
+        before = (into / JOURNAL).read_bytes()
+        kept = [record for record in read_journal(into / JOURNAL) if PART not in record["timing"]]
+        lines = [line_of(record) for record in (*kept, *(r for r in records if PART in r["timing"]))]
+        after = "".join(f"{line}\n" for line in lines).encode("ascii")
+        if after != before:
+            write_whole(into / JOURNAL, after)
+            held.enter_context(closing(Journal(into / JOURNAL, fresh=False)))  # the new file has a lock of its own
+        write_manifest(into / MANIFEST, {**content, "ended": None})
+        finished = finish(into, latest_of_each(records), settings, planned=int(content["planned"]), verdicts=verdicts)
+        write_manifest(into / MANIFEST, content)
+    return finished
+
+
+def check_into(into: Path) -> None:
+    """Refuse a folder that is a file, or that cannot be made. Raises `InputError`."""
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError("--into", into, f"cannot be written ({error.strerror})") from None
+
+
+def _told(part: Part) -> dict[str, Any]:
+    """What the merged manifest says of a part."""
+    names = ("started", "ended", "planned", "recorded", "platform", "commit")
+    base_url = part.manifest.get("options", {}).get("base_url") if isinstance(part.manifest, Mapping) else None
+    return {"name": part.name, **{name: part.manifest.get(name) for name in names}, "base_url": base_url}

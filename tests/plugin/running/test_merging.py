@@ -1,0 +1,219 @@
+"""`needlework merge`: shards become the run that one process would have made, whatever happened to them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from needlework.results.merge.command import main
+from tests.plugin.running.test_workers import without_timing
+
+SAME = ("cells.csv", "heatmap-niah-code-mock_rate_0.7.png", "heatmap-niah-code-mock_rate_0.7.svg")
+
+
+@pytest.fixture
+def shards(project, monkeypatch):
+    """Three shards of 18 trials, in `r`, made from the project's folder."""
+    monkeypatch.chdir(project.pytester.path)
+
+    def run(number, *more, of=3, model="mock:rate=0.7", name="r"):
+        return project.run(f"--shard={number}/{of}", "--repeats=3", *more, model=model, name=name)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return tmp_path_factory.mktemp("made") / "r"
+
+
+@pytest.fixture
+def three(project, shards, made):
+    """All three, made once for this file."""
+    if not made.exists():
+        for number in (1, 2, 3):
+            shards(number)
+        shutil.copytree(project.runs / "r", made)
+    shutil.copytree(made, project.runs / "r", dirs_exist_ok=True)
+
+
+def journal(project, shard) -> Path:
+    return project.runs / "r/shards" / shard / "journal.jsonl"
+
+
+def change(path: Path, at: int = 0, **fields) -> str:
+    """Change a record of a journal; its id."""
+    lines = path.read_text("ascii").splitlines(keepends=True)
+    record = json.loads(lines[at]) | fields
+    lines[at] = json.dumps(record) + "\n"
+    path.write_text("".join(lines), "ascii")
+    return record["id"]
+
+
+def test_shards_are_the_run_that_one_process_makes(project, shards):
+    project.run("--run-name=one", "--repeats=3", model="mock:rate=0.7")
+    shards(1)
+    shards(2, "-n2")
+    shards(3)
+
+    assert main(["results/runs/r"]) == 0
+    one, merged = (json.loads(project.file("results.json", name)) for name in ("one", "r"))
+    assert without_timing(merged.pop("records")) == without_timing(one.pop("records"))
+    assert merged == one
+    for name in SAME:
+        assert (project.runs / "r" / name).read_bytes() == (project.runs / "one" / name).read_bytes()
+    assert [part["name"] for part in json.loads(project.file("manifest.json"))["parts"]] == [
+        "shards/1-of-3", "shards/2-of-3", "shards/3-of-3",
+    ]  # fmt: skip
+
+
+def test_merging_again_changes_nothing(project, three, capsys):
+    assert main(["results/runs/r"]) == 0
+    before = {path.name: path.read_bytes() for path in (project.runs / "r").iterdir() if path.is_file()}
+    assert main(["results/runs/r"]) == 0
+
+    assert {path.name: path.read_bytes() for path in (project.runs / "r").iterdir() if path.is_file()} == before
+
+
+def test_the_merged_run_goes_on_like_any_other(project, three, shards):
+    main(["results/runs/r"])
+    result = project.run("--repeats=4", model="mock:rate=0.7")
+
+    assert "18 of 24 answers" in result.stdout.str()
+    assert main(["results/runs/r"]) == 0
+    assert len(project.records()) == 24, "what was asked beside the shards stays"
+
+
+def test_a_missing_shard_is_named(project, shards, capsys):
+    shards(1)
+    shards(3)
+
+    assert main(["results/runs/r"]) == 3
+    assert "shards/2-of-3 is missing (6 trials): run it" in capsys.readouterr().err
+    assert not (project.runs / "r/results.json").exists()
+
+
+def test_what_a_killed_shard_lacks_is_named_and_a_torn_line_is_passed_over(project, three, shards, capsys):
+    path = journal(project, "2-of-3")
+    path.write_bytes(path.read_bytes()[:-300])
+
+    assert main(["results/runs/r"]) == 3
+    assert "shards/2-of-3 lacks 1 trial: niah-len" in capsys.readouterr().err
+    assert main(["results/runs/r", "--partial", "--gate", "score >= 0.5"]) == 11
+    assert "void: interrupted after 17 of 18 trials" in capsys.readouterr().out
+    shards(2)
+    assert main(["results/runs/r"]) == 0
+    assert len(project.records()) == 18
+
+
+def test_an_answer_beats_an_error_whatever_the_order(project, three, shards):
+    shards(1, of=2)
+    shards(2, of=2)
+    failed = {"outcome": "error", "score": None, "error": {"kind": "timeout", "message": ""}}
+    first, last = (change(journal(project, shard), at, **failed) for shard, at in (("1-of-3", 0), ("2-of-2", -1)))
+
+    assert first != last
+    assert main(["results/runs/r"]) == 0
+    assert {record["outcome"] for record in project.records()} == {"found", "wrong"}
+
+
+def test_two_answers_to_one_trial_are_listed(project, three, shards, capsys):
+    shutil.copytree(project.runs / "r/shards/1-of-3", project.runs / "again")
+    name = change(project.runs / "again/journal.jsonl", outcome="found", score=1.0, response={"text": "something else"})
+    words = ["results/runs/r", "results/runs/again", "--into", "results/runs/both"]
+
+    assert main(words) == 1
+    told = capsys.readouterr().err
+    assert f"conflict: {name}: shards/1-of-3: " in told
+    assert "again: found 'something else'" in told
+    assert not (project.runs / "both").exists()
+    for keep, text in (("first", 0), ("last", 1)):
+        assert main([*words, "--conflicts", keep]) == 0
+        kept = next(r for r in project.records("both") if r["id"] == name)
+        assert (kept["response"]["text"] == "something else") == bool(text)
+
+
+def test_a_run_with_other_options_is_no_part(project, three, shards, capsys):
+    shards(1, "--seed=7", name="seven")
+
+    assert main(["results/runs/r", "results/runs/seven", "--into", "results/runs/both"]) == 2
+    assert "is of another recipe than results/runs/r/shards/1-of-3: seed: 0 / 7" in capsys.readouterr().err
+    assert not (project.runs / "both").exists()
+
+
+def test_a_shard_of_another_window_is_no_part(project, three, capsys):
+    for shard, window in (("1-of-3", 8192), ("3-of-3", 4096)):
+        path = project.runs / f"r/shards/{shard}/manifest.json"
+        content = json.loads(path.read_text())
+        content["models"]["mock:rate=0.7"]["window"] = window
+        path.write_text(json.dumps(content))
+
+    assert main(["results/runs/r"]) == 2
+    assert "window: 8192 / 4096" in capsys.readouterr().err
+
+
+def test_the_same_trial_with_another_prompt_is_no_part(project, three, shards, capsys):
+    shards(1, of=2)
+    change(journal(project, "1-of-2"), key="of another text")
+
+    assert main(["results/runs/r"]) == 2
+    assert "asked another prompt for niah-len" in capsys.readouterr().err
+
+
+def test_the_gates_of_the_shards_are_judged_of_the_whole(project, shards, capsys):
+    for number in (1, 2, 3):
+        shards(number, "--gate=score >= 0.99", model="mock:perfect")
+
+    assert main(["results/runs/r"]) == 10
+    assert "gate score >= 0.99" in capsys.readouterr().out
+    assert main(["results/runs/r", "--gate", "score >= 0.3"]) == 0
+    assert main(["results/runs/r", "--gate", "score <= 0.3"]) == 1
+    assert main(["results/runs/r", "--gate", "score is good"]) == 2
+    assert json.loads(project.file("results.json"))["gates"][0]["verdict"] == "fail"
+
+
+def test_a_merged_run_is_held_against_a_baseline(project, three, capsys):
+    main(["results/runs/r", "--into", "results/runs/main"])
+
+    assert main(["results/runs/r", "--gate", "drop <= 0.5", "--baseline", "results/runs/main"]) == 0
+    assert main(["results/runs/r", "--baseline", "results/runs/r", "--gate", "drop <= 0.5"]) == 2
+    assert "is the folder that is merged into" in capsys.readouterr().err
+
+
+def test_errors_of_all_shards_make_a_run_void(project, shards):
+    for number in (1, 2, 3):
+        shards(number, model="mock:error=timeout")
+
+    assert main(["results/runs/r"]) == 11
+
+
+def test_runs_that_were_divided_by_hand_are_parts_too(project, shards, capsys):
+    project.run("--run-name=short", "--lengths=400")
+    project.run("--run-name=long", "--lengths=600")
+
+    assert main(["results/runs/short", "results/runs/long"]) == 2
+    assert "several runs: --into FOLDER says where to write" in capsys.readouterr().err
+    assert main(["results/runs/short", "results/runs/long", "--into", "results/runs/all"]) == 0
+    assert json.loads(project.file("manifest.json", "all"))["suites"][0]["lengths"] == [400, 600]
+
+
+def test_shards_may_be_named_one_by_one(project, three):
+    assert main([str(folder) for folder in (project.runs / "r/shards").iterdir()]) == 0
+    assert len(project.records()) == 18
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nowhere"], "RUN: 'nowhere': does not exist"),
+        (["."], "RUN: '.': has no journal.jsonl and no shards"),
+        (["results/runs/r", "--into", "conftest.py"], "--into: 'conftest.py': is a file"),
+        (["results/runs/r", "--into", "results/runs/r/shards/1-of-3"], "is a shard's folder"),
+    ],
+)
+def test_a_wrong_path_is_one_line(project, three, words, told, capsys):
+    assert main(words) == 2
+    assert told in capsys.readouterr().err
