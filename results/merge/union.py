@@ -18,7 +18,7 @@ _FAILURES: tuple[OutcomeName, ...] = ("error", "invalid", "skipped")
 
 @dataclass(frozen=True, slots=True)
 class Twice:
-    """A trial that two parts have a record of, and that cannot both be: parts and records, in the order of the parts."""
+    """A trial that two parts have different records of: the parts and their records, in the order of the parts."""
 
     parts: tuple[str, str]
     records: tuple[Record, Record]
