@@ -21,7 +21,8 @@ class Reference:
     `distractors`: values that stand in the context and are wrong. `question`: what was asked. `absent`: the
     answer is not in the context, and right is to abstain. `places`: where values stand, in percent of the context.
     `kinds`: what a wrong value is (`stale`, or the attribute that was mistaken). `labels`: every answer that the
-    question allows, where they are known. `given`: those that the question names itself.
+    question allows, where they are known. `given`: those that the question names itself. `name_key`: what the marks of
+    the text's own names are made with.
     """
 
     answers: tuple[str, ...]
@@ -36,6 +37,7 @@ class Reference:
     kinds: Mapping[str, str] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
+    name_key: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,6 +19,7 @@ from needlework.haystack_fixtures.tasks.chain import family as chain
 from needlework.haystack_fixtures.tasks.code_chain import family as code_chain
 from needlework.haystack_fixtures.tasks.copying import family as copying
 from needlework.haystack_fixtures.tasks.documents import family as documents
+from needlework.haystack_fixtures.tasks.graph import family as graph
 from needlework.haystack_fixtures.tasks.icl import family as icl
 from needlework.haystack_fixtures.tasks.key_value import family as key_value
 from needlework.haystack_fixtures.tasks.leval import family as leval
@@ -46,6 +47,7 @@ _FAMILIES = (
     association,
     semantic,
     state_world,
+    graph,
 )
 Tasks = Mapping[str, Task]
 TASKS: Tasks = MappingProxyType({task.name: task for family in _FAMILIES for task in family.TASKS})

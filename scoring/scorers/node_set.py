@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from hashlib import sha256
 
 from needlework.scoring.answers.normalize import normalize
 from needlework.scoring.answers.refusals import declined_until
@@ -24,6 +25,7 @@ _NUMBERING = re.compile(r"(?:^|(?<=[\s,;\[]))\d{1,3}[.)](?=\s)")
 _NAME = re.compile(r"\w+")
 _EMPTY_WORDS = frozenset(("none", "empty", "无", "空"))
 _SHOWN = 160
+_MARK = 2
 
 
 def named_nodes(answer: str) -> tuple[str, ...] | None:
@@ -51,7 +53,8 @@ def node_set_score(answer: str, reference: Reference) -> Score:
     """F1 of the nodes named and the right ones: `parts`, else `answers`; neither: the empty set is right.
 
     Details: `precision`, `recall`, `exact`, `extra` and `missed` (how many nodes), and for each kind of wrong node in
-    `kinds` how many were named (`extra_KIND`).
+    `kinds` how many were named (`extra_KIND`). With a `name_key`, `invented`: names that are no node's; every name
+    ends with two digits of the sha256 of key and name, which one that is made up has once in 256 times.
     """
     right = {node.casefold() for node in reference.parts or reference.answers}
     named = named_nodes(answer)
@@ -69,11 +72,16 @@ def node_set_score(answer: str, reference: Reference) -> Score:
         "exact": value == 1,
         "extra": len(wrong),
         "missed": len(right) - hits,
+        **({"invented": sum(not _is_own(node, reference.name_key) for node in wrong)} if reference.name_key else {}),
         **{f"extra_{kind}": count for kind, count in Counter(kinds[node] for node in wrong if node in kinds).items()},
     }
     why = f"{hits} of {len(right)} nodes" + (f", {len(wrong)} too many" if wrong else "")
     verdict = "found" if value == 1 else "partial" if value else "wrong"
     return Score(value, verdict, ", ".join(named)[:_SHOWN], why, details)
+
+
+def _is_own(node: str, key: str) -> bool:
+    return sha256(f"{key} {node[:-_MARK]}".encode()).hexdigest()[:_MARK] == node[-_MARK:]
 
 
 NODE_SET = Scorer("node_set", 1, node_set_score, whole=True)
