@@ -31,6 +31,7 @@ COMMANDS = {
         "needlework.results.web.command",
         "pages for people: rate, annotate, review, browse, on this machine alone",
     ),
+    "status": ("needlework.results.status.command", "how far a run and each of its shards are"),
 }
 # What a command is handed that asks a model or builds prompts: `results` does neither. (argument, module, function)
 _JUDGE = ("open_judge", "needlework.haystack_fixtures.models.judging", "judge_for_command")

@@ -20,6 +20,7 @@ FLOORS = {
         ("pictures", "html", "gates", "judging"),
         ("run", "leval", "questions", "compare", "plot"),
         ("web", "rescore", "score", "session", "merge"),
+        ("status",),
     ),
     "haystack_fixtures": (
         ("errors", "redact", "draws", "whole_files", "presets"),

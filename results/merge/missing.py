@@ -39,7 +39,7 @@ def missing_of(parts: Sequence[Part], records: Sequence[Record]) -> list[Missing
         else:
             cells = [test.partition("[")[2].removesuffix("]") for test in planned if _test(test) not in there]
             found.append(Missing(part.name, len(cells), tuple(cells), begun=True))
-    return [each for each in (*found, *_absent(parts)) if each.count]
+    return [each for each in (*found, *absent_shards(parts)) if each.count]
 
 
 def missing_lines(missing: Sequence[Missing]) -> Iterator[str]:
@@ -61,7 +61,7 @@ def _planned(part: Part) -> tuple[str, ...] | int:
     return planned if isinstance(planned, int) else 0
 
 
-def _absent(parts: Sequence[Part]) -> Iterator[Missing]:
+def absent_shards(parts: Sequence[Part]) -> Iterator[Missing]:
     """Shards that have not begun, of those that were divided together, unless one such division is all there."""
     divisions: dict[tuple[str, tuple[int, ...]], dict[int, Part]] = {}
     for part in parts:

@@ -23,7 +23,7 @@ from needlework.results.records.checks import completed, fault_of, is_waiting
 from needlework.results.records.record import Record, WaitingAnswer
 
 FSYNC_EVERY_S = 1.0
-_WAITING_FILES = "answers-*.jsonl"
+WAITING_FILES = "answers-*.jsonl"
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -83,7 +83,7 @@ class WaitingAnswers:
     """This process's file of waiting answers, made with the first. `append` may be called from several threads."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / _WAITING_FILES.replace("*", str(os.getpid()))
+        self._path = folder / WAITING_FILES.replace("*", str(os.getpid()))
         self._turn = threading.Lock()
         self._file: FileIO | None = None
         self._closed = False
@@ -123,7 +123,7 @@ def read_journal(path: Path) -> list[Record]:
 def read_waiting(folder: Path) -> list[WaitingAnswer]:
     """The answers that processes of a killed run had got and that no test of theirs has scored."""
     found = []
-    for path in sorted(folder.glob(_WAITING_FILES)):
+    for path in sorted(folder.glob(WAITING_FILES)):
         with contextlib.suppress(OSError):
             found += [line for line in _lines_of(path.read_bytes()) if is_waiting(line)]
     return found
@@ -140,7 +140,7 @@ class ArrivingAnswers:
 
     def new(self) -> Iterator[WaitingAnswer]:
         """Those that have come since the last look."""
-        for path in self._folder.glob(_WAITING_FILES):
+        for path in self._folder.glob(WAITING_FILES):
             with contextlib.suppress(OSError), path.open("rb") as file:
                 file.seek(self._read.get(path, 0))
                 data = file.read()
@@ -150,7 +150,7 @@ class ArrivingAnswers:
 
 def drop_waiting(folder: Path) -> None:
     """Remove the files of waiting answers: everything in them is in the journal, or not wanted."""
-    for path in folder.glob(_WAITING_FILES):
+    for path in folder.glob(WAITING_FILES):
         with contextlib.suppress(OSError):
             path.unlink()
 

@@ -1,0 +1,116 @@
+"""How far each part of a run is, from its folder alone: nothing is asked of the processes that write there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from needlework.haystack_fixtures.grid.cells import parse_id
+from needlework.results.merge.missing import Missing, absent_shards
+from needlework.results.merge.parts import Part, parts_of
+from needlework.results.records.journal import WAITING_FILES, read_waiting
+from needlework.results.records.run_folder import JOURNAL, MANIFEST
+from needlework.results.records.tests_of_cells import latest_of_each
+
+State = Literal["ended", "interrupted", "writing", "not begun"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One part of a run. `done`: trials with a record, or an answer that waits for its test; `errors`: of those, what
+    resuming tries again. `per_minute`: trials, `left_s`: seconds, both as this session has been going, `None` before
+    its first. `quiet_s`: seconds since the last sign; `None` for a shard that has no folder.
+
+    `writing`: it has not ended. Whether its process lives can be told from `quiet_s` alone.
+    """
+
+    name: str
+    state: State
+    done: int
+    expected: int
+    errors: int
+    per_minute: float | None = None
+    left_s: float | None = None
+    quiet_s: float | None = None
+
+
+def progress_of_run(run: Path, now: float) -> list[Progress]:
+    """Every part of a run, shards without a folder too. `now`: seconds since 1970. Raises `InputError`."""
+    parts = list(parts_of(run))
+    return [*(_progress(part, now) for part in parts), *map(_not_begun, absent_shards(parts))]
+
+
+def left_of_all(found: Sequence[Progress]) -> float | None:
+    """Seconds until the slowest part ends, as long as nothing changes; `None` where one cannot be told."""
+    still = [each.left_s for each in found if each.state != "ended"]
+    return None if None in still else max((left for left in still if left is not None), default=0.0)
+
+
+def _progress(part: Part, now: float) -> Progress:
+    records = latest_of_each(part.records)
+    planned = part.manifest.get("planned")
+    tests = {record["nodeid"]: record["length"] for record in records}
+    expected = len(tests) + max(0, planned - len(tests)) if isinstance(planned, int) else len(tests)
+    remaining: int | None = None
+    if part.planned is not None:
+        own = set(part.planned.tests)
+        tests = {nodeid: length for nodeid, length in tests.items() if nodeid in own}
+        expected = len(own)
+        remaining = sum(map(_length, own - tests.keys()))
+    keys = {record["key"] for record in records}
+    waiting = sum(answer["key"] not in keys for answer in read_waiting(part.folder))
+    done = min(expected, len(tests) + waiting)
+    errors = sum(record["outcome"] in ("error", "invalid") for record in records if record["nodeid"] in tests)
+    ended = part.manifest.get("ended") is not None
+    state: State = "writing" if not ended else "ended" if done >= expected else "interrupted"
+    last = _last_sign(part.folder)
+    seconds = _seconds(part.manifest.get("started"), last) if state == "writing" else None
+    before = part.manifest.get("recorded")  # of a run that has not ended: what earlier sessions had done
+    since = done - (before if isinstance(before, int) else 0)
+    speed = since / seconds if seconds and since > 0 else None
+    left = None
+    if speed is not None and seconds:
+        left = (expected - done) / speed
+        if remaining is not None and not waiting and len(tests) == done:
+            # By tokens, which is what takes time: the long ones may be left.
+            asked = sum(tests.values()) * since / done
+            left = seconds * remaining / asked if asked else left
+    return Progress(
+        part.name, state, done, expected, errors, speed and 60 * speed, 0.0 if state == "ended" else left,
+        None if last is None else max(0.0, now - last),
+    )  # fmt: skip
+
+
+def _not_begun(missing: Missing) -> Progress:
+    return Progress(missing.part, "not begun", 0, missing.count, 0)
+
+
+def _length(nodeid: str) -> int:
+    cell = parse_id(nodeid)
+    return cell.length if cell else 0
+
+
+def _last_sign(folder: Path) -> float | None:
+    """When a file of the folder that grows with each answer changed last."""
+    return max(_changed(_growing(folder)), default=None)
+
+
+def _growing(folder: Path) -> Iterable[Path]:
+    return (folder / JOURNAL, folder / MANIFEST, *folder.glob(WAITING_FILES))
+
+
+def _changed(paths: Iterable[Path]) -> Iterable[float]:
+    for path in paths:
+        with suppress(OSError):
+            yield path.stat().st_mtime
+
+
+def _seconds(started: object, until: float | None) -> float | None:
+    with suppress(ValueError):
+        if isinstance(started, str) and until is not None:
+            return max(0.0, until - datetime.fromisoformat(started).timestamp()) or None
+    return None
