@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from needlework.haystack_fixtures.asking.model_pool import ModelPool
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.described import Described
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.needles.canaries import Canaries
 from needlework.haystack_fixtures.settings.settings import Settings
@@ -81,6 +82,11 @@ class Engine:
         """The model that answers this cell; loaded on first use, one local model at a time. Raises `InputError`."""
         with self._turn:
             return self._pool.model(self.series_of(cell).model, self.builder(cell).tokenizer)
+
+    def described(self, spec: str) -> Described:
+        """What can be known of a model of the run before it is loaded."""
+        with self._turn:
+            return self._pool.described(spec)
 
     def server(self, cell: Cell) -> str:
         """What stands for the server that answers a cell now, see `ServedModel.server`; empty for any other model."""

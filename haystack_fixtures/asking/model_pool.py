@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from needlework.haystack_fixtures.models.described import Described, described
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.models.model_named import (
     check_model_args,
@@ -44,6 +45,10 @@ class ModelPool:
     def tokenizer(self, spec: str, named: str | None) -> Tokenizer:
         """What counts tokens for a model, or the tokenizer that was named instead."""
         return resolve_tokenizer(spec, self._args(), named, self._cache_dir)
+
+    def described(self, spec: str) -> Described:
+        """What can be known of a model before it is loaded."""
+        return described(spec, self._args(), self._settings.tokenizer, self._cache_dir)
 
     def check(self, spec: str) -> None:
         """Refuse before the first cell what could not be loaded. Raises `InputError`."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from needlework.haystack_fixtures.asking.engine import Engine
+from needlework.haystack_fixtures.asking.plan_size import size_lines
 from needlework.haystack_fixtures.grid.cells import Cell, depth_label
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.settings.own import own_of
@@ -48,6 +49,9 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         told = f"scorer {engine.scorer(first)}, tokenizer {engine.builder(first).tokenizer.name}"
         yield f"  prompt {suite.prompt}, template {suite.template}, {told}"
         yield f"  {prompt_tokens:,} prompt tokens, at most {answer_tokens:,} answer tokens"
+        lengths_asked = [cell.length for cell in group]
+        for line in size_lines(engine.described(series.model), lengths_asked, engine.settings.gpu_memory):
+            yield f"  {line}"
     yield ""
     total = f"{total_in:,} prompt tokens, at most {total_out:,} answer tokens"
     yield f"in all: {_counted(cells)} = {len(cells):,} {'request' if len(cells) == 1 else 'requests'}, {total}"

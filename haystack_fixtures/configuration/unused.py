@@ -45,6 +45,8 @@ _RULES: dict[str, tuple[Used, str]] = {
         for key in ("embedder", "embedder_base_url", "embedder_api_key_env")
     },
     "price": (lambda settings: settings.plan, "only --plan tells what a run can cost"),
+    "gpu_memory": (lambda settings: settings.plan, "only --plan tells how many cards a request needs"),
+    "tokens_per_s": (lambda settings: settings.plan, "only --plan tells how long a run takes"),
     "power": (lambda settings: settings.plan, "only --plan tells what a run can show"),
     "batch_limits": (lambda settings: settings.batch_out is not None, "there is no --batch-out"),
     "top_up": (lambda settings: bool(settings.gate), "there is no --gate that could be undecided"),

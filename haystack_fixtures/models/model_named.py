@@ -135,7 +135,7 @@ def weights_fingerprint(spec: str, model_args: Mapping[str, str], cache_dir: Pat
                 raise InputError("--model gguf", parsed.name, "there is no such file")
             return remembered_sha256(path, cache_dir)
         case "hf":
-            folder = _checkpoint(parsed, model_args, cache_dir, weights=True)
+            folder = checkpoint(parsed, model_args, cache_dir, weights=True)
             configs = [path for name in _CONFIGS if (path := folder / name).is_file()]
             return joint_sha256([*weight_files(folder), *configs], cache_dir)
         case _:
@@ -168,7 +168,7 @@ def check_weights(spec: str, model_args: Mapping[str, str], cache_dir: Path) -> 
     parsed = parse_spec(spec)
     if parsed.kind == "gguf":
         require_packages(spec)
-        _checkpoint(parsed, model_args, cache_dir, weights=True)
+        checkpoint(parsed, model_args, cache_dir, weights=True)
 
 
 def load_model(
@@ -207,7 +207,7 @@ def load_model(
 
             require_packages(spec)
             options = local_options(model_args)
-            folder = _checkpoint(parsed, model_args, cache_dir, weights=True)
+            folder = checkpoint(parsed, model_args, cache_dir, weights=True)
             return load_folder(spec, folder, options, tokenizer, cache_dir, threads=threads, longest=longest)
         case _:
             return _plugin(parsed.kind).load(
@@ -232,7 +232,7 @@ def _named_tokenizer(text: str, model_args: Mapping[str, str], cache_dir: Path) 
 
 
 def _checkpoint_tokenizer(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
-    folder = _checkpoint(parsed, model_args, cache_dir, weights=False)
+    folder = checkpoint(parsed, model_args, cache_dir, weights=False)
     return _folder_tokenizer(folder, "--model", f"{parsed.kind}:{parsed.name}")
 
 
@@ -246,7 +246,8 @@ def _folder_tokenizer(folder: Path, option: str, spec: str) -> Tokenizer:
     return folder_tokenizer(folder)
 
 
-def _checkpoint(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path, weights: bool) -> Path:
+def checkpoint(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path, weights: bool) -> Path:
+    """The folder of a local model: the user's, one of the hub's cache, or what a GGUF file was converted to."""
     match parsed.kind:
         case "smollm2":
             return smollm2.prepare(cache_dir)

@@ -25,7 +25,10 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     if config.getoption("plan"):
         distribution.use_one_process(config)  # a plan needs no more, whatever -n says
     elif distribution.workers_asked(config) and cells_to_come(config):
-        worker_devices.limit_workers(config, settings_of(config))
+        try:
+            worker_devices.limit_workers(config, settings_of(config))
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
     return None
 
 

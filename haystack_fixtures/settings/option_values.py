@@ -95,6 +95,17 @@ def seconds(option: str, value: str) -> float:
     return number
 
 
+def positive(option: str, value: str) -> float:
+    """A number above 0."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e12:
+        raise InputError(option, value, "give a number above 0")
+    return number
+
+
 def percent(option: str, value: str) -> float:
     """A number from 0 to 100."""
     try:

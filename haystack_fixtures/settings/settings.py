@@ -84,6 +84,9 @@ class Settings:
     baseline: str | None
     top_up: int
     price: tuple[str, ...] | None = None
+    gpus_per_worker: int = 1
+    gpu_memory: float | None = None
+    tokens_per_s: float | None = None
     relative_to: str | None = None
     allow_different_dtypes: bool = False
     shard: str | None = None

@@ -5,46 +5,72 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-VISIBLE = "CUDA_VISIBLE_DEVICES"
+# What says which cards a process may use, in the order in which it is looked for: CUDA's, and AMD's two.
+VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+_AMD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")  # of AMD's driver; a CPU's gpu_id is 0
 
 
-def gpus(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The GPUs that this process may use, as `CUDA_VISIBLE_DEVICES` names them.
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """The cards that this process may use, as the environment variable `variable` names them."""
 
-    The caller's own `CUDA_VISIBLE_DEVICES` is the whole of it; without one, all that `nvidia-smi` lists.
-    """
-    if VISIBLE in environment:
-        named = tuple(word.strip() for word in environment[VISIBLE].split(",") if word.strip())
-        # CUDA ignores everything from the first device that is not there on.
-        return named[: named.index("-1")] if "-1" in named else named
+    names: tuple[str, ...] = ()
+    variable: str = VISIBLE[0]
+
+
+def gpus(environment: Mapping[str, str] = os.environ) -> Gpus:
+    """The caller's own choice is the whole of it; without one, all that `nvidia-smi` lists, or AMD's driver."""
+    for variable in VISIBLE:
+        if variable in environment:
+            named = tuple(word.strip() for word in environment[variable].split(",") if word.strip())
+            # CUDA ignores everything from the first device that is not there on.
+            return Gpus(named[: named.index("-1")] if "-1" in named else named, variable)
     try:
         listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError):
-        return ()
-    return tuple(str(i) for i, line in enumerate(line for line in listed.splitlines() if line.startswith("GPU ")))
+        return Gpus(_numbers(_amd_cards()), VISIBLE[1])
+    return Gpus(_numbers(sum(line.startswith("GPU ") for line in listed.splitlines())))
+
+
+def _numbers(count: int) -> tuple[str, ...]:
+    return tuple(map(str, range(count)))
+
+
+def _amd_cards() -> int:
+    found = 0
+    for path in _AMD_NODES.glob("*/gpu_id"):
+        with suppress(OSError):
+            found += path.read_text(encoding="ascii").strip() != "0"
+    return found
 
 
 def device_kind(asked: str | None) -> str:
     """`cuda`, `mps` or `cpu`: where a local model runs when `--model-arg device` is `asked`."""
     if asked is not None:
         return asked.partition(":")[0]
-    if gpus():
+    if gpus().names:
         return "cuda"
     return "mps" if platform.system() == "Darwin" and platform.machine() == "arm64" else "cpu"
 
 
-def places(model_args: Mapping[str, str], available: Sequence[str]) -> tuple[str | None, ...]:
-    """Where copies of a local model can stand, one worker each: names of GPUs, or `None` for the one place there is.
+def places(model_args: Mapping[str, str], available: Gpus, per_worker: int = 1) -> tuple[str | None, ...]:
+    """Where copies of a local model can stand, one worker each: cards such as `0` or `0,1`, or `None` for the one place
+    there is.
 
-    A CPU is one place: a second copy would only share its cores. So is a model spread over all GPUs (`device_map`).
+    A CPU is one place: a second copy would only share its cores. So is a model spread over all cards (`device_map`),
+    unless it is to have `per_worker` of them; cards that make no whole group are left idle.
     """
     device = model_args.get("device")
-    if "device_map" in model_args or not available or (device is not None and device != "cuda"):
+    spread = "device_map" in model_args and per_worker == 1
+    if spread or not available.names or (device is not None and device != "cuda"):
         return (None,)
-    return tuple(available)
+    groups = len(available.names) // per_worker
+    return tuple(",".join(available.names[at * per_worker : (at + 1) * per_worker]) for at in range(groups)) or (None,)
 
 
 def free_cores() -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 import pytest
 
@@ -11,11 +12,12 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.workers import distribution
-from needlework.haystack_fixtures.workers.devices import VISIBLE, gpus, places
+from needlework.haystack_fixtures.workers.devices import Gpus, gpus, places
 
 _INPUT = "needlework_gpu"
 _UNLIMITED = "needlework_unlimited"
 _FREE = pytest.StashKey[list[str]]()
+_GPUS = pytest.StashKey[Gpus]()
 _SAID = pytest.StashKey[str]()
 
 
@@ -25,7 +27,9 @@ def limit_workers(config: pytest.Config, settings: Settings) -> None:
     if not local:
         return
     args = dict(word.partition("=")[::2] for word in settings.model_arg)
-    there = places(args, gpus())
+    cards, per_worker = gpus(), settings.gpus_per_worker
+    check_groups(args, cards, per_worker)
+    there = places(args, cards, per_worker)
     asked = config.option.numprocesses
     if len(there) == 1:
         distribution.use_one_process(config)
@@ -34,10 +38,22 @@ def limit_workers(config: pytest.Config, settings: Settings) -> None:
             "cells with equal beginnings are computed together instead"
         )
         return
+    config.stash[_GPUS] = cards
     config.stash[_FREE] = [place for place in there if place is not None]
     if not isinstance(asked, int) or asked > len(there):
         config.option.numprocesses = len(there)
-        config.stash[_SAID] = f"{len(there)} workers, not -n {asked}: one for each GPU"
+        config.stash[_SAID] = (
+            f"{len(there)} workers, not -n {asked}: one for each {'GPU' if per_worker == 1 else f'{per_worker} GPUs'}"
+        )
+
+
+def check_groups(model_args: Mapping[str, str], cards: Gpus, per_worker: int) -> None:
+    """Refuse `--gpus-per-worker` where a model would use one card all the same, or has too few. Raises `InputError`."""
+    if per_worker > 1 and "device_map" not in model_args:
+        remedy = "spreads a model over its cards by --model-arg device_map=auto: give that too"
+        raise InputError("--gpus-per-worker", per_worker, remedy)
+    if per_worker > max(1, len(cards.names)):
+        raise InputError("--gpus-per-worker", per_worker, f"this machine shows {len(cards.names)} cards")
 
 
 def check_devices(config: pytest.Config, settings: Settings) -> None:
@@ -59,7 +75,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_configure_node(node: Any) -> None:
     # By lease, not by the worker's number: the worker that replaces a dead one has a number of its own.
     if free := node.config.stash.get(_FREE, []):
-        node.workerinput[_INPUT] = free.pop(0)
+        node.workerinput[_INPUT] = (node.config.stash[_GPUS].variable, free.pop(0))
     elif _FREE not in node.config.stash:
         node.workerinput[_UNLIMITED] = getattr(node.config.option, "numprocesses", None) or 1
 
@@ -67,11 +83,11 @@ def pytest_configure_node(node: Any) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     if _INPUT in getattr(node, "workerinput", {}):
-        node.config.stash[_FREE].append(node.workerinput[_INPUT])
+        node.config.stash[_FREE].append(node.workerinput[_INPUT][1])
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # CUDA reads this once, when it starts: nothing may import torch before.
-    gpu = getattr(config, "workerinput", {}).get(_INPUT)
-    if gpu is not None:
-        os.environ[VISIBLE] = gpu
+    if _INPUT in getattr(config, "workerinput", {}):
+        variable, cards = cast("Any", config).workerinput[_INPUT]
+        os.environ[variable] = cards

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from needlework.results.gates.verdict import State, Verdict
 from needlework.results.statistics.gate_row import GateRow
-from needlework.results.style.text import one_line
+from needlework.results.style.text import duration, one_line
 from needlework.results.tables.comparison import loss_words, lost_words
 
 _MOST = 40  # groups of one gate that are told one by one; JUnit XML has them all
@@ -15,8 +15,11 @@ _COUNTED = {True: "with these as misses", False: "counted against it:"}
 WORD: dict[State, str] = {"pass": "pass", "fail": "FAIL", "inconclusive": "inconclusive"}
 
 
-def gate_lines(verdicts: Sequence[Verdict], further: int) -> Iterator[tuple[str, State | None]]:
-    """Lines with the verdict that colours them. `further`: the trials that `--top-up` has asked."""
+def gate_lines(
+    verdicts: Sequence[Verdict], further: int, trial_s: float | None = None
+) -> Iterator[tuple[str, State | None]]:
+    """Lines with the verdict that colours them. `further`: the trials that `--top-up` has asked; `trial_s`: seconds
+    that a trial took in this run."""
     for gate, grouped in groupby(verdicts, key=lambda verdict: verdict.gate):
         found, rest = _told(list(grouped))
         names = _aligned([(WORD[each.state], one_line(each.group)) for each in found])
@@ -31,7 +34,10 @@ def gate_lines(verdicts: Sequence[Verdict], further: int) -> Iterator[tuple[str,
     if further:
         yield f"--top-up asked {further} further trials", None
     if open_ones:
-        yield f"{len(open_ones)} of {len(verdicts)} verdicts inconclusive{_remedy(open_ones, further)}", "inconclusive"
+        yield (
+            f"{len(open_ones)} of {len(verdicts)} verdicts inconclusive{_remedy(open_ones, further, trial_s)}",
+            "inconclusive",
+        )
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -160,12 +166,13 @@ def _sight(verdict: Verdict) -> str:
     return f"not shown worse; {verdict.samples} samples show {drop} (in 80 of 100 runs)"
 
 
-def _remedy(open_ones: Sequence[Verdict], further: int) -> str:
+def _remedy(open_ones: Sequence[Verdict], further: int, trial_s: float | None) -> str:
     """What to do. Groups of one gate share no trials; those of two gates may."""
     needed = [
         sum(each.more_trials or 0 for each in found) for _, found in groupby(open_ones, key=lambda each: each.gate)
     ]
-    parts = [f"--top-up {further + max(needed)} would decide if scores stay as they are" if max(needed) else ""]
+    time = f" ({duration(max(needed) * trial_s)} more at this pace)" if trial_s else ""
+    parts = [f"--top-up {further + max(needed)} would decide if scores stay as they are{time}" if max(needed) else ""]
     if any(each.several_depths for each in open_ones):
         parts.append("samples decide, not depths: --depths spread asks each sample at one depth")
     if any(each.paired for each in open_ones):

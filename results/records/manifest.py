@@ -89,14 +89,16 @@ def merge_facts(into: dict[str, Any], facts: Mapping[str, Mapping[str, Any]]) ->
         into.setdefault(name, {}).update(entries)
 
 
-def models_before(path: Path, recipe: str) -> dict[str, Any]:
-    """What a manifest of the same recipe says about its models: a session whose answers are all there loads none."""
+def known_before(path: Path, recipe: str) -> dict[str, Any]:
+    """What a manifest of the same recipe says about its models and its pace: a session whose answers are all there
+    loads none and asks nothing."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        models = content.get("models") if recipe_of(settings_of(content)) == recipe else None
+        known = content if recipe_of(settings_of(content)) == recipe else {}
     except (OSError, ValueError, RecursionError, AttributeError, InputError):
-        return {}
-    return models if isinstance(models, dict) else {}
+        return {"models": {}}
+    kept = {name: known[name] for name in ("models", "pace") if isinstance(known.get(name), dict)}
+    return {"models": {}, **kept}
 
 
 def command_line() -> list[str]:

@@ -17,6 +17,7 @@ from needlework.results.records.record import Record
 from needlework.results.records.run_folder import MANIFEST
 from needlework.results.run.finish import Finished
 from needlework.results.run.open_folder import OpenFolder
+from needlework.results.run.pace import Pace
 from needlework.results.style.text import relative
 from needlework.results.tables.panels import statistics_lines
 from needlework.results.tables.replayed import replayed_lines
@@ -57,11 +58,11 @@ def file_lines(finished: Finished, folder: Path) -> Iterator[str]:
 
 
 def verdict_lines(
-    verdicts: Sequence[Verdict], gatekeeper: Gatekeeper | None, folder: OpenFolder
+    verdicts: Sequence[Verdict], gatekeeper: Gatekeeper | None, folder: OpenFolder, pace: Pace | None
 ) -> Iterator[tuple[str, Color]]:
     """The gates, what differs from their baseline, and records in the folder that belong to no file."""
     if gatekeeper is not None:
-        for line, state in gate_lines(verdicts, gatekeeper.spent) if verdicts else ():
+        for line, state in gate_lines(verdicts, gatekeeper.spent, pace.trial_s if pace else None) if verdicts else ():
             yield line, _STATES[state] if state else ""
         for line in gatekeeper.differences(folder.path / MANIFEST):
             yield line, ""

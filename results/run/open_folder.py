@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -12,11 +13,12 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.whole_files import drop_halves
 from needlework.results.records.journal import Journal, drop_waiting, line_of, read_journal
-from needlework.results.records.manifest import command_line, manifest, merge_facts, models_before, write_manifest
+from needlework.results.records.manifest import command_line, known_before, manifest, merge_facts, write_manifest
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
 from needlework.results.records.tests_of_cells import identity
+from needlework.results.run.pace import Pace, pace_facts, pace_of
 from needlework.results.run.selected import Selected
 
 # What a run writes at its end, and `--fresh` drops.
@@ -35,6 +37,7 @@ class OpenFolder:
         self._earlier: list[Record] | None = None
         self._journaled: set[tuple[str, str, str]] = set()
         self._started = _now()
+        self._opened_s = time.monotonic()
         self.path = folder
         self.recipe = recipe_of(settings)
         self.facts: dict[str, Any] = {}
@@ -60,8 +63,9 @@ class OpenFolder:
         self._journal = Journal(self.path / JOURNAL, fresh=fresh)
         self._earlier = [] if fresh else self.earlier
         self._journaled = {identity(record) for record in self._earlier}
+        self._opened_s = time.monotonic()
         if self._earlier:
-            self.facts = {"models": models_before(self.path / MANIFEST, self.recipe)}
+            self.facts = known_before(self.path / MANIFEST, self.recipe)
         try:
             drop_halves(self.path)
             if fresh:
@@ -92,7 +96,9 @@ class OpenFolder:
 
     def write_manifest(self, now: list[Record], *, ended: bool = False) -> None:
         """Write what is known of the run, which has the records `now` of this session."""
-        records = self.whole(now)
+        records, pace = self.whole(now), self.pace(now)
+        if pace is not None:
+            self.facts["pace"] = pace_facts(pace)
         write_manifest(
             self.path / MANIFEST,
             manifest(
@@ -106,6 +112,10 @@ class OpenFolder:
                 recorded=len(records),
             ),
         )
+
+    def pace(self, now: list[Record]) -> Pace | None:
+        """How fast the records of this session, `now`, came since the folder was opened."""
+        return pace_of(now, time.monotonic() - self._opened_s)
 
     def close(self, *, whole: bool = False) -> None:
         """Close the journal. Where the run is `whole`, answers that waited for their test are dropped: all are in."""

@@ -32,6 +32,14 @@ OPTIONS: tuple[Option, ...] = (
         metavar="N",
     ),
     Option(
+        "gpus-per-worker",
+        SEND,
+        "with -n: cards that each worker's copy of a local model is spread over (--model-arg device_map=auto)",
+        whole(1),
+        "1",
+        metavar="K",
+    ),
+    Option(
         "cache-policy",
         SEND,
         "shared: equal beginnings may be reused; isolated: every prompt begins differently",

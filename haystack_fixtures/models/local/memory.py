@@ -88,14 +88,18 @@ def gib(size: int) -> str:
 
 
 def available_bytes(device: str, spread: bool) -> tuple[int, str]:
-    """Free memory of a device and its name; with `spread` (a device map), of all devices together."""
+    """Free memory of a device and its name; with `spread` (a device map), of all cards together.
+
+    Layers are spread evenly, so the card with the least free memory counts for each; main memory does not: a model that
+    runs partly from there is hundreds of times slower, and no one would know why.
+    """
     import psutil
     import torch
 
     free_ram = int(psutil.virtual_memory().available)
-    if spread:
-        cards = [torch.cuda.mem_get_info(each)[0] for each in range(torch.cuda.device_count())]
-        return free_ram + sum(cards), "this machine"
+    if spread and (cards := [torch.cuda.mem_get_info(each)[0] for each in range(torch.cuda.device_count())]):
+        told = f"{len(cards)} cards, the fullest with {gib(min(cards))}," if len(cards) > 1 else "the card"
+        return len(cards) * min(cards), told
     if device.startswith("cuda"):
         return int(torch.cuda.mem_get_info(device)[0]), device
     return free_ram, "this machine"

@@ -61,6 +61,32 @@ def test_each_worker_has_a_gpu_of_its_own_out_of_the_callers(project, gpus):
     assert sorted(found) == ["4", "7"]
 
 
+def test_each_worker_has_a_group_of_cards_for_a_model_that_is_spread(project, gpus):
+    gpus("0,1,4,5,6")
+    project.pytester.makepyfile(test_devices=DEVICES)
+    options = ("--gpus-per-worker=2", "--model-arg=device_map=auto", "-k", "test_a or test_b or test_c")
+    result = project.run("-n8", *options, model="smollm2", process=True)
+    found = [json.loads(path.read_text()) for path in project.pytester.path.glob("gpu-*.json")]
+
+    assert "2 workers, not -n 8: one for each 2 GPUs" in header(result)
+    assert sorted(found) == ["0,1", "4,5"]
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        (("--gpus-per-worker=2",), "*--gpus-per-worker: '2': *--model-arg device_map=auto*"),
+        (("--gpus-per-worker=9", "--model-arg=device_map=auto"), "*--gpus-per-worker: '9': *shows 2 cards*"),
+    ],
+)
+def test_groups_that_cannot_be_are_refused_in_one_line(project, gpus, options, remedy):
+    gpus("0,1")
+    result = project.run("-n2", *options, model="smollm2", process=True)
+
+    result.stderr.fnmatch_lines([remedy])
+    assert "Traceback" not in result.stderr.str()
+
+
 ALIAS = """
 import pytest
 

@@ -36,6 +36,12 @@ def test_what_is_open_is_told_with_what_would_decide_it():
     ]
 
 
+def test_the_time_that_would_decide_is_told_once_the_pace_is_known():
+    found = judge_gate(parse_gate("score >= 0.9"), [*trials(5, length=400)])
+    told = [line for line, _ in gate_lines(found, 0, trial_s=4.0)]
+    assert told[-1].endswith("--top-up 37 would decide if scores stay as they are (2 min more at this pace)")
+
+
 def test_of_many_groups_those_that_did_not_pass_are_told():
     gate = "score >= 0.5 per cell"
     found = [Verdict(gate, f"cell {i}", "fail" if i == 99 else "pass", 1.0, n=9) for i in range(100)]
