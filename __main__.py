@@ -17,6 +17,7 @@ COMMANDS = {
     "compare": ("needlework.results.compare", "compare two runs trial by trial"),
     "judge": ("needlework.results.leval.judge_command", "have a judge compare L-Eval prediction files, or mark one"),
     "judge-audit": ("needlework.results.judging.audit", "compare a judge with human labels, and with itself"),
+    "launch": ("needlework.launching.launch", "run in shards on Slurm, Ray, Kubernetes, or this machine's cards"),
     "leval-export": (
         "needlework.results.leval.export_command",
         "the folder that L-Eval's leaderboard asks for, from runs",

@@ -49,7 +49,12 @@ FLOORS = {
         ("recording",),
         ("plugin",),
     ),
-    "launching": (("batch_in",),),
+    "launching": (
+        ("batch_in", "shards"),
+        ("kubernetes", "local", "progress", "ray_tasks", "slurm"),
+        ("options",),
+        ("launch",),
+    ),
 }
 
 

@@ -1,0 +1,71 @@
+"""What a launcher prints: lines for what happens, one line that is renewed for where the run stands, then the merge."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TextIO
+
+from needlework import main
+from needlework.haystack_fixtures.errors import InputError
+from needlework.launching.shards.plan import Plan
+from needlework.results.status.lines import clock
+from needlework.results.status.progress import left_of_all, progress_of_run
+
+_EVERY_S = 30.0  # where the output is no terminal
+_AFRESH_S = 5.0
+
+
+class Progress:
+    """Prints to `out`. On a terminal the state is one line that is written over; in a log it comes every 30 seconds."""
+
+    def __init__(self, plan: Plan, out: TextIO) -> None:
+        self._plan, self._out = plan, out
+        self._terminal = out.isatty()
+        self._said, self._shown = "", float("-inf")
+        self._told, self._read = "", float("-inf")
+
+    def tell(self, text: str) -> None:
+        """Print a line of its own."""
+        if text:
+            self._print(f"\r\x1b[K{text}\n" if self._terminal else f"{text}\n")
+
+    def show(self, state: str) -> None:
+        """Print where the run stands."""
+        if self._terminal:
+            line = f"{self._cells()}; {state}"
+            self._print(f"\r\x1b[K{line[: get_terminal_size().columns - 1]}")
+        elif time.monotonic() - self._shown >= _EVERY_S:
+            line = f"{self._cells()}; {state}"
+            if line != self._said:
+                self._print(f"{line}\n")
+            self._said, self._shown = line, time.monotonic()
+
+    def _cells(self) -> str:
+        """How many trials are done, and when all will be; journals are read for it, so not each time."""
+        now = time.monotonic()
+        if now - self._read >= _AFRESH_S:
+            self._read, self._told = now, _done(self._plan.folder)
+        return self._told
+
+    def merged(self) -> int:
+        """Merge the shards, judge the gates, and return their exit code."""
+        self.tell(f"needlework merge {self._plan.folder}")
+        return main(["merge", str(self._plan.folder)])
+
+    def _print(self, text: str) -> None:
+        self._out.write(text)
+        self._out.flush()
+
+
+def _done(run: Path) -> str:
+    try:
+        found = progress_of_run(run, time.time())
+    except InputError:  # no shard has written anything yet
+        return "no trial yet"
+    done, expected, errors = (sum(getattr(each, name) for each in found) for name in ("done", "expected", "errors"))
+    told = [f"{done:,} of {expected:,} trials"]
+    told += [f"{errors:,} errors"] if errors else []
+    left = left_of_all(found)
+    return ", ".join([*told, f"{clock(left)} left"] if left else told)

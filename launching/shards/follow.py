@@ -1,0 +1,108 @@
+"""Start what is missing, and follow the shards until each of them has ended."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from needlework.launching.shards.plan import Plan
+
+
+class Engine(Protocol):
+    """What starts shards. `settle_s`: how long after its job an ending may still come to be seen, in seconds."""
+
+    settle_s: float
+
+    def start(self, shards: Sequence[int]) -> str:
+        """Start these shards, or have them wait their turn; return a line to tell, or nothing."""
+
+    def look(self) -> Mapping[int, str] | None:
+        """Return `running` or `waiting` for each shard that has not ended; `None` where that cannot be told now."""
+
+    def why(self, shard: int) -> tuple[str, bool]:
+        """Why a shard ended without leaving an ending, and whether it is not to be started again."""
+
+    def waits_for(self) -> str:
+        """What waiting shards wait for, where that is known."""
+
+    def leave(self) -> str:
+        """The launcher goes: end what cannot go on without it, and return a line to tell."""
+
+
+def follow(
+    plan: Plan, engine: Engine, told: Callable[[str], None], show: Callable[[str], None], pause_s: float
+) -> None:
+    """Start the shards that are neither done nor on their way, and return when all have ended.
+
+    `told` gets what happens, `show` the state every `pause_s` seconds. A shard whose job ends without leaving an ending
+    is started again, `plan.retries` times at most. The files are the truth: a launcher that comes later goes on.
+    """
+    starts: Counter[int] = Counter()
+    silent: dict[int, float] = {}
+    given_up: set[int] = set()
+    first = True
+    while True:
+        alive = engine.look()
+        if alive is None:
+            show("the scheduler does not answer")
+            time.sleep(pause_s)
+            continue
+        if first:
+            silent_now = missing(plan, alive, told)
+            starts.update(alive)
+            first = False
+        else:
+            silent_now = [n for n in plan.numbers if n not in alive and n not in given_up and plan.ending(n) is None]
+        if silent_now:
+            again = _silent_long(silent_now, silent, starts, engine.settle_s)
+            for number in [n for n in again if starts[n]]:
+                why, final = engine.why(number)
+                if final or starts[number] > plan.retries:
+                    given_up.add(number)
+                    told(f"shard {number} ended without a word ({why}), given up; its log: {plan.log(number)}")
+                else:
+                    told(f"shard {number} ended without a word ({why}), tried again")
+            start = [n for n in again if n not in given_up]
+            if start:
+                starts.update(start)
+                told(engine.start(start))
+                continue
+        elif not alive:
+            return
+        show(_state(plan, alive, engine.waits_for()))
+        time.sleep(pause_s)
+
+
+def missing(plan: Plan, alive: Mapping[int, str], told: Callable[[str], None]) -> list[int]:
+    """The shards to start now: those that are done with these words, without an error, are not asked again."""
+    endings = {number: plan.ending(number) for number in plan.numbers}
+    done = [
+        n for n, each in endings.items() if n not in alive and each and each.exit == 0 and each.digest == plan.digest
+    ]
+    start = [n for n in plan.numbers if n not in alive and n not in done]
+    plan.drop_endings(start)
+    if done or alive:
+        told(f"{len(done)} of {plan.shards} shards are done, {len(alive)} are on their way, {len(start)} are started")
+    return start
+
+
+def _silent_long(ended: Sequence[int], silent: dict[int, float], starts: Counter[int], settle_s: float) -> list[int]:
+    """Those that never were started, and those whose job has been gone for a while."""
+    now = time.monotonic()
+    for number in set(silent) - set(ended):
+        del silent[number]
+    for number in ended:
+        silent.setdefault(number, now if starts[number] else -settle_s)
+    ready = [n for n in ended if now - silent[n] >= settle_s]
+    for number in ready:
+        del silent[number]
+    return ready
+
+
+def _state(plan: Plan, alive: Mapping[int, str], reason: str) -> str:
+    counts = Counter(alive.values())
+    ended = sum(number not in alive and plan.ending(number) is not None for number in plan.numbers)
+    waiting = f", {counts['waiting']} waiting{f' ({reason})' if reason and reason != 'None' else ''}"
+    return f"{ended} of {plan.shards} shards ended, {counts['running']} running{waiting if counts['waiting'] else ''}"

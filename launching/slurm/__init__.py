@@ -1,0 +1,1 @@
+"""Shards as one job array of Slurm."""
