@@ -1,6 +1,7 @@
 # Everything from a fresh machine with Python 3.11+, make and a package index.
 #   make benchmark   set up, run the quick preset on the embedded model, say where the pictures are
 #   make test        set up, run the harness's own tests that are quick
+#   make gpu         try a card with shared prompts of 4k to 128k tokens; says so where there is none
 #   make test-slow   all faults, long kills, simulations, the browser; and every property with more examples
 PYTHON ?= python3
 VENV := .venv
@@ -8,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BENCH ?= --heatmap-numbers
 
-.PHONY: benchmark test test-slow check format perf faults setup clean
+.PHONY: benchmark test test-slow check format perf gpu faults setup clean
 
 benchmark: $(VENV)/.ready
 	$(BIN)/pytest benchmarks -v $(BENCH)
@@ -35,6 +36,10 @@ format: $(VENV)/.ready-dev
 perf: $(VENV)/.ready-dev
 	$(BIN)/pytest perf --benchmark-columns=min,median,rounds --benchmark-sort=name
 	$(BIN)/python -m perf.report
+
+# A card, where there is one: answers against `generate`, speed from 4k to 128k, memory against the plan.
+gpu: $(VENV)/.ready
+	$(BIN)/python -m perf.gpu
 
 # Every planted fault of tests/faults/catalogue.py: what we report, and what a naive harness does.
 faults: $(VENV)/.ready-dev

@@ -1,0 +1,232 @@
+"""`make gpu`: what a card does with shared prompts. Equality with `generate`, speed from 4k to 128k, memory, faults.
+
+Models are Llama's shape with random weights: nothing is downloaded, and time and memory do not depend on what the
+weights say. Equality is looked at in float32, where a tie between two tokens is no matter of rounding. Without a card
+it says so in one line, and ends with 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.local import memory
+from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
+from needlework.haystack_fixtures.models.local.greedy_runner import Limits
+from needlework.haystack_fixtures.models.local.model import LocalModel
+from needlework.haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.prompts.prompt import Prompt
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+
+BUDGET, CHUNK, DEPTHS = 16, 2048, (0.1, 0.3, 0.5, 0.7, 0.9)
+VOCABULARY = 32_000
+COLUMNS = (
+    "model", "length", "prompts", "prompt tokens", "computed", "`generate`, s", "shared, s", "faster", "tokens/s",
+    "peak GiB", "planned GiB",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of a Llama-type model; `lengths`: tokens of the prompts that it is asked."""
+
+    name: str
+    hidden: int
+    layers: int
+    heads: int
+    kv_heads: int
+    intermediate: int
+    lengths: tuple[int, ...]
+
+
+LONG = (4_000, 16_000, 32_000, 64_000, 128_000)
+SHAPES = (
+    Shape("1B", 2048, 16, 32, 8, 8192, LONG),
+    Shape("8B", 4096, 32, 32, 8, 14_336, LONG),
+)
+SMALL = (Shape("tiny", 64, 2, 4, 2, 128, (64, 256)),)
+
+
+def build(shape: Shape, device: str, dtype: Any) -> Any:
+    """A model with random weights, made on the device."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=shape.hidden,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.kv_heads,
+        intermediate_size=shape.intermediate,
+        max_position_embeddings=200_000,
+    )
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        with torch.device(device):
+            return LlamaForCausalLM(config).eval()
+    finally:
+        torch.set_default_dtype(usual)
+
+
+def prompts_of(length: int) -> list[Any]:
+    """Prompts of one haystack: alike up to a needle at each depth, and behind it."""
+    random = np.random.default_rng(length)
+    text, needle = random.integers(0, VOCABULARY, length), random.integers(0, VOCABULARY, 16)
+    found = []
+    for depth in DEPTHS:
+        at = int(depth * (length - len(needle)))
+        found.append(np.concatenate([text[:at], needle, text[at : length - len(needle)]]).astype(np.int32))
+    return found
+
+
+def alone(model: Any, prompts: Sequence[Any], device: str) -> tuple[list[list[int]], float]:
+    """Each prompt by `generate`: its new tokens, and the seconds of all."""
+    import torch
+
+    answers, begun = [], time.perf_counter()
+    for ids in prompts:
+        given = torch.tensor(ids[None], dtype=torch.long, device=device)
+        out = model.generate(
+            given, attention_mask=torch.ones_like(given), max_new_tokens=BUDGET, do_sample=False, eos_token_id=None
+        )
+        answers.append(out[0, len(ids) :].tolist())
+    return answers, time.perf_counter() - begun
+
+
+def equality(shape: Shape, device: str) -> Iterator[str]:
+    """How many answers are those of `generate`, in float32 at the shortest length."""
+    import torch
+
+    model, prompts = build(shape, device, torch.float32), prompts_of(shape.lengths[0])
+    expected, _ = alone(model, prompts, device)
+    runner, sharing = choose_runner(model, (), None)
+    found = runner.run(prompts, [BUDGET] * len(prompts), Limits(CHUNK, len(prompts), sum(map(len, prompts)) * 2))
+    equal = sum(list(each.ids) == wanted for each, wanted in zip(found, expected, strict=True))
+    yield f"{shape.name}: {equal} of {len(prompts)} answers are those of generate (float32, {sharing})"
+
+
+def speed(shape: Shape, device: str) -> Iterator[str]:
+    """A row for each length that fits: time of both ways, tokens computed, memory used against memory planned."""
+    import torch
+
+    cuda = device.startswith("cuda")
+    model = build(shape, device, torch.bfloat16)
+    sizes = memory.dimensions(model.config.to_dict())
+    weights = sum(each.numel() * each.element_size() for each in model.parameters())
+    for length in shape.lengths:
+        prompts, longest = prompts_of(length), length + BUDGET
+        passing = memory.passing_bytes(sizes, 2, longest, CHUNK, "sdpa")
+        free, where = memory.available_bytes(device, spread=False)
+        try:
+            memory.require(shape.name, passing + longest * memory.token_bytes(sizes, 2), free, where)
+        except InputError as error:
+            yield _row(shape.name, f"{length:,}", str(error), *[""] * (len(COLUMNS) - 3))
+            continue
+        limits = memory.plan(memory.token_bytes(sizes, 2), longest, CHUNK, free - passing, device)
+        model.set_attn_implementation("sdpa")
+        _, before_s = alone(model, prompts, device)
+        runner, _ = choose_runner(model, (), None)
+        if cuda:
+            torch.cuda.reset_peak_memory_stats()
+        begun = time.perf_counter()
+        found = runner.run(prompts, [BUDGET] * len(prompts), limits)
+        shared_s = time.perf_counter() - begun
+        total = sum(map(len, prompts))
+        computed = total - sum(each.cached for each in found)
+        kept = min(limits.tokens, computed + len(prompts) * BUDGET) * memory.token_bytes(sizes, 2)
+        peak = f"{torch.cuda.max_memory_allocated() / 2**30:.2f}" if cuda else "-"
+        planned = (weights + kept + passing) / 2**30
+        tokens = (f"{length:,}", len(prompts), f"{total:,}", f"{computed:,}")
+        times = (f"{before_s:.2f}", f"{shared_s:.2f}", f"{before_s / shared_s:.1f}x", f"{total / shared_s:,.0f}")
+        yield _row(shape.name, *tokens, *times, peak, f"{planned:.2f}")
+        runner.forget()
+
+
+def _row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def a_process_a_card() -> Iterator[str]:
+    """What `-n` makes of several cards: a copy of the embedded model on each."""
+    command = [sys.executable, "-m", "pytest", "benchmarks", "-n", "16", "--lengths", "500", "--model", "smollm2"]
+    with TemporaryDirectory() as folder:
+        done = subprocess.run([*command, "--results-dir", folder], capture_output=True, text=True, check=False)
+    told = [line for line in done.stdout.splitlines() if "workers, not -n" in line]
+    yield from told or done.stdout.splitlines()[-3:]
+
+
+def out_of_memory(shape: Shape, device: str) -> Iterator[str]:
+    """What is said of a prompt whose memory nobody checked: it has to be one line, and the next one answered."""
+    import torch
+
+    model = build(shape, device, torch.bfloat16)
+    runner, _ = choose_runner(model, (), None)
+    tokenizer = load_tokenizer("tiktoken:cl100k_base")
+    limits = Limits(10**9, 1, 10**9)
+    answering = LocalModel(
+        runner, tokenizer=tokenizer, window=None, vocabulary=VOCABULARY, limits=limits, identity={"spec": shape.name}
+    )
+    free, _ = memory.available_bytes(device, spread=False)
+    # So many that the activations of one pass alone are more than there is, and the retry in pieces is, too.
+    tokens = 2 * free // memory.token_bytes(memory.dimensions(model.config.to_dict()), 2)
+    for count in (int(tokens), 64):
+        ids = np.zeros(count, np.int32)
+        prompt = Prompt((), "", ids, (0, 0), 0, (), 0, 0.0, "", "")
+        error = answering.respond(Request(prompt, "raw", answer_budget=4)).error
+        yield f"{count:,} tokens: {'answered' if error is None else f'{error.kind}: {error.message[:160]}'}"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print everything for the cards of this machine."""
+    parser = argparse.ArgumentParser(description="Try a card: equality, speed, memory, faults.")
+    parser.add_argument("--cpu-tiny", action="store_true", help="try this script itself, where there is no card")
+    arguments = parser.parse_args(argv)
+    import torch
+
+    cuda = torch.cuda.is_available()
+    if not cuda and not arguments.cpu_tiny:
+        print(f"make gpu: torch {torch.__version__} sees no card here; nothing was run")
+        return 0
+    device, shapes = ("cpu", SMALL) if arguments.cpu_tiny else ("cuda", SHAPES)
+    names = [torch.cuda.get_device_name(each) for each in range(torch.cuda.device_count())] if cuda else ["CPU"]
+    print(f"{', '.join(names)}; torch {torch.__version__}, Python {sys.version.split()[0]}\n")
+    blocks: list[Iterable[str]] = [
+        equality(shapes[0], device),
+        ["", _row(*COLUMNS), "|---" * len(COLUMNS) + "|"],
+        rows(shapes, device),
+    ]
+    if cuda:
+        blocks += [["", "without a check of memory:"], out_of_memory(shapes[0], device)]
+    if len(names) > 1:
+        blocks += [["", "with -n:"], a_process_a_card()]
+    for line in chain.from_iterable(blocks):
+        print(line, flush=True)
+    return 0
+
+
+def rows(shapes: Sequence[Shape], device: str) -> Iterator[str]:
+    """The rows of all models, one model in memory at a time."""
+    import torch
+
+    for shape in shapes:
+        gc.collect()
+        torch.cuda.empty_cache()  # of the model before; does nothing where there is no card
+        yield from speed(shape, device)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
