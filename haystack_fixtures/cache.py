@@ -6,6 +6,7 @@ costs time at worst: what is missing, cut short or changed is made again, and wh
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -21,6 +22,8 @@ import platformdirs
 
 from needlework.haystack_fixtures.whole_files import write_whole
 
+# What a file system says that has no locks, or whose lock server is away.
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP)
 _RUN_S = 24 * 3600.0
 _CHECK = 4  # bytes of CRC-32 before the content
 
@@ -55,11 +58,20 @@ def keep(path: Path | str, content: bytes) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`, waiting as long as it takes. The system frees it when its holder dies."""
+    """Hold the lock file `path`, waiting as long as it takes. The system frees it when its holder dies.
+
+    Where the file system has no locks nobody waits: processes that start together may each make the same (a converted
+    model, a calibration), and the last one's stays.
+    """
     from filelock import FileLock  # 70 ms to import, and most runs lock nothing
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path):
+    with ExitStack() as held:
+        try:
+            held.enter_context(FileLock(path, fallback_to_soft=False))
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
         yield
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.whole_files import drop_halves, write_whole
+from needlework.haystack_fixtures.whole_files import drop_halves
 from needlework.results.gates.verdict import Verdict
 from needlework.results.merge.parts import PART, Part
 from needlework.results.records.journal import Journal, line_of, read_journal
@@ -63,16 +64,16 @@ def write_merged(
     Killed at any moment, the folder has the old journal or the new one, whole, and the parts have theirs. Raises
     `InputError` where another run writes there, `OSError` where the folder cannot be written.
     """
-    with ExitStack() as held:
-        held.enter_context(closing(Journal(into / JOURNAL, fresh=False)))
+    with closing(Journal(into / JOURNAL, fresh=False)) as journal:
+        if journal.warning:
+            print(journal.warning, file=sys.stderr)
         drop_halves(into)
         before = (into / JOURNAL).read_bytes()
         kept = [record for record in read_journal(into / JOURNAL) if PART not in record["timing"]]
         lines = [line_of(record) for record in (*kept, *(r for r in records if PART in r["timing"]))]
         after = "".join(f"{line}\n" for line in lines).encode("ascii")
         if after != before:
-            write_whole(into / JOURNAL, after)
-            held.enter_context(closing(Journal(into / JOURNAL, fresh=False)))  # the new file has a lock of its own
+            journal.replace(after)
         write_manifest(into / MANIFEST, {**content, "ended": None})
         finished = finish(into, latest_of_each(records), settings, planned=int(content["planned"]), verdicts=verdicts)
         write_manifest(into / MANIFEST, content)

@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.records.checks import completed, fault_of, is_waiting
+from needlework.results.records.claim import Claim
 from needlework.results.records.record import Record, WaitingAnswer
 
 FSYNC_EVERY_S = 1.0
@@ -31,7 +33,8 @@ class Journal:
     """An open journal. Every line is written through (it survives a killed process), and synced at least every second
     while records come (it survives a power cut).
 
-    One process at a time: the file is locked, and a second run into the same folder is refused.
+    One process at a time: the file is locked, and a second run into the same folder is refused. `warning`: what to
+    tell where it cannot be locked.
     """
 
     def __init__(self, path: Path, *, fresh: bool, option: str | None = None) -> None:
@@ -43,7 +46,12 @@ class Journal:
         except OSError as error:
             named = (option, path) if option else ("--results-dir", path.parent)
             raise InputError(*named, f"cannot be written ({error.strerror})") from None
-        _lock(self._file, *((option, path) if option else ("--run-name", path.parent)))
+        try:
+            self._claim = Claim(self._file, path, (option, path) if option else ("--run-name", path.parent))
+        except BaseException:
+            self._file.close()
+            raise
+        self.warning = self._claim.warning
         if fresh:
             self._file.truncate(0)
         else:
@@ -53,6 +61,7 @@ class Journal:
 
     def append(self, line: str) -> None:
         """Write one record's `line_of`. Raises `InputError` when the disk is full; the lines before it stay whole."""
+        self._claim.check()
         data = f"{line}\n".encode("ascii")
         begin = self._file.tell()
         try:
@@ -72,11 +81,24 @@ class Journal:
             ) from None
 
     def close(self) -> None:
-        """Sync and let go."""
+        """Sync and let go; once is enough."""
+        if self._file.closed:
+            return
         try:
             os.fsync(self._file.fileno())
         finally:
             self._file.close()
+            self._claim.release()
+
+    def replace(self, content: bytes) -> None:
+        """Put other lines in the place of all, whole or not at all. Raises `OSError`."""
+        self._claim.check()
+        write_whole(self._path, content)
+        file = FileIO(self._path, "r+")
+        self._claim.move(file)
+        self._file.close()
+        self._file = file
+        self._file.seek(0, os.SEEK_END)
 
 
 class WaitingAnswers:
@@ -189,15 +211,3 @@ def _cut_torn_tail(file: FileIO) -> None:
             return
         size -= step
     file.truncate(0)
-
-
-def _lock(file: FileIO, option: str, path: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows: no advisory lock in the standard library worth having
-        return
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise InputError(option, path, "another run is writing there; wait for it or use another name") from None

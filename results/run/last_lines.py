@@ -66,6 +66,8 @@ def verdict_lines(
             yield line, _STATES[state] if state else ""
         for line in gatekeeper.differences(folder.path / MANIFEST):
             yield line, ""
+    if folder.warning:
+        yield folder.warning, "yellow"
     others = sum(record["details"].get("recipe") != folder.recipe for record in folder.earlier)
     if others:
         line = f"{folder.path.name} also holds {others} records of a run with other options: they stay in the journal"

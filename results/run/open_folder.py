@@ -48,6 +48,11 @@ class OpenFolder:
         return self._journal is not None
 
     @property
+    def warning(self) -> str:
+        """What to tell of the folder's file system, if anything."""
+        return self._journal.warning if self._journal is not None else ""
+
+    @property
     def earlier(self) -> list[Record]:
         """What the journal held before this session."""
         if self._earlier is None:

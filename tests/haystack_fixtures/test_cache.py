@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -78,6 +80,16 @@ def test_facts_are_learnt_once_and_again_when_they_were_not_worth_keeping(tmp_pa
 def test_facts_are_learnt_where_nothing_can_be_locked(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert learnt_once(tmp_path / "file" / "window", lambda: ({"tokens": 1}, True)) == {"tokens": 1}
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
+def test_where_there_are_no_locks_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with locked(tmp_path / "a.lock"), locked(tmp_path / "a.lock"):
+        pass
 
 
 def test_a_lock_goes_when_its_holder_is_killed(tmp_path: Path) -> None:
