@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +42,11 @@ def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
 
     The results plugin writes it down, so that no answer is lost when the run is killed.
     """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_needlework_server_folder(config: pytest.Config) -> Path | None:
+    """Name the folder for the log of a server that the run starts. The results plugin names one in the run's folder."""
 
 
 @pytest.hookspec(firstresult=True)

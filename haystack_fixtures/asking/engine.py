@@ -13,6 +13,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.described import Described
 from needlework.haystack_fixtures.models.model import Model
+from needlework.haystack_fixtures.models.served.engines.serving import Serving
 from needlework.haystack_fixtures.needles.canaries import Canaries
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid
@@ -27,10 +28,18 @@ class Engine:
     """Builds the trials of a run and loads its models, each when it is needed first. Threads may share it.
 
     `workers`: processes that share this run (concurrency and CPU threads are divided between them). `tasks`: those that
-    its suites name.
+    its suites name. `serving`: the server that the run starts for its model.
     """
 
-    def __init__(self, settings: Settings, cache_dir: Path, *, workers: int = 1, tasks: Tasks = TASKS) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        cache_dir: Path,
+        *,
+        workers: int = 1,
+        tasks: Tasks = TASKS,
+        serving: Serving | None = None,
+    ) -> None:
         self.settings = settings
         self._tasks = tasks
         self.workers = workers
@@ -40,7 +49,7 @@ class Engine:
             for series in grid(settings, tasks)
         }
         self._builders: dict[tuple[str, str | None], TrialBuilder] = {}
-        self._pool = ModelPool(settings, cache_dir, workers)
+        self._pool = ModelPool(settings, cache_dir, workers, serving)
         self._keys: dict[Cell, str] = {}
         # One for what is made once, another for prompts: who looks up a key does not wait for those that build.
         self._turn, self._building = threading.RLock(), threading.RLock()
@@ -89,7 +98,11 @@ class Engine:
             return self._pool.described(spec)
 
     def server(self, cell: Cell) -> str:
-        """What stands for the server that answers a cell now, see `ServedModel.server`; empty for any other model."""
+        """What stands for the server that answers a cell now, see `ServedModel.server`; empty for any other model, and
+        for a server that nobody has needed yet.
+        """
+        if self._pool.is_asleep():
+            return ""
         with suppress(InputError):
             return str(getattr(self.model(cell), "server", ""))
         return ""
@@ -163,13 +176,13 @@ class Engine:
         """What a manifest says about this cell's texts, tokenizer and model."""
         series, builder = self.series_of(cell), self.builder(cell)
         suite, corpus, shape = series.suite, builder.corpus(series.suite), builder.shape(series.suite)
-        loaded, own = self._pool.loaded(series.model), series.task.facts
+        model, own = self._pool.facts(series.model), series.task.facts
         embedders = builder.embedders(suite)
         return {
             "corpora": {f"{suite.corpus}/{suite.language}": corpus.facts},
             "tokenizers": {builder.tokenizer.name: builder.tokenizer.fingerprint},
             "prompts": {f"{shape.name}/{suite.language}": shape.sha256},
-            "models": {series.model: dict(loaded.identity) | {"window": loaded.window}} if loaded else {},
+            "models": {series.model: model} if model else {},
             **(own(suite) if own else {}),
             **({"embedders": embedders} if embedders else {}),
         }

@@ -20,6 +20,7 @@ from needlework.haystack_fixtures.models.model_named import (
     weights_fingerprint,
 )
 from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.models.served.engines.serving import Serving
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.workers.devices import device_kind, free_cores
@@ -27,14 +28,17 @@ from needlework.haystack_fixtures.workers.devices import device_kind, free_cores
 if TYPE_CHECKING:
     from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
 
+_NOT_YET = "http://127.0.0.1:1/v1"  # in place of the address of a server that is not there yet
+
 
 class ModelPool:
     """Loads models on first use. Not thread-safe: callers that share it take turns.
 
-    `workers`: processes that share this machine's cores.
+    `workers`: processes that share this machine's cores. `serving`: the server that the run starts for its model.
     """
 
-    def __init__(self, settings: Settings, cache_dir: Path, workers: int) -> None:
+    def __init__(self, settings: Settings, cache_dir: Path, workers: int, serving: Serving | None = None) -> None:
+        self._serving = serving
         self._settings = settings
         self._cache_dir = cache_dir
         self._workers = workers
@@ -52,7 +56,8 @@ class ModelPool:
 
     def check(self, spec: str) -> None:
         """Refuse before the first cell what could not be loaded. Raises `InputError`."""
-        check_model_args(spec, self._args(), self._to_model())
+        to_model = self._connection(_NOT_YET) if self._serving else self._to_model()
+        check_model_args(spec, self._args(), to_model)
         if not self._settings.plan:
             check_weights(spec, self._args(), self._cache_dir)
 
@@ -83,24 +88,38 @@ class ModelPool:
             )
         return self._models[spec]
 
-    def loaded(self, spec: str) -> Model | None:
-        """The model of a spec, if it is loaded."""
-        return self._models.get(spec)
+    def is_asleep(self) -> bool:
+        """Whether the run's server has not been started: it would be, for a question about it."""
+        return self._serving is not None and not self._serving.started
+
+    def facts(self, spec: str) -> dict[str, Any]:
+        """What a manifest says of a model, if it is loaded."""
+        model = self._models.get(spec)
+        if model is None:
+            return {}
+        found = dict(model.identity) | {"window": model.window}
+        if self._serving is not None:
+            found |= self._serving.facts | {"weights_sha256": self._weights_of(spec)}
+        return found
 
     def identity(self, spec: str) -> dict[str, Any]:
         """What can change a model's answers, as far as it is known without loading weights or reaching a server.
 
         Resuming a finished run needs neither.
         """
-        if spec not in self._weights:
-            self._weights[spec] = weights_fingerprint(spec, self._args(), self._cache_dir)
         return {
             "spec": spec,
-            "weights": self._weights[spec],
+            "weights": self._weights_of(spec),
             "device": device_kind(self._args().get("device")) if runs_here(spec) else None,
             "args": sorted(word for word in self._settings.model_arg if not word.startswith("header.")),
-            "base_url": self._settings.base_url,
+            "base_url": self._settings.server_id or self._settings.base_url,
         }
+
+    def _weights_of(self, spec: str) -> str | None:
+        if spec not in self._weights:
+            known, args = (self._serving.weights, {}) if self._serving else (spec, self._args())
+            self._weights[spec] = weights_fingerprint(known, args, self._cache_dir) if known else None
+        return self._weights[spec]
 
     def judge(self) -> Callable[[str, str], str]:
         """The judge, asked with a system text and a user text. Raises `InputError` when it cannot be opened."""
@@ -126,6 +145,8 @@ class ModelPool:
 
     def _to_model(self) -> Connection:
         """How the models under test are reached."""
+        if self._serving is not None:
+            return replace(self._connection(self._serving.address()), ended=self._serving.ended)
         batch = bool(self._settings.batch_out or self._settings.batch_in)
         return replace(self._connection(self._settings.base_url), batch=batch, answers=self.answers)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from needlework.haystack_fixtures.asking.engine import Engine
@@ -10,6 +13,8 @@ from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.configuration.presets import task_suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.served.engines.served_run import ServedRun, served_run, with_server
+from needlework.haystack_fixtures.models.served.engines.serving import Serving
 from needlework.haystack_fixtures.session.given import command_line, ini
 from needlework.haystack_fixtures.settings.default_text import stand_ins, with_text_at_hand
 from needlework.haystack_fixtures.settings.settings import Settings
@@ -22,6 +27,7 @@ from needlework.haystack_fixtures.tasks.catalogue import (
 from needlework.haystack_fixtures.tasks.of_others import with_tasks
 from needlework.haystack_fixtures.trials.exchange import Exchange
 from needlework.haystack_fixtures.workers import distribution
+from needlework.haystack_fixtures.workers.distribution import given_to_worker
 
 SETTINGS = pytest.StashKey[Settings]()
 _TASKS = pytest.StashKey[Tasks]()
@@ -30,6 +36,9 @@ ENGINE = pytest.StashKey[Engine]()
 QUEUE = pytest.StashKey[Queue]()
 EXCHANGE = pytest.StashKey[Exchange]()
 """In the config's stash: the last exchange of the test that runs; absent until it has asked."""
+SERVER = "needlework_server"  # what a worker is given of it
+SERVED = pytest.StashKey[ServedRun | None]()
+_SERVING = pytest.StashKey[Serving | None]()
 STAND_INS = pytest.StashKey[list[str]]()
 
 
@@ -52,6 +61,8 @@ def settings_of(config: pytest.Config) -> Settings:
             root = config.rootpath if config.inipath else config.invocation_params.dir
             others = [task_suite(name, task.suite) for name, task in tasks_of(config).items() if name not in TASKS]
             asked = resolve_settings(command_line(config), ini(config), root, own=others)
+            config.stash[SERVED] = served = served_run(asked)
+            asked = with_server(asked, served) if served else asked
             config.stash[STAND_INS] = stand_ins(asked)
             config.stash[SETTINGS] = with_text_at_hand(asked)
         except InputError as error:
@@ -74,8 +85,24 @@ def engine_of(config: pytest.Config) -> Engine:
             default_cache_dir(),
             workers=distribution.worker_count(config),
             tasks=tasks_of(config),
+            serving=serving_of(config),
         )
     return config.stash[ENGINE]
+
+
+def serving_of(config: pytest.Config) -> Serving | None:
+    """The server that this run starts, or that its controller has started; made on first use, and not started."""
+    settings_of(config)
+    if _SERVING not in config.stash:
+        served, given = config.stash[SERVED], given_to_worker(config, SERVER)
+        config.stash[_SERVING] = Serving(served, lambda: _server_folder(config), given) if served else None
+    return config.stash[_SERVING]
+
+
+def _server_folder(config: pytest.Config) -> Path:
+    """Where the server's log goes: into the run's folder."""
+    found = config.hook.pytest_needlework_server_folder(config=config)
+    return found if isinstance(found, Path) else Path(tempfile.mkdtemp(prefix="needlework-server-"))
 
 
 def queue_of(config: pytest.Config) -> Queue:

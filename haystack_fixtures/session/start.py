@@ -9,8 +9,9 @@ from needlework.haystack_fixtures.configuration.unused import unused
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.session.given import command_line
-from needlework.haystack_fixtures.session.kept import engine_of, grid_of, queue_of, settings_of, tasks_of
+from needlework.haystack_fixtures.session.kept import engine_of, grid_of, queue_of, serving_of, settings_of, tasks_of
 from needlework.haystack_fixtures.session.order import in_order
+from needlework.haystack_fixtures.session.server import ServerOfRun
 from needlework.haystack_fixtures.workers import distribution, worker_devices
 from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
 from needlework.haystack_fixtures.workers.top_up import Further
@@ -46,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
         if not all(runs_here(spec) for spec in settings_of(config).model):
             # As many as a look-ahead begins before the first of them is read.
             config.stash[distribution.OVERLAPPING] = 4 * settings_of(config).concurrency
+    if (serving := serving_of(config)) is not None and not distribution.is_worker(config):
+        config.pluginmanager.register(ServerOfRun(config, serving), "needlework-server")
     if settings_of(config).top_up and not settings_of(config).plan:
         further = Further(lambda cells: queue_of(config).announce(cells), lambda cells: in_order(config, cells))
         config.pluginmanager.register(further, "needlework-further")

@@ -50,7 +50,10 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A run's settings. Times in seconds, `max_errors` in percent."""
+    """A run's settings. Times in seconds, `max_errors` in percent.
+
+    `server_id`: what stands for the server in keys, in place of its address.
+    """
 
     preset: str
     suites: tuple[Suite, ...]
@@ -93,3 +96,6 @@ class Settings:
     batch_out: str | None = None
     batch_in: tuple[str, ...] = ()
     batch_limits: tuple[str, ...] = ("50000", "200")
+    serve: str | None = field(default=None, repr=False)  # a command of the user's own may hold a key
+    serve_arg: tuple[str, ...] = ()
+    server_id: str | None = None

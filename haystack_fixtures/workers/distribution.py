@@ -37,6 +37,11 @@ def worker_count(config: pytest.Config) -> int:
     return int(cast("dict[str, Any]", config.workerinput)["workercount"]) if hasattr(config, "workerinput") else 1
 
 
+def given_to_worker(config: pytest.Config, name: str) -> str | None:
+    """What the controller gave this worker under a name; `None` in a process that is no worker."""
+    return str(cast("dict[str, Any]", config.workerinput).get(name, "")) if hasattr(config, "workerinput") else None
+
+
 def refuse(session: pytest.Session, error: InputError) -> NoReturn:
     """End the run for what the user gave, with one line; from a worker too, whose controller then shows it."""
     if is_worker(session.config):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -24,6 +25,10 @@ def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
     if config.stash[WAITING] is None:
         config.stash[WAITING] = WaitingAnswers(folder_of(config))
     cast("WaitingAnswers", config.stash[WAITING]).append(answer)
+
+
+def pytest_needlework_server_folder(config: pytest.Config) -> Path:
+    return folder_of(config) / "server"
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

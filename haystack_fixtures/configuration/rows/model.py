@@ -30,6 +30,25 @@ OPTIONS: tuple[Option, ...] = (
         text,
         metavar="SPEC",
     ),
+    Option(
+        "serve",
+        WHO,
+        "start a server for --model on this machine: vllm, sglang, lmdeploy, llama.cpp, xllamacpp, lightllm, tgi,"
+        " trtllm, a TOML file, or a 'COMMAND --port {port}'",
+        text,
+        shown_default="no server is started",
+        metavar="ENGINE",
+        once=True,
+    ),
+    Option(
+        "serve-arg",
+        WHO,
+        "window=32k, dtype, kv-dtype, tensor-parallel, prefix-caching, chat-template, name, or any option of the"
+        " engine; may be given several times",
+        text,
+        metavar="NAME=VALUE",
+        repeatable=True,
+    ),
     Option("base-url", WHO, "address of the OpenAI-compatible server, ending in /v1", text, metavar="URL"),
     Option(
         "api-key-env",

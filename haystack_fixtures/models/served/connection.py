@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -21,7 +22,8 @@ class Connection:
     attempts after the first. `concurrency`: requests in flight at once, of this process. `strict_model`: answers of
     another model than the one under test do not count. `too_long_pattern`: how this server says that a prompt does not
     fit, where its words are not known here. `workers`: processes that ask this server at the same time. `batch`:
-    nobody is asked: requests are written to files, or `answers` are read from some.
+    nobody is asked: requests are written to files, or `answers` are read from some. `ended`: says why a server that the
+    run has started cannot come back, empty while it may.
     """
 
     base_url: str | None = field(default=None, repr=False)  # may carry a user and password
@@ -35,6 +37,7 @@ class Connection:
     workers: int = 1
     batch: bool = False
     answers: AnswerFiles | None = None
+    ended: Callable[[], str] | None = field(default=None, repr=False, compare=False)
 
 
 def is_loopback(url: str) -> bool:

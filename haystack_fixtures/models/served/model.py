@@ -66,6 +66,7 @@ class ServedModel:
         self._options = options
         self._tokenizer = tokenizer
         self._timeout_s = connection.timeout_s
+        self._ended = connection.ended or (lambda: "")
         self._retries = connection.retries
         self._workers = connection.workers
         self._longest = 0  # prompt tokens that it has answered
@@ -186,8 +187,9 @@ class ServedModel:
                 outcome = crowded(outcome, room)
         finally:
             gone = self._gate.leave(passage, *_told(outcome))
-        if gone and isinstance(outcome, Fault):
-            outcome = replace(outcome, message=self._farewell(outcome), retry=False, fatal=True)
+        ended = self._ended() if isinstance(outcome, Fault) and outcome.sign in ("gone", "broken", "down") else ""
+        if (gone or ended) and isinstance(outcome, Fault):
+            outcome = replace(outcome, message=ended or self._farewell(outcome), retry=False, fatal=True)
             self._error(outcome)
             self._sender.http.abort()
         return outcome

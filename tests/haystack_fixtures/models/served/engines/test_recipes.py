@@ -1,0 +1,144 @@
+"""What stands in a recipe, what may be said to an engine, and the command line that follows."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.served.engines.command import command, parse_args, shown_command
+from needlework.haystack_fixtures.models.served.engines.recipe import WORDS, Recipe, find_recipe, known_engines
+
+PUBLISHED = tomllib.loads((Path(__file__).parent / "published_options.toml").read_text(encoding="utf-8"))
+
+
+def said(engine: str, *args: str) -> list[str]:
+    recipe = find_recipe(engine)
+    return list(command(recipe, parse_args(args), model="MODEL", name="NAME", port=1234))
+
+
+def value(recipe: Recipe, word: str) -> str:
+    how = recipe.say[word]
+    if word == "window":
+        return "200k"
+    return next(iter(how)) if isinstance(how, dict) else "4"
+
+
+def test_every_engine_is_there_and_its_published_options_are_written_down():
+    assert set(known_engines()) == set(PUBLISHED)
+    assert {"vllm", "sglang", "lmdeploy", "lightllm", "tgi", "trtllm", "llama.cpp"} <= set(known_engines())
+
+
+@pytest.mark.parametrize("engine", sorted(PUBLISHED))
+def test_a_recipe_uses_only_options_that_its_engine_has_published(engine):
+    recipe, published = find_recipe(engine), set(PUBLISHED[engine]["options"])
+    lines = [said(engine, *(f"{word}={value(recipe, word)}" for word in recipe.say))]
+    for word, how in recipe.say.items():
+        lines += [said(engine, f"{word}={each}") for each in how] if isinstance(how, dict) else []
+
+    assert {word for line in lines for word in line if word.startswith("-") and word != "-m"} <= published
+    assert recipe.health == PUBLISHED[engine]["health"]
+
+
+@pytest.mark.parametrize("engine", sorted(PUBLISHED))
+def test_a_server_listens_on_this_machine_alone_at_the_port_that_it_is_given(engine):
+    line = said(engine)
+
+    assert "127.0.0.1" in line
+    assert "1234" in line
+    assert "MODEL" in line
+    assert "0.0.0.0" not in line
+
+
+def test_lmdeploy_with_200k_tokens_quantised_kv_and_eight_cards():
+    line = said("lmdeploy", "window=200k", "kv-dtype=int8", "tensor-parallel=8", "cache-max-entry-count=0.6")
+
+    assert line[:4] == ["lmdeploy", "serve", "api_server", "MODEL"]
+    for option, number in (("session-len", "200000"), ("quant-policy", "8"), ("tp", "8"), ("backend", "turbomind")):
+        assert line[line.index(f"--{option}") + 1] == number
+    assert line[-2:] == ["--cache-max-entry-count", "0.6"]
+
+
+def test_the_engines_own_options_pass_through_and_replace_a_default():
+    line = said("llama.cpp", "parallel=4", "flash-attn=on", "no-mmap", "kv_dtype=q8_0")
+
+    assert line.count("--parallel") == 1
+    assert line[line.index("--parallel") + 1] == "4"
+    assert line[line.index("--flash-attn") + 1] == "on"
+    assert line[-1] == "--no-mmap"
+    assert line[line.index("--cache-type-k") + 1] == line[line.index("--cache-type-v") + 1] == "q8_0"
+
+
+@pytest.mark.parametrize(
+    ("engine", "arg", "told"),
+    [
+        ("vllm", "window=many", "such as 4000, 4k or 1m"),
+        ("vllm", "window=", "write window=VALUE"),
+        ("lmdeploy", "kv-dtype=int9", "lmdeploy takes auto, int8, int4, fp8"),
+        ("trtllm", "kv-dtype=fp8", "it knows window, tensor-parallel"),
+        ("vllm", "api-key=sk-1", "needs no key"),
+        ("vllm", "=3", "NAME=VALUE"),
+    ],
+)
+def test_what_cannot_be_said_is_one_line_with_the_remedy(engine, arg, told):
+    with pytest.raises(InputError, match=f"--serve-arg.*{told}") as error:
+        said(engine, arg)
+    assert "sk-1" not in str(error.value)
+
+
+def test_a_recipe_of_ones_own_is_a_toml_file_of_the_same_form(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('command = ["mine", "{model}", "-p{port}"]\nhealth = "/up"\n[say]\nwindow = "-c"\n')
+    recipe = find_recipe(str(path))
+
+    assert (recipe.name, recipe.health) == ("mine", "/up")
+    assert command(recipe, parse_args(["window=8k"]), model="M", name="N", port=5) == ("mine", "M", "-p5", "-c", "8000")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "with {port}"),
+        ('command = ["a"]', "with {port}"),
+        ('command = ["a", "{port}"]\nhelth = "/"', "did you mean health"),
+        ('command = ["a", "{port}"]\n[say]\nwindows = "c"', "use one of window"),
+        ('command = ["a", "{port}"]\n[say]\nwindow = 3', "is an option, several"),
+        ('command = ["a", "{port}"]\nserves = "tape"', "folder, gguf or any"),
+        ('command = ["a", "{port}"]\nstart_s = 0', "seconds above 0"),
+        ("command = [", "not valid TOML"),
+    ],
+)
+def test_a_recipe_that_is_wrong_is_refused_with_one_line(tmp_path, text, told):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=told) as error:
+        find_recipe(str(path))
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_engine_is_told_the_ones_there_are():
+    with pytest.raises(InputError, match=r"did you mean sglang.*lmdeploy.*COMMAND --port"):
+        find_recipe("sglan")
+
+
+def test_a_command_line_is_a_recipe_that_lists_its_models_when_it_is_up():
+    recipe = find_recipe("serve-it --model '{model}' --port {port}")
+
+    assert recipe.health == "/v1/models"
+    assert command(recipe, {}, model="a b", name="", port=7) == ("serve-it", "--model", "a b", "--port", "7")
+    with pytest.raises(InputError, match="split into words"):
+        find_recipe("serve 'it --port {port}")
+    with pytest.raises(InputError, match="read its key from the environment") as error:
+        find_recipe("serve --port {port} --api-key sk-1")
+    assert "sk-1" not in str(error.value)
+
+
+def test_a_key_in_a_command_of_ones_own_is_not_written_down():
+    shown = shown_command(["serve", "--api-key", "sk-1", "--hf-token=sk-2", "--max-num-tokens", "5"])
+
+    assert shown == "serve --api-key ... --hf-token=... --max-num-tokens 5"
+
+
+def test_words_of_ours_mean_the_same_for_every_engine():
+    for engine in known_engines():
+        assert set(find_recipe(engine).say) <= set(WORDS)

@@ -1,0 +1,99 @@
+"""From `--serve` and `--model` to what is served, how it is called, and what stands for it in keys."""
+
+from pathlib import Path
+
+import pytest
+
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.served.engines.served_run import served_run, with_server
+
+
+def asked(tmp_path, model, engine, *args):
+    written = {"model": [str(model)], "serve": engine, "serve_arg": list(args)}
+    return resolve_settings(written, {}, tmp_path)
+
+
+def served(tmp_path, model, engine, *args):
+    return served_run(asked(tmp_path, model, engine, *args))
+
+
+@pytest.fixture
+def gguf(tmp_path):
+    path = tmp_path / "Small.Q4_1.gguf"
+    path.write_bytes(b"GGUF")
+    return path
+
+
+def test_a_gguf_file_is_served_under_its_name_and_counts_with_its_own_tokenizer(tmp_path, gguf):
+    found = served(tmp_path, gguf, "llama.cpp")
+    settings = with_server(asked(tmp_path, gguf, "llama.cpp"), found)
+
+    assert (found.model, found.name) == (str(gguf), "Small.Q4_1")
+    assert settings.model == ("openai:Small.Q4_1",)
+    assert settings.tokenizer == f"gguf:{gguf}"
+    assert settings.base_url is None
+
+
+def test_folders_and_names_of_the_hub_are_served_by_the_other_engines(tmp_path):
+    (tmp_path / "step1000").mkdir()
+    folder, hub = served(tmp_path, tmp_path / "step1000", "vllm"), served(tmp_path, "Qwen/Qwen3-8B", "sglang")
+
+    assert (folder.name, folder.weights) == ("step1000", f"hf:{tmp_path / 'step1000'}")
+    assert (hub.model, hub.name, hub.tokenizer, hub.weights) == ("Qwen/Qwen3-8B", "Qwen3-8B", "hf:Qwen/Qwen3-8B", "")
+    assert served(tmp_path, "Qwen/Qwen3-8B", "tgi").name == "tgi"
+    assert served(tmp_path, "Qwen/Qwen3-8B", "vllm", "name=mine").name == "mine"
+
+
+def test_the_port_is_no_part_of_what_stands_for_the_server_and_everything_else_is(tmp_path, gguf):
+    def identity(engine, *args):
+        return served(tmp_path, gguf, engine, *args).identity
+
+    assert identity("llama.cpp") == identity("llama.cpp")
+    different = {
+        identity("llama.cpp"), identity("xllamacpp"), identity("llama.cpp", "window=4k"),
+        identity("llama.cpp", "kv-dtype=q8_0"), identity("llama.cpp", "threads=2"),
+        identity("a --port {port} {model}"), identity("a -v --port {port} {model}"),
+    }  # fmt: skip
+    assert len(different) == 7
+
+
+def test_a_command_that_knows_its_model_is_asked_for_it_by_name(tmp_path):
+    found = served(tmp_path, "openai:own", "serve --port {port}")
+
+    assert (found.name, found.tokenizer, found.weights) == ("own", None, "")
+
+
+def test_what_a_manifest_tells_has_the_whole_command_and_no_port(tmp_path, gguf):
+    facts = served(tmp_path, gguf, "llama.cpp", "window=4k").facts
+
+    assert facts["server"] == "--serve llama.cpp"
+    assert f"llama-server --model {gguf}" in facts["command"]
+    assert "--port '{port}'" in facts["command"]
+    assert "--ctx-size 4000" in facts["command"]
+
+
+@pytest.mark.parametrize(
+    ("model", "engine", "told"),
+    [
+        ("mock:perfect", "vllm", "give --model FOLDER"),
+        ("./nothing", "vllm", "is not there.*FOLDER"),
+        ("smollm2", "vllm", "--model FOLDER"),
+        ("nothing.gguf", "llama.cpp", r"is not there.*FILE\.gguf"),
+        ("Qwen/Qwen3-8B", "llama.cpp", r"FILE\.gguf"),
+    ],
+)
+def test_a_model_that_an_engine_cannot_serve_is_refused(tmp_path, model, engine, told):
+    with pytest.raises(InputError, match=f"--model.*{told}"):
+        served(tmp_path, model, engine)
+
+
+def test_options_that_contradict_each_other_are_refused(tmp_path, gguf):
+    settings = resolve_settings({"serve_arg": ["window=4k"]}, {}, tmp_path)
+    with pytest.raises(InputError, match="there is no --serve"):
+        served_run(settings)
+    written = {"serve": "llama.cpp", "model": [str(gguf)], "base_url": "http://127.0.0.1:1/v1"}
+    with pytest.raises(InputError, match="leave out --base-url"):
+        served_run(resolve_settings(written, {}, tmp_path))
+    with pytest.raises(InputError, match="needlework matrix"):
+        served_run(resolve_settings({"serve": "llama.cpp", "model": ["a.gguf", "b.gguf"]}, {}, Path(tmp_path)))
