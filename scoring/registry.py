@@ -8,6 +8,7 @@ from types import MappingProxyType
 from needlework.scoring.custom import imported_scorer, installed, installed_scorer
 from needlework.scoring.leval import code, f1, letters, mathematics, rouge, sci_fi, topics
 from needlework.scoring.published import (
+    beside,
     cdme,
     evalscope,
     graphwalks,
@@ -47,6 +48,10 @@ _ALL = (
     mrcr.MRCR,
     node_set.NODE_SET,
     choice_letter.CHOICE_LETTER,
+    beside.OPENAI_MRCR,
+    beside.DEEPMIND_MRCR,
+    beside.GRAPHWALKS,
+    beside.LONGBENCH_V2,
     published_mrcr.CARD,
     published_mrcr.OPENBENCH,
     published_mrcr.EVALSCOPE,

@@ -59,8 +59,10 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
         # A model that cannot be loaded would fail every further cell too.
         return _exchange(engine, cell, Response(error=ModelError("client", str(error), fatal=True)))
     ready = Ready(trial, model, build_s)
-    # Documents that are cut as upstream cuts them leave no room for what stands around them.
-    length = max(cell.length, trial.prompt.tokens + reserved(trial.suite))
+    # Documents that are cut as upstream cuts them leave no room for what stands around them. Rows of a data set have a
+    # length of their own, and that of their cell is a class.
+    needed = trial.prompt.tokens + reserved(trial.suite)
+    length = needed if engine.series_of(cell).task.rows else max(cell.length, needed)
     window = model.window
     too_long = window is not None and length > window
     skipped = trial.skipped or (f"length {length} is over the model's window of {window} tokens" if too_long else "")

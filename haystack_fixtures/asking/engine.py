@@ -156,8 +156,13 @@ class Engine:
         Raises `InputError`. Also makes what workers would otherwise make at the same time (converted models).
         """
         shortest: dict[tuple[str, str, str], Cell] = {}
+        begun: set[tuple[str, ...]] = set()  # tasks and models of which one row is enough
         for cell in cells:
             at = (cell.task, cell.needle, cell.model)
+            if self._series[at].task.rows:
+                if at[::2] in begun:
+                    continue
+                begun.add(at[::2])
             if at not in shortest or cell.length < shortest[at].length:
                 shortest[at] = cell
         for at, cell in shortest.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from needlework.haystack_fixtures.configuration.rows import asked, batches, configured, model, prompt, results, sending
+from needlework.haystack_fixtures.documents.data_sets import options as data_sets
 from needlework.haystack_fixtures.retrieval import options as retrieval
 from needlework.haystack_fixtures.settings.option import Option
 from needlework.haystack_fixtures.settings.option_values import Parser, percent, switch, text, tokens, whole, words
@@ -19,7 +20,7 @@ _COMMON: tuple[Option, ...] = (
     *results.OPTIONS,
 )
 # What one family has of its own; its values ride in `Suite.own`.
-OWN = {option.key: option for option in (*documents.OPTIONS, *leval.OPTIONS, *retrieval.OPTIONS)}
+OWN = {option.key: option for option in (*documents.OPTIONS, *leval.OPTIONS, *data_sets.OPTIONS, *retrieval.OPTIONS)}
 OPTIONS: tuple[Option, ...] = (*_COMMON, *OWN.values())
 BY_KEY = {option.key: option for option in OPTIONS}
 

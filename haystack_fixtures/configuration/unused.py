@@ -11,6 +11,9 @@ from needlework.haystack_fixtures.settings.settings import Settings
 
 Used = Callable[[Settings], bool]
 
+_RETRIEVING = ("doc_", "leval_", "longbench_v2")
+_OF_DATA = ("openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2")
+
 
 def _tasks(*beginnings: str) -> Used:
     return lambda settings: any(suite.task.startswith(beginnings) for suite in settings.suites)
@@ -18,7 +21,7 @@ def _tasks(*beginnings: str) -> Used:
 
 def _retrievers(settings: Settings) -> set[str]:
     """The retrievers of the tasks that have documents to retrieve from."""
-    suites = [suite for suite in settings.suites if suite.task.startswith(("doc_", "leval_"))]
+    suites = [suite for suite in settings.suites if suite.task.startswith(_RETRIEVING)]
     return {name for suite in suites for name in own_of(suite, RetrievalOptions).retriever} - {"none"}
 
 
@@ -35,7 +38,18 @@ _RULES: dict[str, tuple[Used, str]] = {
         key: (_tasks("leval_"), _OF_LEVAL)
         for key in ("leval_data", "leval_subset", "leval_truncation", "leval_length_hint", "no_truncate")
     },
-    "retriever": (_tasks("doc_", "leval_"), "no chosen task has documents to retrieve from (doc_..., leval_...)"),
+    **{
+        key: (_tasks(*_OF_DATA), f"no chosen task asks rows of a data set of yours ({', '.join(_OF_DATA)})")
+        for key in ("data", "data_where", "data_limit")
+    },
+    **{
+        key: (_tasks("longbench_v2"), "no chosen task is LongBench v2's (--preset longbench-v2)")
+        for key in ("data_cut", "data_window")
+    },
+    "retriever": (
+        _tasks(*_RETRIEVING),
+        "no chosen task has documents to retrieve from (doc_..., leval_..., longbench_v2)",
+    ),
     **{
         key: (lambda settings: bool(_retrievers(settings)), _OF_CHUNKS)
         for key in ("chunk_size", "chunk_overlap", "retrieve")

@@ -1,8 +1,8 @@
-"""Contexts that are one text as it is; what is longer than the prompt may be is cut at its start or its end."""
+"""Contexts that are one text as it is; a text that is too long is cut at its start, its end, or between."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
@@ -15,8 +15,9 @@ from needlework.haystack_fixtures.haystacks.splice import Range, Spliced, Window
 from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
 from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
 
-Keep = Literal["start", "end"]
-Truncation = Literal["exact", "compat", "none"]
+Keep = Literal["start", "end", "ends"]
+Truncation = Literal["exact", "compat", "none", "never"]
+Spans = tuple[tuple[int, int], ...]
 _WORDS_A_STEP = 250
 
 
@@ -24,13 +25,18 @@ _WORDS_A_STEP = 250
 class Document:
     """A text that is the whole context.
 
-    `keep`: the part that stays where it is cut. `truncation`: `exact`: as many tokens stay as the prompt has room for;
-    `compat`: L-Eval's steps of words (`compat_span`), which leave no room for template and question; `none`: all of it.
+    `keep`: the part that stays where it is cut; `ends`: both, half of the tokens each. `truncation`: `exact`: as many
+    tokens stay as the prompt has room for; `compat`: L-Eval's steps of words (`compat_span`), which leave no room for
+    template and question; `none`: all of it, and a prompt that is longer than its cell is not asked; `never`: all of
+    it, and the model's window alone decides. `most`: tokens of the message that it stands in; the middle of a longer
+    one goes first of all (`middle_cut`), 0 for any number. `cut`: the share of tokens that went so, 0..1.
     """
 
     text: str
     keep: Keep = "start"
     truncation: Truncation = "exact"
+    most: int = 0
+    cut: float = 0.0
 
 
 def build_document(
@@ -53,25 +59,25 @@ def build_document(
     Raises `InputError` when the budget cannot hold template and question, naming what would do.
     """
 
-    def spliced(span: tuple[int, int]) -> Spliced:
-        return splice([before, Range(encoded, *span), after], memo)
+    def spliced(spans: Spans) -> Spliced:
+        return splice([before, *(Range(encoded, *span) for span in spans), after], memo)
 
-    whole = (0, len(document.text))
+    whole: Spans = ((0, len(document.text)),)
     if document.truncation == "exact":
-        span = _exact_span(
-            lambda span: spliced(span).count + len(bos), document, encoded, budget=token_budget, reserved=reserved
+        spans = _exact_spans(
+            lambda spans: spliced(spans).count + len(bos), document, encoded, budget=token_budget, reserved=reserved
         )
     elif document.truncation == "compat":
-        span = compat_span(document, encoded, most=token_budget, memo=memo)
+        spans = (compat_span(document, encoded, most=token_budget, memo=memo),)
     else:
-        span = whole
-    kept, tokens = document.text[slice(*span)], spliced(span)
+        spans = whole
+    kept, tokens = "".join(document.text[slice(*span)] for span in spans), spliced(spans)
     text = before + kept + after
     begin, end = len(before), len(before) + len(kept)
     ids = tokens.ids(bos)
     context_tokens = tokens.tokens_before(end) - tokens.tokens_before(begin)
     # Where nothing is cut, no token that spans an edge may look like a loss.
-    share = 0.0 if span == whole else max(0.0, 1 - context_tokens / len(encoded.ids))
+    share = document.cut if spans == whole else max(0.0, 1 - context_tokens / len(encoded.ids))
     return Prompt(
         messages=messages(kept),
         text=text,
@@ -83,40 +89,60 @@ def build_document(
         corpus_passes=0.0,
         text_sha256=_sha256(text),
         filler_sha256=_sha256(kept),
-        flags=() if span == whole else ("truncated",),
+        flags=() if spans == whole and not document.cut else ("truncated",),
         truncated=share,
     )
 
 
-def _exact_span(
-    count: Callable[[tuple[int, int]], int], document: Document, encoded: Encoded, *, budget: int, reserved: int
-) -> tuple[int, int]:
+def _exact_spans(
+    count: Callable[[Spans], int], document: Document, encoded: Encoded, *, budget: int, reserved: int
+) -> Spans:
     """The characters of the document that stay: of the prompts counted, the first that fits, mostly exactly."""
     tokens = len(encoded.ids)
-    span = (0, len(document.text))
-    kept, over = tokens, count(span) - budget
+    spans: Spans = ((0, len(document.text)),)
+    kept, over = tokens, count(spans) - budget
     while over > 0:
-        if kept == 1:
+        if kept <= 1:
             remedy = f"template and question need more: use at least {budget + over + reserved}"
             raise InputError("--lengths", budget + reserved, remedy)
         kept = max(1, kept - over)
-        span = _span(document, encoded, kept)
-        over = count(span) - budget
-    return span
+        spans = _spans(document, encoded, kept)
+        over = count(spans) - budget
+    return spans
 
 
-def _span(document: Document, encoded: Encoded, kept: int) -> tuple[int, int]:
-    """The characters of so many tokens at the end that stays, never part of a character as people see it."""
-    text, tokens = document.text, len(encoded.ids)
+def _spans(document: Document, encoded: Encoded, kept: int) -> Spans:
+    """The characters of so many tokens at the ends that stay, never part of a character as people see it."""
     if document.keep == "start":
-        end = int(encoded.starts[kept]) if kept < tokens else len(text)
-        while splits_grapheme(text, end):
-            end -= 1
-        return 0, end
-    start = int(encoded.starts[tokens - kept])
+        return ((0, _end(document.text, encoded, kept)),)
+    if document.keep == "end":
+        return ((_start(document.text, encoded, kept), len(document.text)),)
+    return (0, _end(document.text, encoded, kept // 2)), (
+        _start(document.text, encoded, kept - kept // 2),
+        len(document.text),
+    )
+
+
+def _end(text: str, encoded: Encoded, kept: int) -> int:
+    """Where the first tokens end."""
+    end = int(encoded.starts[kept]) if kept < len(encoded.ids) else len(text)
+    while splits_grapheme(text, end):
+        end -= 1
+    return end
+
+
+def _start(text: str, encoded: Encoded, kept: int) -> int:
+    """Where the last tokens begin."""
+    start = int(encoded.starts[len(encoded.ids) - kept])
     while splits_grapheme(text, start):
         start += 1
-    return start, len(text)
+    return start
+
+
+def middle_cut(ids: Sequence[int], most: int) -> list[int]:
+    """LongBench v2's cut (THUDM/LongBench 2e00731): of more than `most` tokens the first and the last half stay."""
+    kept = list(ids)
+    return kept if len(kept) <= most else kept[: most // 2] + kept[len(kept) - (most - most // 2) :]
 
 
 def compat_span(document: Document, encoded: Encoded, *, most: int, memo: WindowMemo) -> tuple[int, int]:

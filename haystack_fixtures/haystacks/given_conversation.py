@@ -19,11 +19,13 @@ from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 class Conversation:
     """The turns of a conversation, in any order of roles; the question that follows is none of them.
 
-    `wanted`: which turn the question asks for; its place and depth are recorded.
+    `wanted`: which turn the question asks for; its place and depth are recorded. `by_window`: the model's window alone
+    decides whether it is too long; else its cell's length does.
     """
 
     turns: tuple[Turn, ...]
     wanted: int | None = None
+    by_window: bool = False
 
 
 def build_given(tokenizer: Tokenizer, conversation: Conversation, around: AroundTurns, *, token_budget: int) -> Prompt:

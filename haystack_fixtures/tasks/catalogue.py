@@ -25,6 +25,7 @@ from needlework.haystack_fixtures.tasks.key_value import family as key_value
 from needlework.haystack_fixtures.tasks.leval import family as leval
 from needlework.haystack_fixtures.tasks.needle import family as needle
 from needlework.haystack_fixtures.tasks.needlebench import family as needlebench
+from needlework.haystack_fixtures.tasks.published import family as published
 from needlework.haystack_fixtures.tasks.ruler import family as ruler
 from needlework.haystack_fixtures.tasks.semantic import family as semantic
 from needlework.haystack_fixtures.tasks.state_world import family as state_world
@@ -41,6 +42,7 @@ _FAMILIES = (
     icl,
     ruler,
     leval,
+    published,
     documents,
     statements,
     chain,

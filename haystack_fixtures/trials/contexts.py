@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.build import build_prompt, verify_prompt
 from needlework.haystack_fixtures.haystacks.conversation import GrowingConversation
-from needlework.haystack_fixtures.haystacks.document import Document, build_document
+from needlework.haystack_fixtures.haystacks.document import Document, build_document, middle_cut
 from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.haystack_fixtures.haystacks.splice import WindowMemo
@@ -26,11 +26,12 @@ from needlework.haystack_fixtures.retrieval.found import Retrieved
 from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Prose
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 from needlework.haystack_fixtures.trials.sources import Sources
 
 _LISTS_KEPT = 4
 _DOCUMENTS_KEPT = 512
+_LONG, _LONG_KEPT = 200_000, 8  # characters of a document of which few are kept: a row of a data set may have millions
 PROSE = 20_000  # characters of the corpus that may follow a list
 
 
@@ -77,11 +78,15 @@ class Contexts:
         self._verify = verify
         self._windows = WindowMemo(tokenizer)
         # All questions of a document have the same one.
-        self._encoded = lru_cache(_DOCUMENTS_KEPT)(tokenizer.encode)
+        self._short_encoded = lru_cache(_DOCUMENTS_KEPT)(tokenizer.encode)
+        self._long_encoded = lru_cache(_LONG_KEPT)(tokenizer.encode)
         self._lists: OrderedDict[tuple[str, str, int], ListSources] = OrderedDict()
 
     def build(self, suite: Suite, cell: Cell, asked: Asked, frame: Frame, ends: Canaries | None) -> Built:
         """Build a cell's prompt. `ends`: canaries at both ends of the text. Raises `InputError`."""
+        if isinstance(asked.context, Document) and asked.context.most:
+            frame, cut = self._message_cut(frame, asked.context)
+            asked = replace(asked, context=cut)
         around: _Around = {
             "before": frame.before,
             "after": frame.after,
@@ -192,7 +197,30 @@ class Contexts:
         prompt = build_document(document, self._encoded(document.text), **around)
         over = document.truncation == "none" and prompt.tokens > around["token_budget"]
         needed = prompt.tokens + around["reserved"]
-        return Built(prompt, asked, f"--no-truncate: its document needs a length of {needed}" if over else "")
+        skipped = f"--no-truncate, --data-cut none: its document needs a length of {needed}"
+        return Built(prompt, asked, skipped if over else "")
+
+    def _message_cut(self, frame: Frame, document: Document) -> tuple[Frame, Document]:
+        """The document with all of its message around it, cut in the middle as one text."""
+        place = next(place for place, message in enumerate(frame.messages) if CONTEXT in message.content)
+        head, _, tail = frame.messages[place].content.partition(CONTEXT)
+        text = f"{head}{document.text}{tail}"
+        encoded = self._encoded(text)
+        tokens = len(encoded.ids)
+        if tokens > document.most:
+            text = self._tokenizer.decode(middle_cut(encoded.ids.tolist(), document.most))
+        bare = replace(
+            frame,
+            before=frame.before.removesuffix(head),
+            after=frame.after.removeprefix(tail),
+            messages=tuple(
+                Message(message.role, CONTEXT) if at == place else message for at, message in enumerate(frame.messages)
+            ),
+        )
+        return bare, replace(document, text=text, most=0, cut=max(0.0, 1 - document.most / tokens))
+
+    def _encoded(self, text: str) -> Encoded:
+        return self._long_encoded(text) if len(text) > _LONG else self._short_encoded(text)
 
     def _list_sources(self, cell: Cell, listing: Listing) -> ListSources:
         """The encoded lists of a cell's trial: they are the same at every length and depth."""

@@ -45,7 +45,7 @@ class Conversations:
         skipped = ""
         if isinstance(context, Conversation):
             prompt = build_given(self._tokenizer, context, around, token_budget=budget)
-            if prompt.slack < 0:
+            if prompt.slack < 0 and not context.by_window:
                 skipped = f"its conversation needs a length of {prompt.tokens + reserved(suite)}"
         else:
             prompt = self._growing(suite, cell, asked, context, around, budget)

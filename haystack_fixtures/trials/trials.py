@@ -54,7 +54,7 @@ class TrialBuilder:
         self._contexts = Contexts(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
         self._conversations = Conversations(tokenizer, self._sources, verify=settings.verify_prompts)
         # A cell is asked about twice, for its key and its prompt; cells of one repeat share their frame.
-        self._asked = lru_cache(1024)(self._ask)
+        self._kept_asked = lru_cache(1024)(self._ask)
         self._framed = lru_cache(128)(self._frame)
         self._recipe_framed = lru_cache(128)(self._recipe_frame)
 
@@ -95,9 +95,16 @@ class TrialBuilder:
         asked = self._asked(suite, cell)
         if asked.verbatim and (needed := len(self._tokenizer.encode(asked.answer).ids) + 1) > suite.answer_budget:
             remedy = f"the answer of {cell.needle} and its end have {needed} tokens: use at least {needed}"
-            raise InputError("--answer-budget", suite.answer_budget, remedy)
+            error = InputError("--answer-budget", suite.answer_budget, remedy)
+            if not self._tasks[suite.task].rows:
+                raise error
+            return replace(self._build(suite, cell, asked, asked.question), skipped=str(error))
         question = guided(asked.question, suite.language, joint=asked.joint) if suite.guide else asked.question
         return self._build(suite, cell, asked, question)
+
+    def _asked(self, suite: Suite, cell: Cell) -> Asked:
+        # A row of a data set may have millions of characters.
+        return self._ask(suite, cell) if self._tasks[suite.task].rows else self._kept_asked(suite, cell)
 
     def _ask(self, suite: Suite, cell: Cell) -> Asked:
         asked = ask(self._tasks[suite.task], suite, cell, self._settings.seed)

@@ -18,6 +18,9 @@ PANEL = "questions"
 OWN_DOCUMENTS = ("doc_position", "doc_size", "doc_absent")
 _LABEL = re.compile(r"doc(?P<document>\d+)_q(?P<question>\d+)(?P<retriever>_[a-z0-9]+)?")
 _OWN_LABEL = re.compile(r"(?P<question>q.+?)(?P<arm>(?:_(?:zh|bm25|dense|absent|near|focused))*)")
+# Rows of published data sets: `n8_q0123` is of the panel n8, `q66ebc` one of the questions.
+_ROWS = ("openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2")
+_ROW_LABEL = re.compile(r"(?:(?P<group>[a-z0-9_]+?)_)?q(?P<row>[^_]+(?:_[^_]+)*?)(?P<arm>(?:_(?:bm25|dense))?)")
 # What its questions share is a prompt of worked examples: nothing that makes them alike.
 _APART = "leval_gsm100"
 
@@ -53,6 +56,9 @@ def panel_and_sample(task: str, needle: str, repeat: int) -> tuple[str, int]:
         key = own.question[1:]
         number = int(key) if key.isascii() and key.isdigit() and len(key) < 10 else crc32(own.question.encode())
         return f"{PANEL}_{own.arm}" if own.arm else PANEL, number
+    if family_of(task) in _ROWS and (row := _ROW_LABEL.fullmatch(needle)):
+        number = int(row["row"]) if row["row"].isdecimal() and len(row["row"]) < 10 else crc32(row["row"].encode())
+        return f"{row['group'] or PANEL}{row['arm']}", number
     label = _LABEL.fullmatch(needle) if family_of(task) == "leval" else None
     if label is None:
         return needle, repeat

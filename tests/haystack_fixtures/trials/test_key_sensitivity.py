@@ -44,11 +44,15 @@ NOT_OF_THE_SUITE = {
 ANOTHER_OWN: dict[str, Any] = {
     "questions": "q.jsonl", "leval_subset": "all", "leval_truncation": "compat", "leval_length_hint": False,
     "no_truncate": True, "chunk_size": "77", "chunk_overlap": "7", "retrieve": 7, "embedder": "hash:7",
+    "data_cut": "compat", "data_window": 7,
 }  # fmt: skip
 NOT_OF_ITS_OWN = {
     "retriever": "the cell's needle names it, and the material what it does",
     "documents": "the material has their hashes, wherever they lie",
     "leval_data": "the material has its hash, wherever it lies",
+    "data": "the corpus has its hash, wherever it lies",
+    "data_where": "the cell's needle names the row",
+    "data_limit": "the cell's needle names the row",
     "vote": "it makes repeats",
     "embedder_base_url": "the material has the embedder's identity",
     "embedder_api_key_env": "a secret's name",

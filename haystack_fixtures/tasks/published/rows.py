@@ -1,0 +1,63 @@
+"""What tasks on rows of a published data set have in common: the user's copy, its facts, and what keeps it from being
+asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.haystack_fixtures.documents.data_sets.chosen import chosen
+from needlework.haystack_fixtures.documents.data_sets.data_set import DataSet, open_data
+from needlework.haystack_fixtures.documents.data_sets.layout import OPTION, Entry, Layout
+from needlework.haystack_fixtures.documents.data_sets.options import DataOptions
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.own import own_of
+from needlework.haystack_fixtures.settings.settings import Suite
+
+Group = Callable[[Entry], str]
+
+
+def data_of(layout: Layout, suite: Suite) -> DataSet:
+    """The user's copy. Raises `InputError` where none is named."""
+    given = own_of(suite, DataOptions).data
+    if given is None:
+        where = f", or {OPTION} hf:{layout.hub}" if layout.hub else ""
+        raise InputError(
+            OPTION, "", f"{suite.task} asks rows of {layout.name}: name your copy with {OPTION} PATH{where}"
+        )
+    return open_data(given, layout)
+
+
+def entries_of(layout: Layout, suite: Suite, group: Group) -> dict[str, Entry]:
+    """The rows that a suite asks, by label (`n8_q0123`: the group and the row's number). Raises `InputError`."""
+    return _entries(data_of(layout, suite), own_of(suite, DataOptions), group)
+
+
+@lru_cache(8)
+def _entries(data: DataSet, own: DataOptions, group: Group) -> dict[str, Entry]:
+    return {f"{group(entry)}_q{entry.number:04}": entry for entry in chosen(data, own, group)}
+
+
+def corpus_of(layout: Layout, suite: Suite) -> Corpus:
+    """The copy as a run's texts: its hash is what a trial's key knows of it."""
+    data = data_of(layout, suite)
+    source = f"https://huggingface.co/datasets/{layout.hub}" if layout.hub else layout.name
+    return Corpus(f"{layout.name}, the user's copy", "en", "that of the data", source, (), data.sha256)
+
+
+def facts_of(layout: Layout, suite: Suite) -> dict[str, dict[str, Any]]:
+    """Which copy it is, for the manifest."""
+    return {"data_sets": {layout.name: data_of(layout, suite).facts}}
+
+
+def check_rows(layout: Layout, suites: Sequence[Suite]) -> None:
+    """Tell at once what keeps rows from being asked. Raises `InputError`."""
+    for suite in suites:
+        data_of(layout, suite)
+        if suite.controls:
+            remedy = f"rows of {layout.name} are asked as they are: leave it out"
+            raise InputError("--controls", ",".join(suite.controls), remedy)
+        if suite.language != "en":
+            raise InputError("--language", suite.language, f"rows of {layout.name} have one language: leave it out")
