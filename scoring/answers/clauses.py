@@ -29,13 +29,6 @@ def clause_before(sketch: str, place: int) -> str:
     return before[_last_end(_BREAK, before) :]
 
 
-def clause_after(sketch: str, place: int) -> str:
-    """What follows a value in its clause, up to the next value."""
-    after = before_next(sketch[place + 1 : place + 1 + AFTER])
-    stop = _BREAK.search(after)
-    return after[: stop.start()] if stop else after
-
-
 def before_next(text: str) -> str:
     """A piece of a sketch up to its first value."""
     return text.partition(MARK)[0]

@@ -11,7 +11,6 @@ from needlework.scoring.answers.cues import compiled, cue_pattern
 from needlework.scoring.answers.folding import MARK
 from needlework.scoring.answers.standing import Standing, is_plain, standings, without_harmless
 
-_OPEN = ("given", "unread")
 _CONFIRMS = re.compile(
     r"(?<!\w)(?:yes|yep|indeed|confirmed|that(?:'s| is) (?:right|correct|it)"
     r"|(?:it|this|which|that|answer|code) (?:is|was)(?: indeed)? (?:right|correct)"
@@ -42,7 +41,7 @@ def taken_back(sketch: str, values: tuple[int, ...]) -> frozenset[int]:
             back.update(earlier for earlier in range(rank + 1) if values[earlier] != values[rank + 1])
         if _was_a_first_thought(sketch, start, values[rank], list(zip(values, found, strict=True))[rank + 1 :]):
             back.add(rank)
-    return frozenset(rank for rank in back if found[rank] in _OPEN)
+    return frozenset(rank for rank in back if found[rank] == "given")
 
 
 def _turns(gap: str, following: Standing) -> bool:

@@ -10,17 +10,16 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
 
-from needlework.scoring.answers.folding import MARK, strip_marks
+from needlework.scoring.answers.folding import MARK, table
 
 _UNSPACED = ("ja", "zh")
 
 
 @cache
 def _tables() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    read = tomllib.loads(strip_marks(files("needlework.scoring.answers.data").joinpath("cues.toml").read_text("utf-8")))
+    read = tomllib.loads(table("cues.toml"))
     kinds = {kind for table in read.values() for kind in table}
     return MappingProxyType(
         {kind: {language: tuple(table.get(kind, ())) for language, table in read.items()} for kind in kinds}

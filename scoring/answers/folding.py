@@ -50,7 +50,12 @@ _TO_DIGIT = str.maketrans(dict(zip(_CJK_DIGITS, "00123456789", strict=True)))
 @cache
 def units() -> dict[str, Any]:
     """Words beside numbers, and numbers in words."""
-    return tomllib.loads(files("needlework.scoring.answers.data").joinpath("units.toml").read_text("utf-8"))
+    return tomllib.loads(table("units.toml"))
+
+
+def table(name: str) -> str:
+    """A table of words in `data`, folded as answers are."""
+    return strip_marks(files("needlework.scoring.answers.data").joinpath(name).read_text("utf-8"))
 
 
 @cache

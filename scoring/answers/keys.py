@@ -11,12 +11,11 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Literal
 
 from needlework.scoring.answers.cues import known_words
-from needlework.scoring.answers.folding import MARK
+from needlework.scoring.answers.folding import MARK, table
 
 Owner = Literal["asked", "other", "unread", ""]
 """`unread`: something is named that cannot be compared with what was asked; empty: nothing is named."""
@@ -50,7 +49,7 @@ class Asked:
 @cache
 def owner_words() -> Mapping[str, frozenset[str]]:
     """The tables of `data/owners.toml`."""
-    read = tomllib.loads(files("needlework.scoring.answers.data").joinpath("owners.toml").read_text("utf-8"))
+    read = tomllib.loads(table("owners.toml"))
     return MappingProxyType({name: frozenset(words.split()) for name, words in read.items()})
 
 
@@ -117,6 +116,8 @@ def is_same(word: str, other: str) -> bool:
         return True
     if word > "\u0400" or other > "\u0400":
         word, other = word.translate(_CYRILLIC), other.translate(_CYRILLIC)
+    if word.removesuffix("s") == other.removesuffix("s"):
+        return True
     size = min(len(word), len(other))
     return size >= _STEM and word[: max(_STEM, size - 2)] == other[: max(_STEM, size - 2)]
 

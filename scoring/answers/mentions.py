@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from needlework.scoring.answers.dates import find_dates
 from needlework.scoring.answers.folding import MARK, units
 from needlework.scoring.answers.numerals import Number, gives, numbers, wanted_number
 from needlework.scoring.answers.values import Cover, Span, find_plain, find_same_shape, find_whole
@@ -15,6 +16,7 @@ from needlework.scoring.answers.values import Cover, Span, find_plain, find_same
 _SEPARATORS = str.maketrans("", "", "-_ /.")
 _TOKEN = re.compile(r"[^\W_]+")
 _GAP = re.compile(r"[-_ /.]|(?: - )|")
+_CYRILLIC = re.compile(r"[а-я]{4,}(?: [а-я]{4,})*")
 _LONGEST_CODE = 64
 _MIN_DIGITS = 4
 
@@ -86,8 +88,12 @@ def _places(text: str, value: str, read: Sequence[Number]) -> list[Span]:
         word = _word_of(wanted.whole) if not wanted.fraction and len(wanted.whole) <= 2 else ""
         return sorted(places | (set(find_whole(text, word)) if word else set()))
     found = find_whole(text, value)
+    if dates := find_dates(text, value):
+        return dates
     if any(char.isdigit() for char in value):
         return sorted(span for span in {*found, *_squeezed(text, value)} if not _goes_on(text, *span))
+    if _CYRILLIC.fullmatch(value):
+        return sorted({*found, *(Span(*each.span()) for each in _declined(value).finditer(text))})
     if not value.isascii() or len(value) > 200:
         return found
     if "-" in value or (" " in value and "-" in text):
@@ -97,6 +103,13 @@ def _places(text: str, value: str, read: Sequence[Number]) -> list[Span]:
         found = find_whole(text, f"{words[1]}, {words[0]}")
     number = _number_of(value)
     return found if number is None else sorted({*found, *(each.span for each in read if each.whole == number)})
+
+
+@lru_cache(256)
+def _declined(value: str) -> re.Pattern[str]:
+    """A Russian name in every case: its words with another ending of up to three letters."""
+    stems = (re.escape(word[: max(4, len(word) - 2)]) + r"[^\W\d_]{0,3}" for word in value.split(" "))
+    return re.compile(rf"(?<!\w){' '.join(stems)}(?![\w-])")
 
 
 def _hyphened(text: str, value: str) -> list[Span]:

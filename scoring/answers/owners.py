@@ -16,10 +16,6 @@ _TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*(?:'s?(?!\w))?|[=:(),]|->|=>|[.;!?|\n]
 _END = frozenset([".", ";", "!", "?", "|", "\n", MARK, "=", "->", "=>"])
 _SIGNS = frozenset([":", "=", "->", "=>"])
 _SENTENCE = re.compile(rf"[.!?](?=\s)|[\n;{MARK}]")
-_LATER = re.compile(
-    rf"[^{MARK}\n]{{0,40}}?(?<!\w)(?:that|this|it|that one|this one|which)(?:'s| is| was| belongs)"
-    r"(?: actually| just| only)? (for |of |to )?"
-)
 _AHEAD = 160
 _BEHIND = 120
 
@@ -31,7 +27,7 @@ def owner(sketch: str, place: int, asked: Asked) -> Owner:
         return ""
     if asked.unspaced:
         return unspaced_owner(sketch, place, asked)
-    said = _named_behind(sketch, place, asked), _named_ahead(sketch, place, asked), _named_later(sketch, place, asked)
+    said = _named_behind(sketch, place, asked), _named_ahead(sketch, place, asked)
     if "other" in said:
         return "unread" if "asked" in said else "other"
     return next((each for each in said if each), "")
@@ -160,17 +156,6 @@ def _surely_named(tokens: list[str], start: int, end: int, asked: Asked) -> list
         if is_possessive(word) and following in known:
             return plain(tokens[start_of_name(tokens, at) : at + 1])
     return []
-
-
-def _named_later(sketch: str, place: int, asked: Asked) -> Owner:
-    """`M. But that's for X.`"""
-    later = _LATER.match(sketch, place + 1, place + _BEHIND)
-    if later is None:
-        return ""
-    tokens = _TOKEN.findall(sketch, later.end(), later.end() + _BEHIND)
-    named = name_at(tokens, 0)
-    owned = later[1] or any(is_possessive(word) for word in tokens[: len(named) + 1])
-    return "other" if compare(named, asked, sure=True) == "other" and owned else ""
 
 
 def _is_headed(tokens: list[str], start: int, asked: Asked) -> bool:

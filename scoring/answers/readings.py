@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from needlework.scoring.answers.corrections import taken_back
@@ -12,8 +12,10 @@ from needlework.scoring.answers.keys import Asked, Owner, without_key
 from needlework.scoring.answers.mentions import Mention, sketch_of
 from needlework.scoring.answers.owners import owner
 from needlework.scoring.answers.standing import Standing, standings
+from needlework.scoring.answers.wording import strange_values
 
-Said = Standing | Literal["withdrawn"]
+Said = Standing | Literal["withdrawn", "other", "unread"]
+"""`unread`: there are words beside the value, and it cannot be told what they say of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,18 @@ class Reading:
 
 
 def read_values(
-    lines: str, mentions: Sequence[Mention], asked: Asked, *, parts: Sequence[Sequence[str]], quote: int
+    lines: str,
+    mentions: Sequence[Mention],
+    asked: Asked,
+    *,
+    parts: Sequence[Sequence[str]],
+    quote: int,
+    familiar: frozenset[str],
 ) -> list[Reading]:
     """Read every mention in a folded text with its line breaks.
 
     `parts`: the spellings of each value that is wanted; `quote`: the length of the needle's sentence, which is the
-    asked key's wherever it is quoted.
+    asked key's wherever it is quoted; `familiar`: the words of the question and the needle.
     """
     sketch = sketch_of(lines, mentions)
     part_of = {value: f"part {number}" for number, part in enumerate(parts) for value in part}
@@ -44,7 +52,7 @@ def read_values(
     values = tuple(known.index(part_of.get(mention.value, mention.value)) for mention in mentions)
     told = without_key(sketch, asked)
     back = taken_back(told, values)
-    found = []
+    found: list[Reading] = []
     place = -1
     for rank, (mention, standing) in enumerate(zip(mentions, standings(told), strict=True)):
         place = sketch.find(MARK, place + 1)
@@ -53,7 +61,14 @@ def read_values(
         if said == "given" and whose in ("other", "unread"):
             said = "other" if whose == "other" else "unread"
         found.append(Reading(mention, said, whose))
-    return found
+    contrast = any(each.said not in ("given", "unread", "supposed") for each in found)
+    strange = strange_values(sketch, [mention.value for mention in mentions], familiar, contrast=contrast)
+    return [
+        replace(each, said="unread")
+        if rank in strange and each.said == "given" and not is_quote(each.mention, quote)
+        else each
+        for rank, each in enumerate(found)
+    ]
 
 
 def is_quote(mention: Mention, quote: int) -> bool:

@@ -14,23 +14,15 @@ from needlework.scoring.answers.readings import Reading
 
 Preferred = Literal["right", "wrong", "unread"]
 
-_SENTENCE = re.compile(r"[.!?](?=[\s\"')\]]|$)|[。！？；;\n]")
-_CLAUSE = re.compile(
-    r"[.!?;:,()](?=\s|$)|[(),。！？；、\n]|\s-\s|(?<!\w)(?:and|but|while|whereas|und|aber|et|mais|y|pero|и|а|но)(?!\w)|但|而"
-)
-_RELATIVE = re.compile(r"\s*,\s*(?:who|which|that)\b")
-_ELLIPTIC = re.compile(r"\s*(?:was|is|were|had|has|has been|then|later)\b")
 _SAID = re.compile(
     r"(?:(?:(?<!\w)(?:is|are|be|reads|equals|ist|lautet|est|es)|'s)(?:\s(?:aber|actually|indeed|really))?"
     r"|[:=]|->|は|是|为|это|- )\s*(?:the\s)?[\"'(*$\\{\s]*$"
 )
 _LIST = re.compile(r"[\"')*\s]*(?:[,;/|&+]|-)?\s*(?:(?:and|und|et|y|и|e)(?!\w)|和|与|、|と)?[\"'(*\s]*-?\s*")
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_BARE = 99
 
 
-def preferred(lines: str, read: Sequence[Reading], asked: frozenset[str]) -> Preferred:
-    """Say which an answer gives, the right value or another one; it gives both. `asked`: the question's words."""
+def preferred(lines: str, read: Sequence[Reading]) -> Preferred:
+    """Say which an answer gives, the right value or another one; it gives both."""
     sketch = sketch_of(lines, [each.mention for each in read])
     places = [place for place, char in enumerate(sketch) if char == MARK]
     given = [rank for rank, each in enumerate(read) if each.said == "given"]
@@ -45,16 +37,10 @@ def preferred(lines: str, read: Sequence[Reading], asked: frozenset[str]) -> Pre
             return "right" if mine else "wrong"
     if _listed(sketch, places, right, wrong):
         return "wrong"
-    aside = [all(_in_brackets(sketch, places[rank]) for rank in ranks) for ranks in (right, wrong)]
-    if aside[0] != aside[1]:
-        return "wrong" if aside[0] else "right"
-    told = [max(_told(sketch, places, rank, asked) for rank in ranks) for ranks in (right, wrong)]
     said = [any(_is_said(sketch, places[rank]) for rank in ranks) for ranks in (right, wrong)]
-    if told[0] != told[1]:
-        return "right" if told[0] > told[1] else "wrong"
     if said[0] != said[1]:
         return "right" if said[0] else "wrong"
-    return "wrong" if said[0] or told[0] == _BARE else "unread"
+    return "wrong" if said[0] else "unread"
 
 
 def is_one_of_two(text: str, end: int) -> bool:
@@ -115,31 +101,6 @@ def _listed(sketch: str, places: Sequence[int], right: Iterable[int], wrong: Ite
         for other in (rank - 1, rank + 1)
         if other in others
     )
-
-
-def _in_brackets(sketch: str, place: int) -> bool:
-    before = sketch[max(0, place - 100) : place]
-    return before.rfind("(") > before.rfind(")")
-
-
-def _told(sketch: str, places: Sequence[int], rank: int, asked: frozenset[str]) -> int:
-    """How many of the question's words stand in a value's clause; a value that stands alone says it all."""
-    place = places[rank]
-    start = max((found.end() for found in _SENTENCE.finditer(sketch, max(0, place - 200), place)), default=0)
-    ahead = sketch[start:place]
-    parts = _CLAUSE.split(ahead)
-    own = parts[-1].split(MARK)[-1]
-    end = places[rank + 1] if rank + 1 < len(places) else len(sketch)
-    stop = _CLAUSE.search(sketch, place + 1, end)
-    behind = sketch[place + 1 : stop.start() if stop else end]
-    if not _WORD.search(own) and not _WORD.search(behind) and not _WORD.search(ahead):
-        return _BARE
-    words = [*_WORD.findall(own), *_WORD.findall(behind)]
-    if _RELATIVE.match(sketch, place + 1):
-        words += _WORD.findall(sketch[place + 1 : end])
-    if len(parts) > 1 and _ELLIPTIC.match(own):
-        words += _WORD.findall(parts[-2])[:3]
-    return len(asked.intersection(words))
 
 
 def _is_said(sketch: str, place: int) -> bool:

@@ -10,17 +10,16 @@ import re
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from needlework.scoring.answers.clauses import AFTER, clause_after, clause_before, sentence_before
+from needlework.scoring.answers.clauses import AFTER, clause_before, sentence_before
 from needlework.scoring.answers.cues import any_of, compiled, cue_pattern
 from needlework.scoring.answers.folding import MARK
 from needlework.scoring.answers.polarity import is_denied
 
-Standing = Literal["given", "denied", "old", "other", "supposed", "unread"]
-"""`unread`: there is a word of doubt, error or change beside the value, and it cannot be told what it says."""
+Standing = Literal["given", "denied", "old", "supposed"]
 
 _TROUBLE = (
     "not_before", "not_beside", "not_after", "retract", "reconsider", "tentative", "old_before", "old_beside",
-    "old_after", "suppose", "other", "doubtful",
+    "old_after", "suppose",
 )  # fmt: skip
 # Signs and words that no table holds, and that a closer look is for.
 _CLOSER = re.compile(
@@ -66,19 +65,14 @@ def _standing(sketch: str, place: int) -> Standing:
     if is_denied(sketch, place, place + 1) or patterns.not_after.match(after):
         return "denied"
     denied = patterns.not_before.search(clause) or patterns.not_beside.search(clause) or _APART.search(sentence)
-    if denied and not _TWICE.search(sentence):
+    if denied and not TWICE.search(sentence):
         return "denied"
     named = clause if clause.strip() else sentence  # `the old code, M, is gone`
     if patterns.suppose.search(sentence):
         return "supposed"
-    if patterns.other_after.match(after) or patterns.other_before.search(clause):
-        return "other"
     if patterns.old_beside.search(clause) or patterns.old_before.search(named) or patterns.old_after.match(after):
         return "old"
-    if _is_left(clause, after):
-        return "old"
-    doubtful = cue_pattern("doubtful")
-    return "unread" if doubtful.search(clause) or doubtful.search(clause_after(sketch, place)) else "given"
+    return "old" if _is_left(clause, after) else "given"
 
 
 def _is_left(clause: str, after: str) -> bool:
@@ -97,8 +91,6 @@ class _Patterns(NamedTuple):
     old_after: re.Pattern[str]
     moved: re.Pattern[str]
     suppose: re.Pattern[str]
-    other_before: re.Pattern[str]
-    other_after: re.Pattern[str]
 
 
 @cache
@@ -120,17 +112,15 @@ def _patterns() -> _Patterns:
         old_after=compiled(after + "<old_after>", "old_after"),
         moved=compiled(rf"(?<!\w)(?:from|von|vom|de|del|desde|с|со|из|left|leaving|verliess){beside}|[由从]$|から$"),
         suppose=compiled("<suppose>[^,;.]{0,60}$", "suppose"),
-        other_before=compiled("<other>[^.;!?,。M]{0,30}$", "other"),
-        other_after=compiled("[^.;!?M。]{0,60}?<other>", "other"),
     )
 
 
 # Two denials affirm: `no other code than M`, `kein Code außer M`.
-_TWICE = re.compile(
+TWICE = re.compile(
     r"(?:(?<!\w)(?:no|none|nothing|not|never|cannot|kein\w*|nichts?|niemand|rien|aucun\w*|pas|personne|nada|nadie"
     r"|ningun\w*|нет|ничего|никак\w*|никто)(?!\w)|n't(?!\w)|没有?|不).{0,60}?(?:(?<!\w)(?:other (?:\w+ ){0,3}than"
-    r"|(?:any|every)thing but|but|except(?: for)?|besides|apart from|aside from|ausser|als|sauf|que|excepte|excepto"
-    r"|salvo|mas que|кроме)(?!\w)|除了|以外)\W*$"
+    r"|(?:any|every)thing but|but|except(?: for)?|besides|apart from|aside from|ausser|als|until|erst|sauf|que|excepte"
+    r"|excepto|salvo|mas que|кроме)(?!\w)|除了|以外)\W*$"
 )
 _APART = re.compile(r"\b(?:not|nicht|pas|no es|не)\s*:\s*[\"'(*]*$|\b(?:any|every|all)\w* (?:\w+ )?but\W*$")
 _TO = compiled(

@@ -22,16 +22,17 @@ from dataclasses import dataclass
 
 from needlework.scoring.answers.folding import fold, fold_lines
 from needlework.scoring.answers.keys import Asked, asked_for
-from needlework.scoring.answers.language import is_readable
-from needlework.scoring.answers.mentions import find_mentions, sketch_of
+from needlework.scoring.answers.mentions import find_mentions
 from needlework.scoring.answers.passages import CLOSING, LONG, conclusion, first_sentence, split_at_question, weight
 from needlework.scoring.answers.readings import Reading, is_quote, read_values
 from needlework.scoring.answers.refusals import declined_until
 from needlework.scoring.answers.rivals import is_one_of_two, preferred
+from needlework.scoring.answers.wording import familiar_words
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 _SHOWN = 160
 _SCANNED = 3000
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _TRIM = " .,;:!?。，；：！？、…\"'"
 _NEXT = re.compile(
     r"\n\s*(?:q(?:uestion)?|user|human|passage|document|context|instruction|input|frage|问题|问|質問)\s*\d*\s*[:.]"
@@ -83,14 +84,19 @@ def match_score(answer: str, reference: Reference) -> Score:
 
 
 def _wanted(reference: Reference) -> _Wanted:
-    spellings = tuple(value for value in map(_value, reference.answers) if value)
-    parts = tuple((value,) for value in map(_value, reference.parts) if value)
+    spellings = tuple(value for answer in reference.answers for value in _spellings(answer))
+    parts = tuple(spelled for spelled in map(_spellings, reference.parts) if spelled)
     if not parts and not spellings:
         raise ValueError("the reference has no value to match: give answers or parts")
     statement = _value(reference.statement) if reference.statement else ""
     question = fold(reference.question) if reference.question else ""
     wrong = tuple(value for value in map(_value, reference.distractors) if value)
     return _Wanted(parts or (spellings,), wrong, statement, question, asked_for(question or statement))
+
+
+def _spellings(text: str) -> tuple[str, ...]:
+    """A value folded, and with its umlauts written out (`Goettingen`)."""
+    return tuple(dict.fromkeys(value for value in (_value(text), _value(text.translate(_UMLAUTS))) if value))
 
 
 def _value(text: str) -> str:
@@ -118,7 +124,8 @@ def _judge(lines: str, wanted: _Wanted, *, opening: bool) -> Score:
     if not mentions:
         return _miss(text, "no accepted value in the answer")
     quote = len(wanted.statement)
-    read = read_values(lines, mentions, wanted.asked, parts=wanted.parts, quote=quote)
+    familiar = familiar_words(wanted.question, wanted.statement)
+    read = read_values(lines, mentions, wanted.asked, parts=wanted.parts, quote=quote, familiar=familiar)
     if not whole or weight(text) > LONG + CLOSING * (size - 1):
         first = min(first_sentence(lines).end, CLOSING) if opening else 0
         last = len(text) - CLOSING * size
@@ -127,22 +134,18 @@ def _judge(lines: str, wanted: _Wanted, *, opening: bool) -> Score:
         ]
         if not read:
             return _miss(text, "values stand only inside a long copied text")
-    if not is_readable(sketch_of(lines, mentions), f"{wanted.question} {wanted.statement}") and any(
-        _is_right(each) for each in read
-    ):
-        return Score(0.0, "unclear", text[:_SHOWN], "in a language that the rules do not know")
     if size > 1:
         return _judge_parts(text, read, wanted)
-    score = _judge_one(lines, read, wanted)
+    score = _judge_one(lines, read)
     end = conclusion(lines)
     concluded = [each for each in read if end and each.start >= end.start]
     if concluded and score.value == 0 and len(concluded) < len(read):
-        final = _judge_one(lines, concluded, wanted)
+        final = _judge_one(lines, concluded)
         return final if final.value > 0 or score.verdict == "unclear" else score
     return score
 
 
-def _judge_one(lines: str, read: Sequence[Reading], wanted: _Wanted) -> Score:
+def _judge_one(lines: str, read: Sequence[Reading]) -> Score:
     text = lines.replace("\n", " ")
     right = [each for each in read if each.mention.kind == "right"]
     given = [each for each in read if each.said == "given"]
@@ -162,7 +165,7 @@ def _judge_one(lines: str, read: Sequence[Reading], wanted: _Wanted) -> Score:
         return Score(0.0, "unclear", text[:_SHOWN], "gives the value, and says that it is old or another's")
     if last.said != "given":
         return _miss(text, f"the value is {_WORDS[last.said]}", given)
-    which = preferred(lines, read, wanted.asked.words) if rivals else "right"
+    which = preferred(lines, read) if rivals else "right"
     if which == "wrong" or (which == "unread" and (known or len(rivals) > 1)):
         why = "gives the value together with another one"
         return Score(0.0, "distractor", known[-1], why) if known else Score(0.0, "wrong", text[:_SHOWN], why)

@@ -64,6 +64,12 @@ def test_outcome(
     )
 
 
+UNREAD = Exchange(
+    "Dyma gyfrinach medden nhw: 48213, felly defnyddiwch hwnnw",
+    Reference(("48213",), question="What is the code for Bergen?"),
+)
+
+
 def _said(reply: str | None) -> Callable[[str, str], str]:
     def ask(_system: str, _user: str) -> str:
         if reply is None:
@@ -85,15 +91,15 @@ def _said(reply: str | None) -> Callable[[str, str], str]:
 def test_what_the_rules_cannot_tell_goes_to_the_judge_where_there_is_one(
     reply: str | None, verdict: str, value: float
 ) -> None:
-    exchange = replace(Exchange("Dyma gyfrinach medden nhw: 48213, felly defnyddiwch hwnnw"), ask_judge=_said(reply))
+    exchange = replace(UNREAD, ask_judge=_said(reply))
     score = score_exchange(exchange, "match").score
     assert score is not None
     assert (score.verdict, score.value, score.scorer) == (verdict, value, "match v3")
-    assert "language" in score.why
+    assert "cannot be told" in score.why
 
 
 def test_an_unclear_score_passes_no_comparison() -> None:
-    scored = score_exchange(Exchange("Dyma gyfrinach medden nhw: 48213, felly defnyddiwch hwnnw"), "match")
+    scored = score_exchange(UNREAD, "match")
     assert scored.score is not None
     assert scored.score.verdict == "unclear"
     assert not scored.for_asserting >= 0

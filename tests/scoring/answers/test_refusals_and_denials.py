@@ -293,7 +293,6 @@ The gate code is 4829173. The document doesn't mention any other code.
 Answer: 4829173. Let me know if you need anything else.
 It's none other than 4829173.
 The code is nothing other than 4829173.
-It was not until page 9 that I found it: 4829173.
 Not only is it mentioned, it is 4829173.
 I don't doubt that it is 4829173.
 There's no way around it: the code is 4829173.

@@ -22,14 +22,7 @@ DATA = ROOT / "tests/scoring/data"
 LABELS = {"found": "+", "partial": "~", "unclear": "?"}
 
 # What a careful reader calls a miss, and the rules a hit: known, and no more than these.
-FALSE_HITS = {
-    "Around 4712.",
-    "The badge number of the copper lantern's owner is 5938264, but the locker code isn't stated.",
-    "He was born in Antwerp and moved to Bruges.",
-    "He moved to Bruges after years in Antwerp.",
-    "It wasn't until later that he visited Antwerp.",
-    "The mill burned down in 1874.",
-}
+FALSE_HITS = {"Only a similar key, quiet-haven, is there: 6083174."}
 
 
 def references() -> dict[str, Reference]:
@@ -40,30 +33,43 @@ def references() -> dict[str, Reference]:
     }
 
 
-def labelled(*names: str) -> Iterator[tuple[str, Reference, str]]:
+def labelled(*names: str, kind: str = "") -> Iterator[tuple[str, Reference, str]]:
+    """Label, reference and answer of each line of files of answers, or of one `kind` of them."""
     known = references()
     for name in names:
-        reference = Reference(())
+        reference, heading = Reference(()), ""
         for line in (DATA / name).read_text(encoding="utf-8").splitlines():
             if line.startswith("["):
-                reference = known[line.strip("[]").split("|")[2].strip()]
-            elif line[:2] in ("+ ", "- ", "~ ", "? "):
+                heading, _, key = (part.strip() for part in line.strip("[]").split("|"))
+                reference = known[key]
+            elif line[:2] in ("+ ", "- ", "~ ", "? ") and kind in ("", heading):
                 yield line[0], reference, line[2:].replace("\\n", "\n")
 
 
 ANSWERS = list(labelled("answers.txt", "more_answers.txt"))
+REALISTIC = list(labelled("first_sight.txt", kind="realistic"))
+HARD = list(labelled("first_sight.txt", kind="hard"))
 
 
-def test_answers_are_judged_as_a_careful_reader_labels_them() -> None:
-    said = [(label, LABELS.get(match_score(answer, reference).verdict, "-")) for label, reference, answer in ANSWERS]
+@pytest.mark.parametrize(
+    ("answers", "least", "right", "unclear"),
+    [(ANSWERS, 1290, 0.945, 0.055), (REALISTIC, 290, 0.965, 0.03), (HARD, 290, 0.66, 0.33)],
+    ids=["mostly hard, tuned to", "realistic", "hard"],
+)
+def test_answers_are_judged_as_a_careful_reader_labels_them(
+    answers: list[tuple[str, Reference, str]], least: int, right: float, unclear: float
+) -> None:
+    said = [(label, LABELS.get(match_score(answer, reference).verdict, "-")) for label, reference, answer in answers]
     count = Counter(said)
-    assert len(said) > 1100
-    assert sum(n for (label, verdict), n in count.items() if label == verdict) >= 0.98 * len(said)
-    assert sum(n for (_, verdict), n in count.items() if verdict == "?") <= 0.015 * len(said)
+    assert len(said) >= least
+    agreed = sum(n for (label, verdict), n in count.items() if label == verdict or (label, verdict) == ("?", "-"))
+    assert agreed >= right * len(said)
+    assert sum(n for (_, verdict), n in count.items() if verdict == "?") <= unclear * len(said)
 
 
 def test_no_miss_is_called_a_hit_but_those_that_are_known() -> None:
-    found = {answer for label, reference, answer in ANSWERS if label == "-" and match_score(answer, reference).value}
+    answers = [*ANSWERS, *REALISTIC, *HARD]
+    found = {answer for label, reference, answer in answers if label in "-?" and match_score(answer, reference).value}
     assert found == FALSE_HITS
 
 

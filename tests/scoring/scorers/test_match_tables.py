@@ -93,7 +93,6 @@ FOUND = [
     (JACK, "JACK'S the cook"),
     (JACK, "It's Jack, the man from Florence, who cooks."),
     (JACK, "The cook is Jack, not Bob."),
-    (JACK, "制作特色菜肴的人叫Jack"),
     (JACK, "None other than Jack"),
     (SANDWICH, "Eat a sandwich and sit in Dolores Park on a sunny day."),
     (SANDWICH, "The best thing is to eat a sandwich, and sit in Dolores Park on a sunny day!"),
