@@ -112,7 +112,7 @@ class ModelPool:
             "weights": self._weights_of(spec),
             "device": device_kind(self._args().get("device")) if runs_here(spec) else None,
             "args": sorted(word for word in self._settings.model_arg if not word.startswith("header.")),
-            "base_url": self._settings.server_id or self._settings.base_url,
+            "base_url": self._settings.server,
         }
 
     def _weights_of(self, spec: str) -> str | None:

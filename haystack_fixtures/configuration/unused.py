@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from needlework.haystack_fixtures.configuration.options import BY_KEY
+from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Settings
@@ -64,6 +65,10 @@ _RULES: dict[str, tuple[Used, str]] = {
     "power": (lambda settings: settings.plan, "only --plan tells what a run can show"),
     "batch_limits": (lambda settings: settings.batch_out is not None, "there is no --batch-out"),
     "top_up": (lambda settings: bool(settings.gate), "there is no --gate that could be undecided"),
+    "server_id": (
+        lambda settings: not all(map(runs_here, settings.model)),
+        "the model runs here; it names a server",
+    ),
     "judge_base_url": (lambda settings: settings.judge is not None, "there is no --judge"),
 }  # fmt: skip
 

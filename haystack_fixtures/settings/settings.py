@@ -99,3 +99,8 @@ class Settings:
     serve: str | None = field(default=None, repr=False)  # a command of the user's own may hold a key
     serve_arg: tuple[str, ...] = ()
     server_id: str | None = None
+
+    @property
+    def server(self) -> str | None:
+        """What stands for the server in keys and recipes: the name that its user gave it, else its address."""
+        return self.server_id or self.base_url

@@ -11,25 +11,35 @@ from needlework.results.statistics.comparison.provenance import differing_parts
 
 _NAMED = ("corpora", "tokenizers", "prompts", "embedders")
 # Where a model is, and what does not change its answers.
-_PLACES = frozenset({"server", "window_source"})
+_PLACES = frozenset({"server", "window_source", "server total_slots"})
 _CALIBRATION = "calibration "
 
 
 def check_agreement(parts: Sequence[Part]) -> None:
     """Refuse parts of different runs. Raises `InputError` with the part and what differs."""
-    known = [part for part in parts if part.recipe is not None]
-    for part in known[1:]:
-        first = known[0]
-        if part.recipe != first.recipe:
+    first = next((part for part in parts if part.recipe is not None), parts[0])
+    for part in parts:
+        if _other(part.recipe, first.recipe) or (part.recipe is None and _other(part.told, first.told)):
             lines = differing_parts(first.manifest or None, part.manifest or None)
             said = [line for line in lines if not line.startswith("versions")][:4] or ["in what no manifest names"]
             remedy = f"is of another recipe than {first.name}: {'; '.join(said)}; runs of other options are no parts"
-            raise InputError("RUN", part.name, f"{remedy} of one run (nothing was written)")
+            servers = (
+                "; --server-id NAME, given to every shard, names servers that are alike" if _addresses(said) else ""
+            )
+            raise InputError("RUN", part.name, f"{remedy} of one run{servers} (nothing was written)")
         differing = list(differing_facts(first.manifest, part.manifest))
         if differing:
             shown = "; ".join(differing[:4])
             remedy = f"was made of something else than {first.name}: {shown}; such answers are not of one model"
             raise InputError("RUN", part.name, f"{remedy} and prompt (nothing was written)")
+
+
+def _other(one: str | None, other: str | None) -> bool:
+    return None not in (one, other) and one != other
+
+
+def _addresses(lines: Sequence[str]) -> bool:
+    return any(line.startswith("base_url: ") for line in lines)
 
 
 def differing_facts(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[str]:

@@ -28,7 +28,8 @@ class Part:
     """One folder that one process wrote. `name`: as it is told; `planned`: what it was to run, of a shard.
 
     `records`: those of its last recipe, in the order written; `others`: how many records of other recipes it has.
-    `settings`: of its manifest, `None` where that cannot be read.
+    `recipe`: of these, `None` without any; `told`: the manifest's. `settings`: of its manifest, `None` where that
+    cannot be read.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Part:
     manifest: Mapping[str, Any]
     settings: Settings | None
     recipe: str | None
+    told: str | None
     records: tuple[Record, ...]
     others: int
     planned: Planned | None
@@ -75,10 +77,12 @@ def read_part(folder: Path, name: str) -> Part:
         settings = settings_of(manifest)
     except InputError:
         settings = None
-    # The manifest is written when a run begins: it says which recipe is the folder's last.
-    recipe = recipe_of(settings) if settings else recipe_in(journal)
+    told = recipe_of(settings) if settings else None
+    # A manifest lacks what is secret, so that its recipe may be none of the records'.
+    there = {record["details"].get("recipe") for record in journal}
+    recipe = told if told in there else recipe_in(journal)
     own = tuple(record for record in journal if record["details"].get("recipe") == recipe)
-    return Part(name, folder, manifest, settings, recipe, own, len(journal) - len(own), read_shard_file(folder))
+    return Part(name, folder, manifest, settings, recipe, told, own, len(journal) - len(own), read_shard_file(folder))
 
 
 def recipe_in(records: Sequence[Record]) -> str | None:

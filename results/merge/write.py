@@ -91,5 +91,7 @@ def check_into(into: Path) -> None:
 def _told(part: Part) -> dict[str, Any]:
     """What the merged manifest says of a part."""
     names = ("started", "ended", "planned", "recorded", "platform", "commit")
-    base_url = part.manifest.get("options", {}).get("base_url") if isinstance(part.manifest, Mapping) else None
-    return {"name": part.name, **{name: part.manifest.get(name) for name in names}, "base_url": base_url}
+    models = part.manifest.get("models")
+    told = models.values() if isinstance(models, Mapping) else ()
+    servers = sorted({str(model["server"]) for model in told if isinstance(model, Mapping) and model.get("server")})
+    return {"name": part.name, **{name: part.manifest.get(name) for name in names}, "servers": servers}

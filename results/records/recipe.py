@@ -17,8 +17,7 @@ def recipe_of(settings: Settings) -> str:
     """
     content = [
         [recipe_fields(suite) for suite in settings.suites],
-        settings.model, settings.model_arg, settings.server_id or settings.base_url,
-        settings.tokenizer, settings.seed, settings.cache_policy,
+        settings.model, settings.model_arg, settings.server, settings.tokenizer, settings.seed, settings.cache_policy,
         *(["canary"] if settings.canary else []),
     ]  # fmt: skip
     return sha256(json.dumps(content, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()[:16]

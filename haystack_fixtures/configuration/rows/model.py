@@ -49,7 +49,23 @@ OPTIONS: tuple[Option, ...] = (
         metavar="NAME=VALUE",
         repeatable=True,
     ),
-    Option("base-url", WHO, "address of the OpenAI-compatible server, ending in /v1", text, metavar="URL"),
+    Option(
+        "base-url",
+        WHO,
+        "address of the OpenAI-compatible server, ending in /v1",
+        text,
+        shown_default="NEEDLEWORK_BASE_URL of the environment",
+        metavar="URL",
+    ),
+    Option(
+        "server-id",
+        WHO,
+        "a name for the server, which stands for --base-url in what resuming and merging go by: servers at several"
+        " addresses that you know to be alike have one",
+        text,
+        shown_default="its address",
+        metavar="NAME",
+    ),
     Option(
         "api-key-env",
         WHO,

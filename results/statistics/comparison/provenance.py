@@ -11,7 +11,7 @@ from needlework.results.records.record import Record
 # Axes of the grid do not make a prompt differ: trials are joined on them.
 _AXES = frozenset({"lengths", "depths", "repeats"})
 _PARTS = ("corpora", "tokenizers", "prompts", "models", "versions")
-_OPTIONS = ("seed", "tokenizer", "cache_policy", "canary", "model_arg", "base_url", "judge")
+_OPTIONS = ("seed", "tokenizer", "cache_policy", "canary", "model_arg", "base_url", "server_id", "judge")
 _SHOWN = 40  # characters of a value
 _FIELDS = 6  # of one object
 
@@ -26,7 +26,10 @@ def differing_parts(first: Mapping[str, Any] | None, second: Mapping[str, Any] |
         return [f"{' and '.join(sides)} without a readable manifest.json, which would say which part differs"]
     lines = list(_suites(_list(first.get("suites")), _list(second.get("suites"))))
     a, b = ({name: _object(content.get("options")).get(name) for name in _OPTIONS} for content in (first, second))
-    lines += [_line(name, a[name], b[name]) for name in _OPTIONS if a[name] != b[name]]
+    alike = a["server_id"] is not None and a["server_id"] == b["server_id"]
+    lines += [
+        _line(name, a[name], b[name]) for name in _OPTIONS if a[name] != b[name] and not (alike and name == "base_url")
+    ]
     for part in _PARTS:
         lines += _entries(part, _object(first.get(part)), _object(second.get(part)))
     return lines
