@@ -1,0 +1,120 @@
+"""Requests to an OpenAI-compatible server, and its answers."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+from needlework.haystack_fixtures.models.model import Request, starts_answer
+from needlework.haystack_fixtures.models.served.args import ServedOptions, address
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.models.served.errors import Fault, HttpError, fault_of, fault_of_status
+from needlework.haystack_fixtures.models.served.facts.lookup import json_fetch
+from needlework.haystack_fixtures.models.served.facts.who import who_answers
+from needlework.haystack_fixtures.models.served.facts.window import Window, discover_window
+from needlework.haystack_fixtures.models.served.http.client import Allowed
+from needlework.haystack_fixtures.models.served.http.exchanged import Exchanged
+from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreadableError
+from needlework.haystack_fixtures.models.served.reading.reply import Reply, read_body, read_events, within
+from needlework.haystack_fixtures.models.served.request import Dialect, Sender
+from needlework.haystack_fixtures.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
+
+_ERROR_BYTES = 65_536  # as much of an error's page as is looked at
+
+
+class OpenAITransport:
+    """A `Transport` over HTTP, without a client library between."""
+
+    def __init__(self, name: str, options: ServedOptions, connection: Connection) -> None:
+        self._name = name
+        self._options = options
+        self._too_long = connection.too_long_pattern
+        where = address(connection, azure=options.azure_api_version is not None)
+        addresses = (*url_secrets(where.base_url), *url_secrets(options.proxy))
+        self._redactor: Redactor = redactor(
+            [where.secret, *options.headers.values(), *addresses, *named_secrets(options.extra_body)]
+        )
+        self._sender = Sender(name, options, where)
+        # OpenAI's own service, there or at Azure, tells no window and goes on with no answer that was begun for it.
+        self._open = not where.is_openai and options.azure_api_version is None
+        self._identity: dict[str, str | int | float | None] = {
+            "spec": f"openai:{name}",
+            "server": without_credentials(where.base_url),
+            "decoding": self._redactor.clean(options.decoding()),
+        }
+        if options.azure_deployment:
+            self._identity["azure_deployment"] = options.azure_deployment
+
+    @property
+    def identity(self) -> Mapping[str, str | int | float | None]:
+        return self._identity
+
+    @property
+    def asked(self) -> str:
+        # At Azure a deployment is asked, whose name says nothing of its model.
+        return self._name if self._options.azure_api_version is None else ""
+
+    @property
+    def redactor(self) -> Redactor:
+        return self._redactor
+
+    @property
+    def dialect(self) -> Dialect:
+        return self._sender.dialect
+
+    def learn(self, fault: Fault, dialect: Dialect) -> bool:
+        return self._sender.learn(fault, dialect)
+
+    def abort(self) -> None:
+        self._sender.http.abort()
+
+    def discover(self) -> Window:
+        if self._options.window is not None:
+            return Window(self._options.window, "--model-arg window")
+        if not self._open:
+            return Window(None, "not asked: OpenAI and Azure do not tell")
+        return discover_window(json_fetch(self._sender.http), self._sender.base_url, self._name)
+
+    def identify(self) -> dict[str, str]:
+        # A gateway's list of models changes with its catalogue, and says nothing of who answers.
+        return who_answers(json_fetch(self._sender.http), self._sender.base_url, self._name) if self._open else {}
+
+    def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | Fault:
+        if request.template == "chat" and starts_answer(request) and not self._open:
+            refused = (
+                "--answer-prefix true: OpenAI and Azure do not go on with a started answer; give --answer-prefix false"
+            )
+            return Fault("client", refused, fatal=True)
+        # Who does not stream says nothing before the whole answer is there.
+        waited = allowed if dialect.stream else Allowed(allowed.total_s, allowed.total_s)
+        try:
+            with self._sender.send(request, dialect, waited) as answer:
+                if answer.status != 200:
+                    return fault_of_status(_http_error(answer), self._too_long)
+                chunks = within(answer.chunks(), begun + allowed.total_s)
+                if "event-stream" in answer.headers.get("content-type", ""):
+                    reply = read_events(chunks, request.prompt.text, begun)
+                    for _ in chunks if answer.packed else ():
+                        pass  # what stands behind the last event is the checksum of all
+                    return reply
+                return read_body(chunks, request.prompt.text)
+        except TimeoutError:
+            return Fault("timeout", f"no answer in {time.perf_counter() - begun:.3g} s", retry=True, sign="slow")
+        except Exception as error:  # noqa: BLE001 - a bad cell never ends the run, whatever a server thinks of
+            return fault_of(error, self._too_long) or Fault("protocol", f"{type(error).__name__}: {error}")
+
+
+def _http_error(answer: Exchanged) -> HttpError:
+    page = bytearray()
+    with suppress(HangUpError, UnreadableError, TimeoutError):
+        for chunk in answer.chunks():
+            page += chunk
+            if len(page) >= _ERROR_BYTES:
+                break
+    text = page[:_ERROR_BYTES].decode("utf-8", "replace")
+    body: object = None
+    with suppress(ValueError, RecursionError):
+        body = json.loads(text)
+    return HttpError(answer.status, body, text, answer.headers)
