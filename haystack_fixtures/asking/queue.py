@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.asking.stability import probe, probed_cells
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import BatchModel
-from needlework.haystack_fixtures.models.model_named import parse_spec, runs_here
+from needlework.haystack_fixtures.models.model_named import is_served, runs_here
 from needlework.haystack_fixtures.trials.exchange import OTHER_SERVER, Exchange, StoredAnswer
 
 
@@ -74,7 +74,7 @@ class Queue:
         spec, concurrency = self._engine.series_of(cell).model, self._engine.settings.concurrency
         if runs_here(spec):
             return Batches(self._ask_batch, self._batch_size, self._wanted)
-        served = parse_spec(spec).kind == "openai"
+        served = is_served(spec)
         if self._engine.settings.batch_in:
             return None  # nobody is asked
         if concurrency > 1 and (served or spec.startswith("mock:sleep")):

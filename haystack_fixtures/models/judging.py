@@ -11,13 +11,17 @@ from types import MappingProxyType
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.model import Model, Request, Response
-from needlework.haystack_fixtures.models.model_named import check_model_args, load_model, resolve_tokenizer
+from needlework.haystack_fixtures.models.model_named import (
+    check_model_args,
+    is_served,
+    load_model,
+    resolve_tokenizer,
+)
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.prompts.prompt import Message, bare_prompt
 from needlework.haystack_fixtures.settings.option_values import key_value
 
 REPLY_BUDGET = 512
-_SAFE_AT_ONCE = ("openai:", "mock:")  # models that may be asked from many threads
 _OPTION = "--judge"
 _FILLED = 0.95  # of the window: a server may count more tokens than we do
 _MODELS_OPTION = re.compile(r"--(model|base-url)(?![\w-])")
@@ -31,7 +35,7 @@ def open_judge(
     model_args: Mapping[str, str] = MappingProxyType({}),
 ) -> Model:
     """Load the judge. Its tokenizer only counts: a served judge of unknown tokenizer is counted with cl100k."""
-    if spec.startswith("openai:") and tokenizer is None:
+    if is_served(spec) and tokenizer is None:
         tokenizer = "tiktoken:cl100k_base"
     counted = resolve_tokenizer(spec, model_args, tokenizer, cache_dir)
     return load_model(
@@ -123,7 +127,7 @@ def judge_for_command(
         error.args = (_named(str(error), option),)
         raise
     identity = {**model.identity, "reply_budget": reply_budget}
-    at_once = concurrency if spec.startswith(_SAFE_AT_ONCE) else 1
+    at_once = concurrency if (is_served(spec) or spec.startswith("mock:")) else 1
     return Judge(spec, identity, at_once, reply_budget, model, option)
 
 

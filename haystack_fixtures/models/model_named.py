@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +9,6 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Protocol, cast
 
-from needlework.haystack_fixtures.cache import folder_of_run
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.args import check_known
 from needlework.haystack_fixtures.models.checksums import joint_sha256, remembered_sha256
@@ -26,7 +24,16 @@ from needlework.haystack_fixtures.models.served.connection import Connection as 
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 GROUP = "needlework.models"
-_NEED_NAME = {"hf": "ID_OR_PATH", "gguf": "PATH", "openai": "NAME", "mock": "BEHAVIOUR"}
+_NEED_NAME = {
+    "hf": "ID_OR_PATH",
+    "gguf": "PATH",
+    "openai": "NAME",
+    "anthropic": "NAME",
+    "google": "NAME",
+    "openai-sdk": "NAME",
+    "mock": "BEHAVIOUR",
+}
+_SERVED = ("openai", "openai-sdk", "anthropic", "google")
 _CONFIGS = ("config.json", "generation_config.json")
 _MOCK_TOKENIZER = "tiktoken:cl100k_base"
 
@@ -87,6 +94,11 @@ def runs_here(spec: str) -> bool:
     return kind in ("smollm2", "hf", "gguf") or (kind not in _NEED_NAME and _plugin_runs_here(kind))
 
 
+def is_served(spec: str) -> bool:
+    """Whether a spec names a model behind a server, which many threads may ask at once."""
+    return spec.partition(":")[0] in _SERVED
+
+
 @cache
 def _plugin_runs_here(kind: str) -> bool:
     for entry in entry_points(group=GROUP):
@@ -110,7 +122,12 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
             return _checkpoint_tokenizer(parsed, model_args, cache_dir)
         case "mock":
             return load_tokenizer(_MOCK_TOKENIZER)
-        case "openai":
+        case "anthropic" | "google":
+            remedy = (
+                "its tokenizer is not public: give --tokenizer server, or one that is near, such as tiktoken:o200k_base"
+            )
+            raise InputError("--model", spec, remedy)
+        case "openai" | "openai-sdk":
             try:
                 return load_tokenizer(f"tiktoken:{parsed.name}")
             except InputError:
@@ -148,14 +165,10 @@ def check_model_args(spec: str, model_args: Mapping[str, str], connection: Conne
     match parsed.kind:
         case "mock":
             check_known(model_args, MOCK_ARGS)
-        case "openai":
-            from needlework.haystack_fixtures.models.served.args import address, check_for_batch, served_options
+        case "openai" | "openai-sdk" | "anthropic" | "google":
+            from needlework.haystack_fixtures.models.elsewhere import check_served
 
-            options = served_options(model_args, connection)
-            if connection.batch:
-                check_for_batch(options)
-            else:
-                address(connection, azure=options.azure_api_version is not None)
+            check_served(parsed.kind, model_args, connection)
         case "smollm2" | "gguf" | "hf":
             from needlework.haystack_fixtures.models.local.args import local_options
 
@@ -189,18 +202,10 @@ def load_model(
     match parsed.kind:
         case "mock":
             return MockModel(parsed.name, model_args, tokenizer)
-        case "openai":
-            from needlework.haystack_fixtures.models.served.args import served_options
-            from needlework.haystack_fixtures.models.served.model import ServedModel
+        case "openai" | "openai-sdk" | "anthropic" | "google":
+            from needlework.haystack_fixtures.models.elsewhere import load_served
 
-            served = served_options(model_args, connection)
-            if connection.batch:
-                from needlework.haystack_fixtures.models.served.batch.model import BatchServiceModel
-
-                return BatchServiceModel(parsed.name, served, tokenizer, connection, connection.answers)
-            run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
-            shared = folder_of_run(cache_dir / "servers", run) if run else None
-            return ServedModel(parsed.name, served, tokenizer, connection, shared=shared)
+            return load_served(parsed.kind, parsed.name, model_args, tokenizer, connection, cache_dir)
         case "smollm2" | "gguf" | "hf":
             from needlework.haystack_fixtures.models.local.args import local_options
             from needlework.haystack_fixtures.models.local.open_weights import load_folder

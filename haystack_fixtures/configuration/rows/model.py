@@ -9,7 +9,8 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "model",
         WHO,
-        "smollm2 (embedded), hf:ID_OR_PATH, gguf:PATH, openai:NAME, mock:BEHAVIOUR; may be given several times",
+        "smollm2 (embedded), hf:ID_OR_PATH, gguf:PATH, openai:NAME, anthropic:NAME, google:NAME, openai-sdk:NAME,"
+        " mock:BEHAVIOUR; may be given several times",
         text,
         "smollm2",
         metavar="SPEC",

@@ -100,7 +100,9 @@ def served_options(args: Mapping[str, str], connection: Connection) -> ServedOpt
     if proxy is not None and not is_usable(proxy):
         raise InputError("--model-arg proxy", shown_url(proxy), "use an address such as http://proxy:3128")
     headers = _headers_of_environment(connection.headers_env)
-    headers |= {name[len(_HEADER) :]: _header(name, value) for name, value in args.items() if name.startswith(_HEADER)}
+    headers |= {
+        name[len(_HEADER) :]: header_value(name, value) for name, value in args.items() if name.startswith(_HEADER)
+    }
     extra_body = json_arg(args, "extra_body") or {}
     thinking_field = args.get("thinking_field")
     if thinking_field is not None and not _fits(extra_body, thinking_field.split(".")):
@@ -160,7 +162,7 @@ def _with(body: Mapping[str, object], path: list[str], value: object) -> dict[st
     return {**body, first: _with(inner if isinstance(inner, Mapping) else {}, rest, value) if rest else value}
 
 
-def _header(option: str, value: str) -> str:
+def header_value(option: str, value: str) -> str:
     """A header's value: as written, or `ENV:NAME` for what an environment variable holds. It is never shown."""
     name = re.match(r"[\w!#$%&'*+.^`|~-]*", option)
     if name is None or name[0] != option or option == _HEADER:

@@ -32,7 +32,7 @@ _DOWN = (502, 521, 522, 523, 530)  # what a gateway says for a server that it ca
 _SLOW = (408, 504, 524)
 _TOO_LARGE = ("request too large",)  # OpenAI says so with 429 where one prompt is over the limit for a minute
 _FILTERED = ("content_filter", "content_policy", "moderation")
-_NO_QUOTA = ("insufficient_quota", "billing_hard_limit")
+_NO_QUOTA = ("insufficient_quota", "billing_hard_limit", "credit balance is too low")
 
 
 @dataclass(frozen=True, slots=True)

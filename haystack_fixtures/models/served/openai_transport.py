@@ -81,12 +81,18 @@ class OpenAITransport:
         # A gateway's list of models changes with its catalogue, and says nothing of who answers.
         return who_answers(json_fetch(self._sender.http), self._sender.base_url, self._name) if self._open else {}
 
-    def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | Fault:
+    def refused(self, request: Request) -> Fault | None:
+        """What is known beforehand to be refused."""
         if request.template == "chat" and starts_answer(request) and not self._open:
-            refused = (
+            why = (
                 "--answer-prefix true: OpenAI and Azure do not go on with a started answer; give --answer-prefix false"
             )
-            return Fault("client", refused, fatal=True)
+            return Fault("client", why, fatal=True)
+        return None
+
+    def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | Fault:
+        if (refused := self.refused(request)) is not None:
+            return refused
         # Who does not stream says nothing before the whole answer is there.
         waited = allowed if dialect.stream else Allowed(allowed.total_s, allowed.total_s)
         try:

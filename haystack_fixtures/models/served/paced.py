@@ -168,7 +168,8 @@ class PacedModel:
     def _farewell(self, fault: Fault) -> str:
         row = self._gate.silent
         if row is None:
-            return f"{self._transport.identity['server']} never answered ({fault.message}); start the server or mend --base-url"
+            server = self._transport.identity["server"]
+            return f"{server} never answered ({fault.message}); start the server or mend --base-url"
         return f"the server is gone: {row} attempts in a row failed ({fault.message}); run again to go on from here"
 
     def _error(self, fault: Fault, hopeless: bool = False) -> ModelError:

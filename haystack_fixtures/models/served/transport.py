@@ -1,4 +1,4 @@
-"""What carries a request to a model elsewhere and its answer back: HTTP in OpenAI's form, or a provider's own client."""
+"""What carries a request to a model elsewhere, and its answer back: OpenAI's form over HTTP, or a provider's client."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ _FINISH = {
     "stop": ("stop", "eos", "eos_token", "end_turn", "end", "stop_sequence", "stop_token", "complete", "completed"),
     "length": (
         "length", "max_tokens", "max_output_tokens", "max_completion_tokens", "max_length", "model_length",
-        "token_limit", "incomplete",
+        "token_limit", "incomplete", "model_context_window_exceeded", "continuation",
     ),
     "content_filter": (
         "content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "spii",
-        "sensitive", "refusal", "guardrail_intervened",
+        "sensitive", "refusal", "guardrail_intervened", "model_armor", "jailbreak",
     ),
 }  # fmt: skip
 _FINISH_OF = {word: meaning for meaning, words in _FINISH.items() for word in words}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,6 +95,27 @@ def read_body(chunks: Iterable[bytes], prompt: str) -> Reply:
         shown = " ".join(body[:200].decode("utf-8", "replace").split())
         raise MalformedError(f"the answer is not JSON: {shown!r}") from None
     return _Gathered().add(data).reply(prompt)
+
+
+def reply_of(data: Mapping[str, Any], prompt: str = "", ttft_s: float | None = None) -> Reply:
+    """An answer that a client library has read, as one object."""
+    gathered = _Gathered(ttft_s=ttft_s)
+    return gathered.add(dict(data)).reply(prompt)
+
+
+def reply_of_pieces(pieces: Iterable[Any], prompt: str, ttft_s: Callable[[], float | None]) -> Reply:
+    """An answer whose pieces a client library reads; `ttft_s` is asked when all are there."""
+    gathered = _Gathered()
+    for piece in pieces:
+        gathered.add(piece)
+    if not gathered.events:
+        raise MalformedError(
+            "the answer is an empty stream; --model-arg stream=false for a server that does not stream"
+        )
+    if gathered.finish_reason is None:
+        raise DroppedError("the stream ended in the middle of the answer")
+    gathered.ttft_s = ttft_s()
+    return gathered.reply(prompt)
 
 
 def read_events(chunks: Iterable[bytes], prompt: str, begun: float) -> Reply:

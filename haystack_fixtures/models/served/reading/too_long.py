@@ -35,8 +35,8 @@ _OF_ANSWER = re.compile(
 )
 # About how much may be asked in a time.
 _OF_RATE = re.compile(
-    r"per[ _-]?(minute|min|second|hour|day|month)\b|rate[ _-]?limit|quota|\b[tr]p[md]\b|throttl|please wait|try again"
-    r"|每分钟|每日|限流|频率|配额"
+    r"per[ _-]?(minute|min|second|hour|day|month)\b|rate[ _-]?limit|quota|\b[tr]p[md]\b|throttl|please wait"
+    r"|try again (later|in|after)|每分钟|每日|限流|频率|配额"
 )
 _TOO_LARGE = 413
 

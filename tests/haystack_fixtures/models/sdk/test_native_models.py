@@ -1,0 +1,359 @@
+"""`anthropic:`, `google:` and `openai-sdk:`: what their clients send, and what is made of what comes back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.models.elsewhere import check_served, transport_of
+from needlework.haystack_fixtures.models.model import Model, Request, Response
+from needlework.haystack_fixtures.models.sdk.args import GOOGLE, native_options
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.models.served.paced import PacedModel
+from needlework.haystack_fixtures.needles.needle import Needle
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from tests.haystack_fixtures.models.conftest import make_prompt
+from tests.loopback import Asked, Said, honest, loopback
+from tests.native_servers import Native, Question, Reply, native_server, right
+
+BOTH = pytest.mark.parametrize("kind", ["anthropic", "google"])
+NEEDLE = Needle("code", "The door code for Hartsmoor is 4711023.", "What is the door code for Hartsmoor?", "4711023")
+CONTEXT = f"A ferry left at noon. {NEEDLE.text} Rain fell."
+
+
+def asked(tokenizer: Tokenizer, budget: int = 16, thinking: int = 0, **more: object) -> Request:
+    messages = (Message("system", "Be short."), Message("user", f"{CONTEXT}\n\n{NEEDLE.question}"))
+    text = tokenizer.render_chat(messages)
+    start = text.index(CONTEXT)
+    prompt: Prompt = replace(make_prompt(tokenizer, text, messages), context=(start, start + len(CONTEXT)))
+    cell = Cell("niah", 400, 50.0, "code")
+    request = Request(prompt, "chat", budget, thinking, cell=cell, needles=(NEEDLE,), answer=NEEDLE.answer)
+    return replace(request, **more)  # type: ignore[arg-type]
+
+
+@contextmanager
+def model(
+    kind: str,
+    tokenizer: Tokenizer,
+    say: object = right,
+    *,
+    retries: int = 0,
+    timeout_s: float = 20.0,
+    window: int | None = None,
+    **args: str,
+) -> Iterator[tuple[Model, Native]]:
+    with native_server(kind, say) as server:  # type: ignore[arg-type]
+        server.window = window
+        connection = Connection(base_url=server.url, retries=retries, timeout_s=timeout_s)
+        made = PacedModel(transport_of(kind, "mm", args, connection), tokenizer, connection)
+        try:
+            yield made, server
+        finally:
+            made.close()
+
+
+def answer(kind: str, tokenizer: Tokenizer, reply: Reply, request: Request | None = None) -> Response:
+    """The response where every trial is answered so; the two short requests are answered rightly."""
+    say = lambda question: reply if CONTEXT in question.text else right(question)  # noqa: E731
+    with model(kind, tokenizer, say) as (made, _):
+        return made.respond(request or asked(tokenizer))
+
+
+@BOTH
+def test_an_answer_with_its_counts_and_who_gave_it(kind: str, mock_tokenizer: Tokenizer) -> None:
+    with model(kind, mock_tokenizer, window=200_000) as (made, server):
+        response = made.respond(asked(mock_tokenizer))
+        assert made.window == 200_000
+        assert "list of models" in str(made.identity["window_source"])
+    assert (response.text, response.finish_reason, response.error) == ("The code is 4711023.", "stop", None)
+    assert response.calibration is not None
+    assert response.calibration.status == "exact"
+    assert response.prompt_tokens == asked(mock_tokenizer).prompt.tokens + response.calibration.template_tokens
+    assert response.ttft_s is not None
+    assert (response.flags, response.attempts, len(server.asked)) == ((), 1, 3)
+    assert server.asked[-1].text.startswith("Be short.")
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("reply", "finish", "text"),
+    [
+        (Reply("It is", stop="length"), "length", "It is"),
+        (Reply("I cannot", stop="refused"), "content_filter", "I cannot"),
+        (Reply("It is 4711023.", thinking="Let me see."), "stop", "It is 4711023."),
+        (Reply(thinking="Let me see, it is"), "unfinished", ""),
+    ],
+)
+def test_how_an_answer_ended(kind: str, mock_tokenizer: Tokenizer, reply: Reply, finish: str, text: str) -> None:
+    words = {
+        "anthropic": {"length": "max_tokens", "refused": "refusal"},
+        "google": {"length": "MAX_TOKENS", "refused": "SAFETY"},
+    }
+    response = answer(kind, mock_tokenizer, replace(reply, stop=words[kind].get(reply.stop, "")))
+    assert (response.finish_reason, response.text, response.reasoning) == (finish, text, reply.thinking)
+
+
+def test_the_window_was_full_while_claude_answered(mock_tokenizer: Tokenizer) -> None:
+    reply = Reply("It is", stop="model_context_window_exceeded")
+    assert answer("anthropic", mock_tokenizer, reply).finish_reason == "length"
+
+
+def test_a_prompt_that_gemini_blocks(mock_tokenizer: Tokenizer) -> None:
+    response = answer("google", mock_tokenizer, Reply(blocked="PROHIBITED_CONTENT"))
+    assert (response.finish_reason, response.error) == ("content_filter", None)
+
+
+@BOTH
+def test_cached_tokens_count_and_are_told(kind: str, mock_tokenizer: Tokenizer) -> None:
+    response = answer(kind, mock_tokenizer, Reply("4711023", cached=7))
+    assert response.cached_tokens == 7
+    assert response.calibration is not None
+    expected = asked(mock_tokenizer).prompt.tokens + response.calibration.template_tokens
+    assert abs((response.prompt_tokens or 0) - expected) <= 1
+
+
+BOTH_TOO_LONG = (
+    "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or "
+    "`max_tokens` and try again"
+)
+GOOGLE_TOO_LONG = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."
+ANTHROPIC_SAYS = [
+    (400, "prompt is too long: 210000 tokens > 200000 maximum", "client", {"too_long": True}),
+    (400, BOTH_TOO_LONG, "client", {"too_long": True}),
+    (400, "Your credit balance is too low to access the Anthropic API.", "client", {"fatal": True}),
+    (401, "invalid x-api-key", "client", {"fatal": True}),
+    (404, "model: mm", "client", {"fatal": True}),
+    (400, "temperature: Extra inputs are not permitted", "client", {}),
+    (500, "Internal server error", "server", {}),
+]
+GOOGLE_SAYS = [
+    (400, GOOGLE_TOO_LONG, "client", {"too_long": True}),
+    (400, "API key not valid. Please pass a valid API key.", "client", {"fatal": True}),
+    (403, "Permission denied", "client", {"fatal": True}),
+    (404, "models/mm is not found for API version v1beta", "client", {"fatal": True}),
+    (500, "An internal error has occurred.", "server", {}),
+    (504, "Deadline expired before operation could complete.", "timeout", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "message", "error", "more"),
+    [("anthropic", *each) for each in ANTHROPIC_SAYS] + [("google", *each) for each in GOOGLE_SAYS],
+)
+def test_errors_are_those_of_any_server(
+    mock_tokenizer: Tokenizer, kind: str, status: int, message: str, error: str, more: dict[str, bool]
+) -> None:
+    body = {"error": {"message": message, "type": "x", "code": status, "status": "X"}}
+    found = answer(kind, mock_tokenizer, Reply(status=status, error=body)).error
+    assert found is not None
+    assert (found.kind, found.too_long, found.fatal) == (error, more.get("too_long", False), more.get("fatal", False))
+
+
+@BOTH
+def test_refusals_are_waited_out(kind: str, mock_tokenizer: Tokenizer) -> None:
+    refused: list[int] = []
+
+    def say(question: Question) -> Reply:
+        if CONTEXT in question.text and len(refused) < 2:
+            refused.append(429 if kind == "google" or not refused else 529)
+            error = {"error": {"message": "busy", "details": [{"retryDelay": "0.01s"}]}}
+            return Reply(
+                status=refused[-1], error=error, headers={"retry-after": "0.01"} if kind == "anthropic" else {}
+            )
+        return right(question)
+
+    with model(kind, mock_tokenizer, say) as (made, _):
+        response = made.respond(asked(mock_tokenizer))
+    assert (response.text, response.attempts) == ("The code is 4711023.", 3)
+
+
+@BOTH
+def test_an_answer_that_breaks_off_is_asked_for_again(kind: str, mock_tokenizer: Tokenizer) -> None:
+    first = iter([Reply("The co", cut=True)])
+    say = lambda question: next(first, right(question)) if CONTEXT in question.text else right(question)  # noqa: E731
+    with model(kind, mock_tokenizer, say, retries=1) as (made, _):
+        response = made.respond(asked(mock_tokenizer))
+    assert (response.text, response.attempts, response.error) == ("The code is 4711023.", 2, None)
+
+
+def test_a_fault_inside_claudes_stream(mock_tokenizer: Tokenizer) -> None:
+    overloaded = Reply(broken={"type": "overloaded_error", "message": "Overloaded"})
+    faults = iter([overloaded, overloaded])
+    say = lambda question: next(faults, right(question)) if CONTEXT in question.text else right(question)  # noqa: E731
+    with model("anthropic", mock_tokenizer, say) as (made, _):
+        assert made.respond(asked(mock_tokenizer)).attempts == 3
+    invalid = Reply(broken={"type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"})
+    found = answer("anthropic", mock_tokenizer, invalid).error
+    assert found is not None
+    assert found.too_long
+
+
+@BOTH
+def test_silence_and_nobody_there(kind: str, mock_tokenizer: Tokenizer) -> None:
+    say = lambda question: Reply(silent_s=1.0) if CONTEXT in question.text else right(question)  # noqa: E731
+    with model(kind, mock_tokenizer, say, timeout_s=0.3) as (made, _):
+        slow = made.respond(asked(mock_tokenizer)).error
+    assert slow is not None
+    assert slow.kind == "timeout"
+    connection = Connection(base_url="http://127.0.0.1:9", retries=0)
+    gone = PacedModel(transport_of(kind, "mm", {}, connection), mock_tokenizer, connection)
+    attempt = gone._transport.attempt(asked(mock_tokenizer), None, gone._allowed(asked(mock_tokenizer)), 0.0)
+    assert "no connection" in str(attempt) or "over when its time" in str(attempt)
+    gone.close()
+
+
+@BOTH
+def test_a_server_that_cuts_the_prompt_is_seen(kind: str, mock_tokenizer: Tokenizer) -> None:
+    from needlework.haystack_fixtures.trials.trust import check_answer
+
+    request = asked(mock_tokenizer)
+    response = answer(kind, mock_tokenizer, Reply("4711023", tokens=12), request)
+    assert check_answer(request.prompt.tokens, ["4711023"], response).invalid == ("server_truncated",)
+
+
+def test_claude_is_told_what_to_think_and_what_to_keep(mock_tokenizer: Tokenizer) -> None:
+    with model("anthropic", mock_tokenizer, cache="1h", temperature="0.5", extra_body='{"top_k": 1}') as (made, server):
+        made.respond(asked(mock_tokenizer, thinking=2048))
+    body = server.asked[-1].body
+    assert (body["thinking"], body["max_tokens"]) == ({"type": "enabled", "budget_tokens": 2048}, 2064)
+    assert (body["temperature"], body["top_k"]) == (0.5, 1)
+    kept, rest = body["messages"][0]["content"]
+    assert (kept["text"], kept["cache_control"]) == (CONTEXT, {"type": "ephemeral", "ttl": "1h"})
+    assert rest["text"] == f"\n\n{NEEDLE.question}"
+
+
+def test_gemini_is_told_what_to_think(mock_tokenizer: Tokenizer) -> None:
+    for args, thinking, budget in (({}, 512, 512), ({"thinking": "off"}, 0, 0), ({"thinking": "auto"}, 512, -1)):
+        with model("google", mock_tokenizer, seed="7", **args) as (made, server):
+            made.respond(asked(mock_tokenizer, thinking=thinking))
+        told = server.asked[-1].body["generationConfig"]
+        assert told["thinkingConfig"]["thinking_budget"] == budget
+        assert (told["seed"], told["temperature"], told["maxOutputTokens"]) == (7, 0, 16 + thinking)
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "words"),
+    [
+        ("anthropic", {"thinking_budget": 100}, "--thinking-budget 100: Anthropic takes 1024 or more"),
+        ("anthropic", {"template": "raw"}, "--template raw"),
+        ("google", {"template": "raw"}, "--template raw"),
+    ],
+)
+def test_what_a_provider_takes_in_no_form_ends_the_run(
+    mock_tokenizer: Tokenizer, kind: str, more: dict[str, object], words: str
+) -> None:
+    with model(kind, mock_tokenizer) as (made, server):
+        error = made.respond(asked(mock_tokenizer, **more)).error
+    assert error is not None
+    assert (error.fatal, server.asked) == (True, [])
+    assert words in error.message
+
+
+@BOTH
+def test_the_key_is_the_environments_and_is_shown_nowhere(
+    kind: str, mock_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "planted-native-key-0815"
+    monkeypatch.setenv("ANTHROPIC_API_KEY" if kind == "anthropic" else "GEMINI_API_KEY", key)
+    say = lambda question: Reply(f"4711023 {key}") if CONTEXT in question.text else right(question)  # noqa: E731
+    with model(kind, mock_tokenizer, say) as (made, server):
+        response = made.respond(asked(mock_tokenizer))
+        shown = repr(made.identity)
+    sent = server.asked[0].headers
+    assert sent["authorization" if kind == "anthropic" else "x-goog-api-key"].endswith(key)
+    assert response.text == "4711023 ***"
+    assert key not in shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "words"),
+    [
+        ("anthropic", {"seed": "1"}, "unknown for this kind of model"),
+        ("anthropic", {"cache": "7m"}, "use one of 5m, 1h, off"),
+        ("google", {"cache": "5m"}, "unknown for this kind of model"),
+        ("google", {"thinking": "adaptive"}, "use one of budget, auto, off"),
+        ("anthropic", {}, "'ANTHROPIC_API_KEY': the environment variable with the provider's key is not set"),
+        ("google", {}, "'GEMINI_API_KEY': the environment variable with the provider's key is not set"),
+    ],
+)
+def test_wrong_arguments_and_missing_keys_are_one_line(
+    kind: str, args: dict[str, str], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(InputError, match=words.replace("(", r"\(")):
+        check_served(kind, args, Connection())
+
+
+def test_gemini_is_greedy_unless_told_otherwise() -> None:
+    assert native_options(GOOGLE, {}).temperature == 0.0
+    assert native_options(GOOGLE, {"temperature": "none"}).temperature is None
+
+
+@pytest.mark.parametrize("stream", ["true", "false"])
+def test_openais_own_client(mock_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch, stream: str) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-7")
+
+    def say(each: Asked) -> Said:
+        if stream == "false":
+            return honest(each)
+        pieces = [
+            {"id": "a", "choices": [{"index": 0, "delta": {"content": honest(each).text}, "finish_reason": None}]},
+            {"id": "a", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+            {"id": "a", "choices": [], "usage": {"prompt_tokens": 30, "completion_tokens": 5}},
+        ]
+        told = "".join(f"data: {json.dumps(piece)}\n\n" for piece in pieces) + "data: [DONE]\n\n"
+        return Said(raw=told.encode(), kind="text/event-stream")
+
+    with loopback(say) as server:
+        connection = Connection(base_url=server.url)
+        args = {"stream": stream, "extra_body": '{"top_k": 1}'}
+        made = PacedModel(transport_of("openai-sdk", "m", args, connection), mock_tokenizer, connection)
+        response = made.respond(asked(mock_tokenizer))
+        made.close()
+    trial = next(each for each in server.requests if CONTEXT in each.prompt)
+    assert (trial.body["top_k"], trial.body["max_tokens"], trial.body["temperature"]) == (1, 16, 0.0)
+    assert trial.headers["openai-organization"] == "org-7"
+    assert made.identity["spec"] == "openai-sdk:m"
+    assert (response.text, response.finish_reason) == ("The code is 4711023.", "stop")
+    assert response.prompt_tokens
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind", "too_long"),
+    [(400, "maximum context length is 10 tokens", "client", True), (401, "bad key", "client", False)],
+)
+def test_what_openais_client_raises(
+    mock_tokenizer: Tokenizer, status: int, message: str, kind: str, too_long: bool
+) -> None:
+    def say(each: Asked) -> Said:
+        body = b'{"error": {"message": "%s"}}' % message.encode()
+        return Said(raw=body, status=status) if CONTEXT in each.prompt else honest(each)
+
+    with loopback(say) as server:
+        connection = Connection(base_url=server.url, retries=0)
+        made = PacedModel(transport_of("openai-sdk", "m", {"stream": "false"}, connection), mock_tokenizer, connection)
+        error = made.respond(asked(mock_tokenizer)).error
+        made.close()
+    assert error is not None
+    assert (error.kind, error.too_long) == (kind, too_long)
+
+
+@pytest.mark.slow
+def test_openais_own_client_on_a_real_server(smol_tokenizer: Tokenizer, llama_server: str) -> None:
+    messages = (Message("user", f"{CONTEXT}\n\n{NEEDLE.question}"),)
+    prompt = make_prompt(smol_tokenizer, smol_tokenizer.render_chat(messages), messages)
+    connection = Connection(base_url=llama_server)
+    made = PacedModel(transport_of("openai-sdk", "any", {}, connection), smol_tokenizer, connection)
+    response = made.respond(Request(prompt, "chat", 24, cell=Cell("niah", 400, 50.0, "code"), needles=(NEEDLE,)))
+    made.close()
+    assert "4711023" in response.text
+    assert response.prompt_tokens == prompt.tokens
+    assert response.ttft_s is not None

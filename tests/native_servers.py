@@ -1,0 +1,203 @@
+"""Servers on this machine that speak Anthropic's and Google's own protocols, as far as their clients use them here.
+
+The forms are those of the clients' own types: streamed messages and content, counters of tokens, lists of models.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+
+_VALUE = re.compile(r"The \w+ code for (.+?) is (\d{7})\.")
+TEMPLATE = 11  # tokens that the provider's template adds to a prompt
+
+
+@dataclass(frozen=True)
+class Question:
+    """One request. `text`: all that is asked, `system` before the turns."""
+
+    text: str
+    body: dict[str, Any]
+    headers: dict[str, str]
+    path: str
+
+    @property
+    def value(self) -> str:
+        found = _VALUE.search(self.text)
+        return found[2] if found else ""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is said. `status` other than 200: `error` is the body. `tokens`: what `usage` tells, counted if `None`.
+
+    `broken`: an error event in the middle of the stream. `cut`: the stream ends in the middle. `silent_s`: a pause
+    before the first byte.
+    """
+
+    text: str = ""
+    thinking: str = ""
+    stop: str = ""
+    status: int = 200
+    error: Any = None
+    tokens: int | None = None
+    cached: int = 0
+    broken: Any = None
+    cut: bool = False
+    blocked: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    silent_s: float = 0.0
+
+
+def right(question: Question) -> Reply:
+    """The value that was asked for."""
+    return Reply(f"The code is {question.value}." if question.value else "OK.")
+
+
+@dataclass
+class Native:
+    """The running server. `counted`: how many times its counter was asked."""
+
+    url: str = ""
+    asked: list[Question] = field(default_factory=list)
+    counted: int = 0
+    window: int | None = 200_000
+
+
+@contextmanager
+def native_server(
+    provider: str, say: Callable[[Question], Reply] = right, tokenizer: str = "tiktoken:cl100k_base"
+) -> Iterator[Native]:
+    """Run Anthropic's (`anthropic`) or Google's (`google`) protocol while the block lasts."""
+    state = Native()
+    counts = load_tokenizer(tokenizer)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            name = self.path.partition("?")[0].rpartition("/")[2]
+            if provider == "anthropic":
+                self._json(200, {"type": "model", "id": name, "display_name": name, "max_input_tokens": state.window})
+            else:
+                self._json(200, {"name": f"models/{name}", "inputTokenLimit": state.window})
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            texts = list(_texts(body))
+            question = Question("\n".join(texts), body, headers, self.path)
+            tokens = TEMPLATE + sum(len(counts.encode(text).ids) for text in texts)
+            if "count" in self.path:
+                state.counted += 1
+                self._json(200, {"input_tokens": tokens} if provider == "anthropic" else {"totalTokens": tokens})
+                return
+            state.asked.append(question)
+            reply = say(question)
+            time.sleep(reply.silent_s)
+            if reply.status != 200:
+                self._json(reply.status, reply.error, reply.headers)
+                return
+            tokens = tokens if reply.tokens is None else reply.tokens
+            if provider == "anthropic":
+                events = _claude(reply, body, tokens)
+            else:
+                name = self.path.partition(":")[0].rpartition("/")[2]
+                events = _gemini(reply, body, tokens, name)
+            self._send(200, "".join(events).encode(), "text/event-stream", {})
+
+        def _json(self, status: int, told: Any, headers: dict[str, str] | None = None) -> None:
+            self._send(status, json.dumps(told).encode(), "application/json", headers or {})
+
+        def _send(self, status: int, data: bytes, kind: str, headers: dict[str, str]) -> None:
+            self.send_response(status)
+            for name, value in {"Content-Type": kind, "Content-Length": str(len(data)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    state.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _texts(body: Any) -> Iterator[str]:
+    """Every text of a request, in its order, the system's first."""
+    for name in ("system", "systemInstruction", "messages", "contents"):
+        yield from _inside(body.get(name))
+
+
+def _inside(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from _inside(each)
+    elif isinstance(value, dict):
+        for name in ("text", "content", "parts"):
+            yield from _inside(value.get(name))
+
+
+def _claude(reply: Reply, body: dict[str, Any], tokens: int) -> Iterator[str]:
+    def event(kind: str, **fields: Any) -> str:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n"
+
+    usage = {"input_tokens": tokens - reply.cached, "cache_read_input_tokens": reply.cached, "output_tokens": 1}
+    message = {
+        "id": f"msg_{abs(hash(json.dumps(body))):024x}", "type": "message", "role": "assistant", "content": [],
+        "model": f"{body['model']}-20260101", "stop_reason": None, "stop_sequence": None, "usage": usage,
+    }  # fmt: skip
+    yield event("message_start", message=message)
+    yield event("ping")
+    if reply.broken is not None:
+        yield event("error", error=reply.broken)
+        return
+    blocks = [("thinking", "thinking_delta", reply.thinking), ("text", "text_delta", reply.text)]
+    for index, (kind, delta, text) in enumerate(block for block in blocks if block[2]):
+        empty = {"type": kind, kind: ""} | ({"signature": ""} if kind == "thinking" else {})
+        yield event("content_block_start", index=index, content_block=empty)
+        for piece in (text[:3], text[3:]):
+            yield event("content_block_delta", index=index, delta={"type": delta, kind: piece})
+        yield event("content_block_stop", index=index)
+    if reply.cut:
+        return
+    words = len(f"{reply.text}{reply.thinking}") // 4 + 1
+    yield event("message_delta", delta={"stop_reason": reply.stop or "end_turn"}, usage={"output_tokens": words})
+    yield event("message_stop")
+
+
+def _gemini(reply: Reply, body: dict[str, Any], tokens: int, name: str) -> Iterator[str]:
+    usage = {"promptTokenCount": tokens, "cachedContentTokenCount": reply.cached}
+    names = {"modelVersion": f"{name}-001", "responseId": f"r{abs(hash(json.dumps(body))):024x}"}
+    if reply.blocked:
+        told = {"promptFeedback": {"blockReason": reply.blocked}, "usageMetadata": usage, **names}
+        yield f"data: {json.dumps(told)}\r\n\r\n"
+        return
+    parts = [{"text": reply.thinking, "thought": True}] if reply.thinking else []
+    content = {"role": "model", "parts": [*parts, {"text": reply.text[:3]}]}
+    first = {"candidates": [{"content": content, "index": 0}], "usageMetadata": usage, **names}
+    yield f"data: {json.dumps(first)}\r\n\r\n"
+    if reply.cut:
+        return
+    usage |= {"candidatesTokenCount": len(reply.text) // 4 + 1, "thoughtsTokenCount": len(reply.thinking) // 4}
+    content = {"role": "model", "parts": [{"text": reply.text[3:]}]}
+    last = {"content": content, "finishReason": reply.stop or "STOP", "index": 0}
+    yield f"data: {json.dumps({'candidates': [last], 'usageMetadata': usage, **names})}\r\n\r\n"
