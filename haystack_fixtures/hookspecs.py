@@ -51,8 +51,9 @@ def pytest_needlework_server_folder(config: pytest.Config) -> Path | None:
 
 @pytest.hookspec(firstresult=True)
 def pytest_top_up_cells(config: pytest.Config) -> Sequence[Cell] | None:
-    """Name cells to run beyond those that were selected: further repeats of theirs. Asked only with `--top-up`.
+    """Name cells to run beyond those that were selected: further repeats of theirs. Asked only with `--top-up`, and
+    with `--adaptive`, where no cell runs that is not named here.
 
     Called in the process that writes the results, when everything has run, and again when those cells have; `None`
-    ends the run. The results plugin names what undecided gates need.
+    ends the run. The results plugin names what undecided gates need, and what an adaptive run asks next.
     """

@@ -44,7 +44,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         yield f"  {len(lengths)} lengths (tokens):  {' '.join(map(str, lengths))}"
         placed = "no depth axis: the task says where what it asks for stands"
         yield "  " + (placed if depths == [None] else f"{len(shown)} depths (percent): {' '.join(shown)}")
-        yield f"  trials a cell: {repeats}"
+        yield f"  trials a cell: {repeats if engine.settings.adaptive is None else 'as many as it takes'}"
         yield f"  corpus {corpus.name} ({corpus.language}, {corpus.licence}), sha256 {corpus.sha256[:12]}"
         told = f"scorer {engine.scorer(first)}, tokenizer {engine.builder(first).tokenizer.name}"
         yield f"  prompt {suite.prompt}, template {suite.template}, {told}"
@@ -54,6 +54,10 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
             yield f"  {line}"
     yield ""
     total = f"{total_in:,} prompt tokens, at most {total_out:,} answer tokens"
+    if engine.settings.adaptive:
+        yield f"these are the places of the grid: --adaptive asks as many samples there as it takes, {total} a round"
+        yield "nothing was run; leave out --plan to run it"
+        return
     yield f"in all: {_counted(cells)} = {len(cells):,} {'request' if len(cells) == 1 else 'requests'}, {total}"
     if engine.settings.price:
         yield _cost(total_in, total_out, *map(float, engine.settings.price))

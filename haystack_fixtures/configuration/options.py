@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from needlework.haystack_fixtures.configuration.rows import asked, batches, configured, model, prompt, results, sending
+from needlework.haystack_fixtures.configuration.rows import (
+    adaptive,
+    asked,
+    batches,
+    configured,
+    model,
+    prompt,
+    results,
+    sending,
+)
 from needlework.haystack_fixtures.documents.data_sets import options as data_sets
 from needlework.haystack_fixtures.retrieval import options as retrieval
 from needlework.haystack_fixtures.settings.option import Option
@@ -18,6 +27,7 @@ _COMMON: tuple[Option, ...] = (
     *sending.OPTIONS,
     *batches.OPTIONS,
     *results.OPTIONS,
+    *adaptive.OPTIONS,
 )
 # What one family has of its own; its values ride in `Suite.own`.
 OWN = {option.key: option for option in (*documents.OPTIONS, *leval.OPTIONS, *data_sets.OPTIONS, *retrieval.OPTIONS)}

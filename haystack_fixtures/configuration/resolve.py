@@ -60,6 +60,8 @@ def resolve_settings(
     own_values = {option.key: run.pop(option.key) for option in OWN.values() if not option.suite}
     suites = _suites(preset, above, below, _first(levels, "task"))
     suites = tuple(replace(suite, own=said({**suite.own, **own_values})) for suite in suites)
+    if run["adaptive"] is not None:  # the grid has every place once; which samples are asked there is found out
+        suites = tuple(replace(suite, spread=False, repeats=1, controls=()) for suite in suites)
     return Settings(
         preset=preset.name,
         suites=with_votes(suites),

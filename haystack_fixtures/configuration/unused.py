@@ -26,6 +26,10 @@ def _retrievers(settings: Settings) -> set[str]:
     return {name for suite in suites for name in own_of(suite, RetrievalOptions).retriever} - {"none"}
 
 
+def _whole_grid(settings: Settings) -> bool:
+    return settings.adaptive is None
+
+
 _OF_DOCUMENTS = "no chosen task asks about documents of yours (doc_...: --preset own-documents)"
 _OF_LEVAL = "no chosen task is one of L-Eval's (leval_...: --preset leval-closed)"
 _OF_CHUNKS = "nothing is retrieved: give --retriever bm25 or dense, and a task with documents (doc_..., leval_...)"
@@ -69,6 +73,11 @@ _RULES: dict[str, tuple[Used, str]] = {
         lambda settings: not all(map(runs_here, settings.model)),
         "the model runs here; it names a server",
     ),
+    **dict.fromkeys(("repeats", "controls"), (_whole_grid, "--adaptive asks as many samples as it takes")),
+    **{
+        key: (lambda settings: settings.adaptive is not None, "there is no --adaptive")
+        for key in ("adaptive_bar", "adaptive_tokens", "adaptive_depth", "censored_is_wrong")
+    },
     "judge_base_url": (lambda settings: settings.judge is not None, "there is no --judge"),
 }  # fmt: skip
 

@@ -92,5 +92,5 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         engine.prepare(cells)
     except InputError as error:
         distribution.refuse(session, error)
-    if not distribution.is_worker(session.config):
+    if not distribution.is_worker(session.config) and settings_of(session.config).adaptive is None:
         queue_of(session.config).announce(cells)

@@ -27,6 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         }
         if option.flag:
             how = {"action": "store_const", "const": "true"}
+        if option.bare:
+            how |= {"nargs": "?", "const": option.bare}
         try:
             group.addoption(f"--{option.name}", dest=option.key, help=text, **how)
         except (ArgumentError, ValueError):

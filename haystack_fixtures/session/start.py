@@ -44,13 +44,19 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(distribution, "needlework-distribution")
         config.pluginmanager.register(worker_devices, "needlework-worker-devices")
-        if not all(runs_here(spec) for spec in settings_of(config).model):
-            # As many as a look-ahead begins before the first of them is read.
-            config.stash[distribution.OVERLAPPING] = 4 * settings_of(config).concurrency
     if (serving := serving_of(config)) is not None and not distribution.is_worker(config):
         config.pluginmanager.register(ServerOfRun(config, serving), "needlework-server")
-    if settings_of(config).top_up and not settings_of(config).plan:
-        further = Further(lambda cells: queue_of(config).announce(cells), lambda cells: in_order(config, cells))
+    settings = settings_of(config)
+    if not all(runs_here(spec) for spec in settings.model):
+        # As many as a look-ahead begins before the first of them is read.
+        config.stash[distribution.OVERLAPPING] = 4 * settings.concurrency
+    if (settings.top_up or settings.adaptive) and not settings.plan:
+        further = Further(
+            lambda cells: queue_of(config).announce(cells),
+            lambda cells: in_order(config, cells),
+            option="--adaptive" if settings.adaptive else "--top-up",
+            all_named=settings.adaptive is not None,
+        )
         config.pluginmanager.register(further, "needlework-further")
 
 

@@ -23,6 +23,8 @@ class Option:
     """One option. `suite`: it describes what is asked (a preset's suite may set it), not how the run is made. `once`: a
     second one on the command line is refused; of other options that take one value the last one counts.
 
+    `bare`: the value of an option that is given without one.
+
     `counts(own)`: of a family's own option, whether a value other than the default is part of a trial's key, beside
     the family's other values that are no defaults.
     """
@@ -37,6 +39,7 @@ class Option:
     repeatable: bool = False
     once: bool = False
     flag: bool = False
+    bare: str = ""
     suite: bool = False
     counts: Callable[[Mapping[str, Parsed]], bool] = always
 
@@ -56,4 +59,5 @@ HOW = "needlework: how the prompt is made"
 WHO = "needlework: the model under test"
 SEND = "needlework: how requests are sent"
 OUT = "needlework: results and gates"
+ADAPTIVE = "needlework: adaptive effective length"
 CONFIGURATION = "needlework: configuration"

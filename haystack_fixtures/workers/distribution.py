@@ -90,5 +90,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     from needlework.haystack_fixtures.workers.scheduling import HaystackScheduling
 
     further = config.pluginmanager.get_plugin("needlework-further")
+    named = further and (lambda: config.hook.pytest_top_up_cells(config=config))
     ahead = max(2, config.stash.get(OVERLAPPING, 0) // max(1, len(config.option.tx)))
-    return HaystackScheduling(config, log, further and (lambda: config.hook.pytest_top_up_cells(config=config)), ahead)
+    return HaystackScheduling(config, log, named, ahead, all_named=bool(further and further.all_named))

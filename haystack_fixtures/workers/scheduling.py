@@ -20,11 +20,15 @@ class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is
 
     `further`: names further cells when all tests are done, `None` when there are no more. A worker starts a test only
     when it knows the next one, or that there is none. While further cells may come it is given a pause for that.
-    `ahead`: a worker that has no more tests than this gets another unit.
+    `ahead`: a worker that has no more tests than this gets another unit. `all_named`: no collected cell runs but those
+    that `further` names.
     """
 
-    def __init__(self, config: pytest.Config, log: Any, further: Further | None = None, ahead: int = 2) -> None:
+    def __init__(
+        self, config: pytest.Config, log: Any, further: Further | None = None, ahead: int = 2, all_named: bool = False
+    ) -> None:
         super().__init__(config, log)
+        self._all_named = all_named
         self._ahead = ahead
         self.collection: list[str] | None = None
         self._further = further
@@ -60,8 +64,8 @@ class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is
             self.collection = collected
             self._nodeids = dict(enumerate(collected))
             self._places = {nodeid: place for place, nodeid in self._nodeids.items()}
-            self._queue(collected)
-            while len(self.nodes) > max(1, len(self.workqueue)):
+            self._queue([nodeid for nodeid in collected if not self._all_named or parse_id(nodeid) is None])
+            while not self._all_named and len(self.nodes) > max(1, len(self.workqueue)):
                 unused, _ = self.assigned_work.popitem()
                 unused.shutdown()
             self._deal()

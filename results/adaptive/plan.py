@@ -55,6 +55,15 @@ def next_parts(design: Design, columns: Sequence[Column]) -> list[Part]:
     return _first_looks(columns, parts)
 
 
+def out_of_reach(design: Design, columns: Sequence[Column]) -> list[bool]:
+    """Of each length whether it seems to score so near to the bar that the cap leaves too few trials to decide it."""
+    needs = _Needs(design, columns)
+    return [
+        bool(column.n) and not column.decision and min(needs.to_pass(at).trials, needs.to_fail(at).trials) == inf
+        for at, column in enumerate(columns)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Need:
     at: int

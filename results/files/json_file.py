@@ -43,6 +43,7 @@ def json_text(report: RunReport) -> str:
         "recorded": len(report.records),
         "notes": list(report.notes),
         "gates": [asdict(row) for row in report.gates],
+        "adaptive": _plain([statement.as_object() for statement in report.adaptive]),
         "summary": [panel_object(panel) for panel in report.panels],
         "statistics": _plain(statistics_object(report.statistics)),
         "absent_twins": _plain([asdict(twins) for twins in report.twins]),

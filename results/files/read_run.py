@@ -18,6 +18,7 @@ from needlework.results.records.journal import read_journal
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.tests_of_cells import latest_of_each
+from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.panels import Panel, panels_of, summarise
 from needlework.results.statistics.run_report import RunReport, interrupted, noted, run_report
 
@@ -83,7 +84,14 @@ def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
     except InputError:  # no manifest, or an older one: nobody knows what was to be asked
         return run_report(records, planned=run.planned)
     design, base = design_of(settings), parse_relative_to(settings.relative_to)
-    return run_report(records, design=design, vote=votes_of(settings.suites), relative_to=base, planned=run.planned)
+    return run_report(
+        records,
+        design=design,
+        vote=votes_of(settings.suites),
+        relative_to=base,
+        planned=run.planned,
+        adaptive=adaptive_statements(settings, records),
+    )
 
 
 def load_panels(path: Path) -> tuple[Panel, ...]:

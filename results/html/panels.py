@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.adaptive.statement import Statement
 from needlework.results.html.budget import Entry
 from needlework.results.html.grid import CellView, GridView, grid_view
 from needlework.results.html.texts import on_one_line, percent_number
@@ -14,6 +15,7 @@ from needlework.results.statistics.panels import Panel, Tally, trial_of
 from needlework.results.statistics.summary_rows import PanelStatistics
 from needlework.results.style.palette import MARKS, Mark, mark_of
 from needlework.results.style.text import length_labels, percent
+from needlework.results.tables.adaptive import answer, bar_words
 from needlework.results.tables.headline import range_notes, range_words, score_and_interval, scored_of
 from needlework.results.tables.panels import StatisticRow, panel_rows
 
@@ -43,11 +45,13 @@ class RateView:
 
 @dataclass(frozen=True, slots=True)
 class LengthView:
-    """The effective length for the headline: the answer, and the interval and the bar that it rests on."""
+    """The effective length for the headline: the answer, and the interval and the bar that it rests on. `sure`: what
+    stands there in place of an interval, where the answer is one."""
 
     answer: str
     interval: str
     bar: str
+    sure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +73,14 @@ class PanelView:
     statistics: tuple[StatisticRow, ...]
 
 
-def panel_views(panels: Sequence[Panel], statistics: Sequence[PanelStatistics]) -> list[PanelView]:
-    """Return what the template needs of each panel; its statistics, where there are any, are found by its names."""
+def panel_views(
+    panels: Sequence[Panel], statistics: Sequence[PanelStatistics], adaptive: Sequence[Statement] = ()
+) -> list[PanelView]:
+    """Return what the template needs of each panel; its statistics, where there are any, are found by its names, and so
+    is what an adaptive run says of its length."""
     found = {(each.model, each.task, each.needle): each for each in statistics}
-    return [_panel_view(panel, found) for panel in panels]
+    walked = {(each.model, each.task, each.needle): each for each in reversed(adaptive)}
+    return [_panel_view(panel, found, walked.get((panel.model, panel.task, panel.needle))) for panel in panels]
 
 
 def entries(records: Sequence[Record], panels: Sequence[Panel]) -> list[Entry]:
@@ -93,7 +101,9 @@ def _cells(panel: Panel) -> list[list[Tally | None]]:
     return [[panel.cells.get((length, depth)) for length in panel.lengths] for depth in panel.depths]
 
 
-def _panel_view(panel: Panel, statistics: Mapping[tuple[str, str, str], PanelStatistics]) -> PanelView:
+def _panel_view(
+    panel: Panel, statistics: Mapping[tuple[str, str, str], PanelStatistics], walked: Statement | None
+) -> PanelView:
     used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell.n, cell.counts))}
     found = statistics.get((panel.model, panel.task, panel.needle))
     columns = zip(length_labels(panel.lengths), panel.columns, strict=True)
@@ -104,7 +114,7 @@ def _panel_view(panel: Panel, statistics: Mapping[tuple[str, str, str], PanelSta
         task=on_one_line(panel.task),
         needle=on_one_line(panel.needle),
         overall=_rate("", panel.overall),
-        effective=None if found is None else _effective(found),
+        effective=_walked(walked) if walked is not None else None if found is None else _effective(found),
         grid=grid_view(panel.lengths, panel.depths, panel.columns, _cells(panel), _cell, mean=_mean),
         marks=tuple(mark for mark in MARKS if mark.outcome in used),
         partly=panel.partly,
@@ -113,6 +123,10 @@ def _panel_view(panel: Panel, statistics: Mapping[tuple[str, str, str], PanelSta
         by_depth=tuple(_rate(label, row) for label, row in rows),
         statistics=() if found is None else tuple(panel_rows(found)),
     )
+
+
+def _walked(found: Statement) -> LengthView:
+    return LengthView(answer(found), "", bar_words(found), f"95 % sure, {found.trials:,} trials")
 
 
 def _effective(found: PanelStatistics) -> LengthView | None:

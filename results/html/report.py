@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.results.html.adaptive import adaptive_tables
 from needlework.results.html.budget import fit
 from needlework.results.html.page import page
 from needlework.results.html.panels import NO_SCORE, entries, panel_views
@@ -48,12 +49,13 @@ def html_text(
     records = without_controls(report.records)
     scores = panels_data(panels)
     fields = {
-        "panels": panel_views(panels, report.statistics),
+        "panels": panel_views(panels, report.statistics, report.adaptive),
         "twins": [(on_one_line(twins_name(each)), twins_rows(each)) for each in report.twins],
         "tables": [
             *_gate_table(report.gates),
             *_task_table(report.tasks, report.macros),
             *_retrieval_table(report.retrieval),
+            *adaptive_tables(report.adaptive),
         ],
         "suites": [(on_one_line(needlebench_name(each)), needlebench_rows(each)) for each in report.suites],
         "documents": [

@@ -9,6 +9,13 @@ from needlework.haystack_fixtures.configuration.own_values import recipe_fields
 from needlework.haystack_fixtures.settings.settings import Settings
 
 
+def adaptive_design(settings: Settings) -> list[object]:
+    """What an adaptive run decides by: another mode, bar or grid decides anew, as if nothing were known."""
+    axes = [[suite.task, suite.needle_set, suite.language, suite.lengths, suite.depths] for suite in settings.suites]
+    rules = [settings.adaptive, settings.adaptive_bar, settings.relative_to, settings.max_errors, settings.seed]
+    return json.loads(json.dumps([*rules, settings.censored_is_wrong, axes]))  # type: ignore[no-any-return]
+
+
 def recipe_of(settings: Settings) -> str:
     """A hash of everything but the grid's axes: records of one recipe are one run, whatever was selected when.
 
@@ -19,5 +26,6 @@ def recipe_of(settings: Settings) -> str:
         [recipe_fields(suite) for suite in settings.suites],
         settings.model, settings.model_arg, settings.server, settings.tokenizer, settings.seed, settings.cache_policy,
         *(["canary"] if settings.canary else []),
+        *([adaptive_design(settings)] if settings.adaptive else []),
     ]  # fmt: skip
     return sha256(json.dumps(content, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()[:16]

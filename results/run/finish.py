@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.haystack_fixtures.tasks.documents.votes import votes_of
 from needlework.results.gates.report import gate_rows
 from needlework.results.gates.verdict import Verdict
 from needlework.results.pictures.panel import Style
 from needlework.results.records.record import Record
 from needlework.results.run.write_all import write_files
+from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.length.base import parse_relative_to
 from needlework.results.statistics.published.needlebench import design_of
 from needlework.results.statistics.run_report import RunReport, run_report
@@ -27,9 +29,16 @@ class Finished:
 
 
 def finish(
-    folder: Path, records: Sequence[Record], settings: Settings, *, planned: int, verdicts: Sequence[Verdict]
+    folder: Path,
+    records: Sequence[Record],
+    settings: Settings,
+    *,
+    planned: int,
+    verdicts: Sequence[Verdict],
+    series: Sequence[Series] = (),
 ) -> Finished:
-    """Write every file of the run whose `records` these are, of `planned` trials, into `folder`.
+    """Write every file of the run whose `records` these are, of `planned` trials, into `folder`; `series`: those that
+    an adaptive run asked.
 
     Raises `OSError` or `InputError` where they cannot be written.
     """
@@ -40,6 +49,7 @@ def finish(
         relative_to=parse_relative_to(settings.relative_to),
         planned=planned,
         gates=gate_rows(verdicts),
+        adaptive=adaptive_statements(settings, records, series),
     )
     style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)
     return Finished(report, write_files(folder, report, style))

@@ -12,11 +12,11 @@ import pluggy
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.session.kept import grid_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
-from needlework.haystack_fixtures.workers.distribution import has_workers
+from needlework.haystack_fixtures.workers.distribution import OVERLAPPING, has_workers
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results.gates.cases import gate_case
 from needlework.results.gates.gate import Gate
@@ -24,12 +24,14 @@ from needlework.results.gates.gatekeeper import Gatekeeper
 from needlework.results.gates.verdict import Verdict
 from needlework.results.records.record import Record
 from needlework.results.records.windows import windows_of
+from needlework.results.run.adaptive_run import AdaptiveRun, turn_line
 from needlework.results.run.ambiguous_words import ambiguous_words
 from needlework.results.run.carried import carried_by
 from needlework.results.run.exit_status import exit_status, is_void
 from needlework.results.run.latency import publish_latencies
 from needlework.results.run.lost_cells import lost_cell
 from needlework.results.run.open_folder import OpenFolder
+from needlework.results.run.progress.live import PROGRESS, Progress
 from needlework.results.run.selected import Selected
 from needlework.results.run.signals import EndSignals
 from needlework.results.run.step_summary import write_step_summary
@@ -50,6 +52,7 @@ class Recorder:
         self._verdicts: list[Verdict] = []
         self._records: list[Record] = []
         self._selected = Selected()
+        self._adaptive: AdaptiveRun | None = None
         self._signals = EndSignals()
         self._session: pytest.Session | None = None
         self._finished: Finished | None = None
@@ -67,6 +70,9 @@ class Recorder:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Under workers: a folder that cannot take the results is found before they start."""
         self._session = session
+        if self._settings.adaptive and cells_to_come(self._config):
+            alone = OVERLAPPING not in self._config.stash
+            self._adaptive = AdaptiveRun(self._settings, grid_of(self._config), alone=alone)
         if has_workers(self._config) and not self._config.option.collectonly and cells_to_come(self._config):
             self._open_or_refuse()
 
@@ -77,17 +83,23 @@ class Recorder:
         if only_looks or self._settings.plan:
             return
         cells = [item.nodeid for item in session.items if cell_of(item) is not None]
-        self._selected.add(cells)
+        self._collected(cells)
         if cells and not self.folder.is_open:
             self._open_or_refuse()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         first = not self._selected
-        self._selected.add(ids)
+        self._collected(ids)
         if first and self.folder.is_open:
             with suppress(OSError):  # the journal tells of a full disk
                 self.folder.write_manifest(self._records)
+
+    def _collected(self, ids: Sequence[str]) -> None:
+        if self._adaptive is None:
+            self._selected.add(ids)
+        else:
+            self._adaptive.select(cell for nodeid in ids if (cell := parse_id(nodeid)) is not None)
 
     def _open_or_refuse(self) -> None:
         try:
@@ -138,20 +150,29 @@ class Recorder:
             raise pytest.exit.Exception(self._fault, returncode=4)
 
     def pytest_top_up_cells(self) -> list[Cell] | None:
-        """`--top-up`: what undecided gates ask for; nothing in a run that is void."""
-        if self._gatekeeper is None or self._session is None or self._fault:
+        """`--adaptive`: what the next looks need. `--top-up`: what undecided gates ask for, unless the run is void."""
+        if self._session is None or self._fault:
             return None
+        if self._adaptive is not None:
+            cells = self._adaptive.further(self._records)
+            return self._asked(cells, turn_line(cells))
         records = self.folder.whole(self._records)
-        if self._void(records):
+        if self._gatekeeper is None or self._void(records):
             return None
         cells = self._gatekeeper.further(records, self._records, windows_of(self.folder.facts))
-        self._session.testscollected += len(cells)
-        if not cells:
+        return self._asked(cells, f"top-up: {len(cells)} further trials for gates that are not decided")
+
+    def _asked(self, cells: list[Cell], line: str) -> list[Cell] | None:
+        if not cells or self._session is None:
             return None
+        self._session.testscollected += len(cells)
+        progress = self._config.pluginmanager.get_plugin(PROGRESS)
+        if isinstance(progress, Progress):
+            progress.further([cell.length for cell in cells])
         writer = self._config.get_terminal_writer()
         if writer.width_of_current_line:
             writer.line()
-        writer.line(f"top-up: {len(cells)} further trials for gates that are not decided")
+        writer.line(line)
         return cells
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -174,7 +195,12 @@ class Recorder:
         if not self._fault:
             try:
                 self._finished = finish(
-                    self.folder.path, records, self._settings, planned=planned, verdicts=self._verdicts
+                    self.folder.path,
+                    records,
+                    self._settings,
+                    planned=planned,
+                    verdicts=self._verdicts,
+                    series=self._adaptive.series if self._adaptive else (),
                 )
                 self.folder.write_manifest(self._records, ended=True)
             except (OSError, InputError) as error:

@@ -1,16 +1,21 @@
-"""`--plan`: the time that a run takes, and with `--power` the trials that a finding needs, are told below the plan."""
+"""Told below the plan: the time that a run takes, the trials that a finding needs (`--power`), and what an adaptive run
+may cost (`--adaptive`)."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 
 import pytest
 
+from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles.needle_sets import EACH
-from needlework.haystack_fixtures.session.kept import settings_of
+from needlework.haystack_fixtures.session.kept import grid_of, settings_of
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
+from needlework.results.adaptive import forecast
 from needlework.results.gates.power_plan import parse_power, power_lines
 from needlework.results.run.pace import time_lines
+from needlework.results.statistics.adaptive import axes_of, rules_of
+from needlework.results.tables.adaptive import plan_lines
 
 
 @pytest.hookimpl(wrapper=True)
@@ -26,4 +31,17 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         own = {suite.task for suite in settings.suites if suite.needle_set == EACH}
         for line in power_lines(parse_power(settings.power), cells, own):
             reporter.write_line(line)
+    if settings.plan and settings.adaptive and cells and isinstance(reporter, pytest.TerminalReporter):
+        for line in _adaptive_lines(session.config, cells):
+            reporter.write_line(line)
     return done
+
+
+def _adaptive_lines(config: pytest.Config, cells: Sequence[Cell]) -> Iterator[str]:
+    rules, chosen = rules_of(settings_of(config)), set(cells)
+    for series in grid_of(config):
+        if chosen & set(series.cells):
+            lengths, depths = axes_of(series)
+            name = " · ".join((series.model, series.cells[0].task, series.cells[0].needle))
+            costs, most = forecast.costs(rules, lengths, len(depths)), forecast.most(rules, lengths, len(depths))
+            yield from plan_lines(name, rules.mode, costs, most)

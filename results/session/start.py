@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.session.kept import settings_of
+from needlework.haystack_fixtures.session.kept import grid_of, settings_of
 from needlework.haystack_fixtures.workers.distribution import is_worker, refuse
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results import hookspecs
@@ -16,10 +16,12 @@ from needlework.results.gates.gatekeeper import check_gates
 from needlework.results.gates.power_plan import check_power
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.run_folder import run_folder
-from needlework.results.run.progress.live import progress_of
+from needlework.results.run.adaptive_run import check_selected
+from needlework.results.run.progress.live import PROGRESS, progress_of
 from needlework.results.run.recorder import Recorder
 from needlework.results.run.shared_cells import shared_cells
 from needlework.results.run.signals import EndSignals
+from needlework.results.session.adaptive_checks import check_adaptive
 from needlework.results.session.checks import check_base, check_scorers, check_shard
 from needlework.results.session.kept import INPUT, RECIPE, RECORDER, SHARED, TOLD, WAITING, folder_of
 
@@ -40,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
         check_base(settings)
         folder = run_folder(settings)
         check_scorers(settings)
+        check_adaptive(settings, folder)
     except (InputError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
     if settings.shard is not None:
@@ -56,6 +59,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     config, tests = session.config, [(item.nodeid, cell) for item in session.items if (cell := cell_of(item))]
     try:
         config.stash[SHARED] = shared_cells(tests)
+        if settings_of(config).adaptive and not config.option.collectonly:
+            check_selected([cell for _, cell in tests], grid_of(config))
     except InputError as error:
         refuse(session, error)
     if is_worker(config) and tests:
@@ -63,9 +68,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    progress = None if is_worker(session.config) else progress_of(session.config, folder_of(session.config))
+    config = session.config
+    if is_worker(config):
+        return
+    progress = progress_of(config, folder_of(config), all_named=settings_of(config).adaptive is not None)
     if progress is not None:
-        session.config.pluginmanager.register(progress, "needlework-progress")
+        config.pluginmanager.register(progress, PROGRESS)
 
 
 @pytest.hookimpl(optionalhook=True)

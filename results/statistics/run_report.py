@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from needlework.haystack_fixtures.tasks.catalogue import family_of
+from needlework.results.adaptive.statement import Statement
 from needlework.results.records.record import Record
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
 from needlework.results.statistics.documents import Documents, document_statistics
@@ -18,8 +19,10 @@ from needlework.results.statistics.published.ruler import RulerTable, ruler_tabl
 from needlework.results.statistics.retrieval import ArmScore, arm_scores
 from needlework.results.statistics.server_notes import server_notes
 from needlework.results.statistics.stability import Stability, stability_line, stability_of
-from needlework.results.statistics.summary_rows import PanelStatistics, run_statistics
+from needlework.results.statistics.summary_rows import PanelStatistics, run_statistics, without_lengths
 from needlework.results.statistics.tasks import Macro, TaskScore, macros, task_scores
+
+AS_STOPPED = "as many trials at each length as it took: intervals as stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,8 @@ class RunReport:
     their answer; `tasks`, `macros`: a row for each task, and the mean over families; `retrieval`: a row for each way to
     retrieve; `ruler`, `suites`: the tables of RULER and NeedleBench; `documents`: documents of one's own; `stability`:
     answers to prompts that were asked again; `planned`: how many trials the run was to have; `notes`: sentences about
-    the run as a whole; `gates`: what its gates decided. What a run has nothing of is empty.
+    the run as a whole; `gates`: what its gates decided; `adaptive`: how long a context may be, as an adaptive run found
+    it. What a run has nothing of is empty.
     """
 
     records: tuple[Record, ...]
@@ -47,6 +51,7 @@ class RunReport:
     planned: int
     notes: tuple[str, ...]
     gates: tuple[GateRow, ...] = ()
+    adaptive: tuple[Statement, ...] = ()
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -68,6 +73,7 @@ def run_report(
     planned: int | None = None,
     notes: Sequence[str] = (),
     gates: Sequence[GateRow] = (),
+    adaptive: Sequence[Statement] = (),
 ) -> RunReport:
     """Compute everything that is reported of `records`; their order does not matter. `gates`: as they were decided.
 
@@ -78,12 +84,16 @@ def run_report(
     ordered = tuple(sorted(records, key=reading_order))
     tasks = task_scores(ordered, family_of)
     stability = stability_of(ordered)
+    walked = {(found.model, found.task, found.needle) for found in adaptive}
     still = stability_line(stability) if stability else ""
     early = interrupted(len(ordered), len(ordered) if planned is None else planned)
     return RunReport(
         records=ordered,
-        panels=noted(summarise(ordered), early),
-        statistics=run_statistics(ordered, relative_to=relative_to),
+        panels=noted(summarise(ordered), " · ".join(filter(None, (early, AS_STOPPED if adaptive else "")))),
+        statistics=tuple(
+            without_lengths(each) if (each.model, each.task, each.needle) in walked else each
+            for each in run_statistics(ordered, relative_to=relative_to)
+        ),
         twins=absent_twins(ordered),
         tasks=tasks,
         macros=macros(tasks),
@@ -94,6 +104,7 @@ def run_report(
         stability=stability,
         planned=len(ordered) if planned is None else planned,
         gates=tuple(gates),
+        adaptive=tuple(adaptive),
         notes=tuple(filter(None, (early, *notes, *server_notes(ordered), still))),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from needlework.results.records.controls import control_of, retriever_of
@@ -60,6 +60,11 @@ def run_statistics(
         _panel(panel, groups[panel], depth, threshold, focused.get(panel, ()), relative_to)
         for panel, depth in zip(panels, depths, strict=True)
     )
+
+
+def without_lengths(found: PanelStatistics) -> PanelStatistics:
+    """A panel without what holds for lengths that were all asked alike; an adaptive run has a statement of its own."""
+    return replace(found, absolute=None, relative=None)
 
 
 def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, Any]]:

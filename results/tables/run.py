@@ -7,6 +7,7 @@ from html import escape
 from needlework.results.statistics.published.ruler import ruler_lines
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style.palette import ColorsName
+from needlework.results.tables.adaptive import adaptive_lines
 from needlework.results.tables.documents import document_lines
 from needlework.results.tables.markdown import panel_table
 from needlework.results.tables.needlebench import needlebench_lines
@@ -36,7 +37,7 @@ def markdown_lines(report: RunReport) -> list[str]:
     summary = [line for block in _tables(report)[1:] for line in block]
     block = ["", "```", *summary, "```"] if summary else []
     notes = ["", *(f"- {escape(note, quote=False)}" for note in report.notes)] if report.notes else []
-    return [*panel_table(report.panels, report.statistics), *block, *notes]
+    return [*panel_table(report.panels, report.statistics, report.adaptive), *block, *notes]
 
 
 def next_line(report: RunReport, folder: str) -> str:
@@ -53,4 +54,5 @@ def _tables(report: RunReport, *, ascii_only: bool = False) -> tuple[list[str], 
         needlebench_lines(report.suites, ascii_only=ascii_only),
         ruler_lines(report.ruler, ascii_only=ascii_only),
         document_lines(report.documents, ascii_only=ascii_only),
+        adaptive_lines(report.adaptive, ascii_only=ascii_only),
     )

@@ -11,6 +11,7 @@ from hashlib import sha256
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.args import check_known, int_arg
+from needlework.haystack_fixtures.models.mock.curve import Curve, chance_at, parse_curve
 from needlework.haystack_fixtures.models.mock.text import answer_sentence, language_of, ramble, refusal, wrong_answer
 from needlework.haystack_fixtures.models.model import ErrorKind, ModelError, Request, Response
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -26,11 +27,12 @@ MOCK_ARGS = ("window",)
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """A behaviour's name, and its number or error kind."""
+    """A behaviour's name, and its number, error kind or curve."""
 
     name: str
     number: float = 0.0
     error: ErrorKind | None = None
+    curve: Curve = ()
 
 
 def parse_behaviour(text: str) -> Behaviour:
@@ -41,10 +43,19 @@ def parse_behaviour(text: str) -> Behaviour:
         if kind is None:
             raise InputError("--model mock:error", value, f"use one of {', '.join(_KINDS)}")
         return Behaviour(name, error=kind)
+    if name == "curve" and given:
+        return Behaviour(name, curve=parse_curve(value))
     if name in _WITH_VALUE and given:
         return Behaviour(name, _number(name, value))
     if given or name not in _PLAIN:
-        listed = [*_PLAIN, "die=DEPTH", "sleep=SECONDS", "rate=SHARE", f"error={'|'.join(_KINDS)}"]
+        listed = [
+            *_PLAIN,
+            "die=DEPTH",
+            "sleep=SECONDS",
+            "rate=SHARE",
+            "curve=LENGTH:SHARE,...",
+            f"error={'|'.join(_KINDS)}",
+        ]
         raise InputError("--model mock", text, f"use one of {', '.join(f'mock:{each}' for each in listed)}")
     return Behaviour(name, _DEATH_DEPTH if name == "die" else 0.0)
 
@@ -126,8 +137,9 @@ class MockModel:
             return cell.depth is None or not _FORGOTTEN[0] < cell.depth < _FORGOTTEN[1]
         if behaviour.name == "half":
             return cell.repeat % 2 == 0
-        if behaviour.name == "rate":
-            return int(sha256(cell.id.encode()).hexdigest()[:12], 16) / 16**12 < behaviour.number
+        if behaviour.name in ("rate", "curve"):
+            chance = chance_at(behaviour.curve, cell.length) if behaviour.curve else behaviour.number
+            return int(sha256(cell.id.encode()).hexdigest()[:12], 16) / 16**12 < chance
         return True
 
     def _again(self, request: Request) -> int:

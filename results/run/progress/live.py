@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from needlework.results.records.journal import ArrivingAnswers
 from needlework.results.run.carried import carried_by
 from needlework.results.run.progress.tally import Tally
 
+PROGRESS = "needlework-progress"
 _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"
 _QUIET_S = 2.0  # a run that is over by then needs no line
 _NARROWEST = 24
@@ -85,8 +86,17 @@ def _write(descriptor: int, text: str) -> None:
 class Progress:
     """Shows the line from a thread, until the cells are done."""
 
-    def __init__(self, display: LiveLine | LogLines, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        """`folder`: of the run, where every process writes down what it is answered."""
+    def __init__(
+        self,
+        display: LiveLine | LogLines,
+        folder: Path,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        all_named: bool = False,
+    ) -> None:
+        """`folder`: of the run, where every process writes down what it is answered. `all_named`: of the cells that are
+        collected none runs, but those that `further` tells of."""
+        self._all_named = all_named
         self._display = display
         self._folder = folder
         self._clock = clock
@@ -110,12 +120,18 @@ class Progress:
         lengths = [cell.length for cell in map(parse_id, ids) if cell is not None]
         if self._thread is not None or not lengths:
             return
-        self._tally = Tally(len(lengths), sum(lengths))
+        if not self._all_named:
+            self.further(lengths)
         self._begun = self._clock()
         self._thread = threading.Thread(
             target=self._show_often, args=[ArrivingAnswers(self._folder)], name="needlework-progress", daemon=True
         )
         self._thread.start()
+
+    def further(self, lengths: Sequence[int]) -> None:
+        """Trials of these lengths, in tokens, are to come."""
+        self._tally.cells += len(lengths)
+        self._tally.tokens += sum(lengths)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
@@ -152,8 +168,8 @@ class Progress:
                     self._display.show(self._tally.line(self._clock() - self._begun))
 
 
-def progress_of(config: pytest.Config, folder: Path) -> Progress | None:
-    """What shows the progress of a run into `folder`; nothing with `-q`."""
+def progress_of(config: pytest.Config, folder: Path, *, all_named: bool = False) -> Progress | None:
+    """What shows the progress of a run into `folder`; nothing with `-q`. `all_named`: as for `Progress`."""
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     if not isinstance(reporter, pytest.TerminalReporter) or config.option.verbose < 0:
@@ -168,4 +184,4 @@ def progress_of(config: pytest.Config, folder: Path) -> Progress | None:
         return None
     live = reporter.hasmarkup and reporter.isatty and sys.platform != "win32"
     writer = reporter._tw  # noqa: SLF001 - the only place that knows the cursor's column
-    return Progress((LiveLine if live else LogLines)(writer, output), folder)
+    return Progress((LiveLine if live else LogLines)(writer, output), folder, all_named=all_named)

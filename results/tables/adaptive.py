@@ -1,0 +1,178 @@
+"""What an adaptive run found, in words: for the terminal, Markdown and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.results.adaptive.base import SHARE
+from needlework.results.adaptive.forecast import Cost
+from needlework.results.adaptive.statement import LengthFound, Statement
+from needlework.results.adaptive.zones import Zone
+from needlework.results.style.text import length_labels, one_line, percent1
+
+_PLAIN = str.maketrans({"·": "|", "–": "-"})
+MEANINGS = (
+    "Effective length: the longest length up to which every length holds the bar.",
+    "In at most 5 of 100 runs it lies outside of what is said here, whatever the model.",
+    "Scores and intervals are those of the trials that decided: a length that was decided early was so by luck too.",
+    "Tokens are those of prompts, with the room for their answers.",
+)
+
+
+def adaptive_lines(statements: Sequence[Statement], *, lengths: bool = True, ascii_only: bool = False) -> list[str]:
+    """A block for each series and bar: the statement, how each of the `lengths` came out, what stands in the way."""
+    lines: list[str] = []
+    for at, found in enumerate(statements):
+        before = statements[at - 1] if at else None
+        if before is None or series_name(before) != series_name(found):
+            turns = sum(len(each.turns) for each in statements if series_name(each) == series_name(found))
+            lines.append(f"{one_line(series_name(found))}: {cost_words(found, turns)}")
+        lines += [f"  {line}" for line in _block(found, lengths)]
+        after = statements[at + 1] if at + 1 < len(statements) else None
+        if after is None or series_name(after) != series_name(found):
+            lines += [f"  {line}" for line in depth_lines(found)]
+    return [line.translate(_PLAIN) for line in lines] if ascii_only else lines
+
+
+def plan_lines(name: str, mode: str, costs: Sequence[Cost], most: Cost) -> list[str]:
+    """What an adaptive run may cost one series: for models that are right up to a length and wrong beyond."""
+    lines = [f"--adaptive {mode}, {name}: what it costs a model that is"]
+    for cost in costs:
+        model = f"right up to {_label(cost.right_up_to)}, wrong beyond" if cost.right_up_to else "wrong everywhere"
+        if cost is costs[-1]:
+            model = "right everywhere"
+        lines.append(f"  {model:32} {_cost(cost)}")
+    return [*lines, f"  {'never more than':32} {_cost(most)}, for a model near the bar everywhere"]
+
+
+def answer(found: Statement) -> str:
+    """`32k to 64k`, `>= 1M (longest length)`, `none`, `up to 8k`."""
+    if found.bar is None:
+        return "unknown"
+    low, high = _label(found.low), _label(found.high)
+    if found.high is None:
+        return "none"
+    if found.low == found.high:
+        return f">= {high} (longest length)" if found.or_more else high
+    high += " or more" if found.or_more else ""
+    return f"{low} to {high}" if found.low is not None else f"up to {high}"
+
+
+def bar_words(found: Statement) -> str:
+    """`score >= 85.6 %`; of a relative bar also what it is a share of."""
+    if found.rule == "absolute":
+        return f"score >= {percent1(found.bar or 0.0)} %"
+    if found.bar is None or found.base is None:
+        return f"score >= {100 * SHARE:.0f} % of the base"
+    of = f"the base at {_label(found.base.length)}" if found.base.length else "the base as given"
+    return f"score >= {percent1(found.bar)} %, {100 * SHARE:.0f} % of {of}"
+
+
+def cost_words(found: Statement, turns: int) -> str:
+    """`30.8M tokens, 627 trials in 19 turns (full grid of ten samples: 230M)`."""
+    grid = f"full grid of ten samples: {short_number(found.grid_tokens)}"
+    return f"{short_number(found.tokens)} tokens, {found.trials:,} trials in {turns} turns ({grid})"
+
+
+def length_words(found: LengthFound, base: int | None = None) -> str:
+    """`pass 33/33`, `undecided 187/220`, `not measurable`, `not asked`."""
+    hits = f"{found.total:.1f}".removesuffix(".0") + f"/{found.n}"
+    if found.length == base:
+        return f"base {hits}"
+    if found.decision == "not measurable":
+        return f"not measurable ({found.asked} asked)"
+    if not found.n:
+        return "not looked at" if found.asked else "not asked"
+    return f"{ {'pass': 'pass', 'fail': 'fails'}.get(found.decision, 'undecided') } {hits}"
+
+
+def depth_lines(found: Statement) -> list[str]:
+    """What the zones of depth said, where they were asked."""
+    if not found.depth or found.depth_length is None:
+        return []
+    trials = sum(zone.n for zone in found.depth)
+    head = f"worst depth at {_label(found.depth_length)}"
+    cost = f"--adaptive-depth, {trials} trials, {short_number(found.depth_tokens)} tokens more"
+    worst = [zone_label(zone) for zone in found.depth if zone.worst]
+    if len(worst) == len(found.depth):
+        told = "no depth shown to be worst"
+    else:
+        told = worst[0] if len(worst) == 1 else f"one of {', '.join(worst)}"
+    scores = ", ".join(f"{zone_label(zone)} {percent1(zone.mean)}" for zone in found.depth if zone.mean is not None)
+    return [f"{head} ({cost}): {told}", f"  scores, percent: {scores}"]
+
+
+def zone_label(zone: Zone) -> str:
+    """`40–60 %`."""
+    first, last = (depth_label(depth) for depth in (zone.depths[0], zone.depths[-1]))
+    return f"{first} %" if first == last else f"{first}–{last} %"
+
+
+def short_number(tokens: int) -> str:
+    """`30.8M`, `627k`."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if tokens >= size:
+            return f"{tokens / size:.{1 if tokens < 100 * size else 0}f}".removesuffix(".0") + unit
+    return str(tokens)
+
+
+def remarks(found: Statement) -> list[str]:
+    """What else is to be said of a statement: why it is not narrower."""
+    told = []
+    if found.bar is None:
+        told.append(_no_bar(found))
+    near = [each for each in found.lengths if each.near and (found.low or 0) < each.length <= (found.high or 0)]
+    if near and not found.stopped:
+        labels = ", ".join(f"{_label(each.length)}, {_interval(each)}" for each in near)
+        told.append(f"where the score is close to the bar more trials would hardly help: {labels}")
+    if any(each.decision == "not measurable" for each in found.lengths):
+        told.append("not measurable: too many trials had no score; nothing longer was asked, and errors are no misses")
+    if found.stopped == "budget":
+        told.append("--adaptive-tokens is spent: with more, the same command goes on")
+    elif found.stopped:
+        told.append("not at its end: the same command with the same --run-name goes on")
+    return told
+
+
+def _cost(cost: Cost) -> str:
+    return f"{cost.trials:>6,} trials, {short_number(cost.tokens):>6} tokens"
+
+
+def _block(found: Statement, lengths: bool) -> list[str]:
+    sure = ", 95 % sure" if found.bar is not None else ""
+    lines = [f"effective length ({bar_words(found)}): {answer(found)}{sure}"]
+    return [*lines, *(_length_rows(found) if lengths else ()), *(f"  {line}" for line in remarks(found))]
+
+
+def _length_rows(found: Statement) -> list[str]:
+    base = found.base.length if found.base else None
+    parts = [f"{_label(each.length)} {length_words(each, base)}" for each in found.lengths if each.asked]
+    unasked = [each.length for each in found.lengths if not each.asked]
+    if unasked:
+        ends = list(dict.fromkeys((_label(unasked[0]), _label(unasked[-1]))))
+        parts.append(f"{' to '.join(ends)} not asked")
+    across = 4
+    rows = [parts[at * across : (at + 1) * across] for at in range(ceil(len(parts) / across))]
+    return [f"  {'   '.join(row)}" for row in rows]
+
+
+def _no_bar(found: Statement) -> str:
+    if found.base is None:
+        return "the base that the bar is a share of was not measured"
+    return f"the base scores {percent1(found.base.score)} %: there is nothing to keep a share of"
+
+
+def _interval(each: LengthFound) -> str:
+    ends = f"[{percent1(each.low or 0.0)} to {percent1(each.high or 0.0)}] as stopped"
+    return f"{percent1(each.total / each.n)} % {ends}"
+
+
+def series_name(found: Statement) -> str:
+    """`model · task · needle`."""
+    return " · ".join((found.model, found.task, found.needle))
+
+
+def _label(length: int | None) -> str:
+    return "none" if length is None else length_labels([length])[0]

@@ -1,0 +1,158 @@
+"""`--adaptive` in a session: what is asked, what is said, and that it goes on where it was stopped."""
+
+import json
+
+import pytest
+
+CURVE = "mock:curve=400:1,500:1,600:0.1,700:0"
+GRID = ("--adaptive", "--lengths=400,600,800", "--depths=0,50,100")
+# A length near the bar, so that the walk takes some turns.
+SLOPE = ("--adaptive", "--lengths=300,600,1200", "--depths=0,50,100")
+SLOPED = "mock:curve=300:0.99,600:0.9,1200:0.6"
+
+
+def statement(project, name="r"):
+    (found,) = json.loads(project.file("results.json", name))["adaptive"]
+    return found
+
+
+def said(found):
+    """A statement without what interrupted sessions may have asked beyond it."""
+    of_lengths = [(each["length"], each["n"], each["total"], each["decision"]) for each in found["lengths"]]
+    return found["low"], found["high"], found["or_more"], found["turns"], of_lengths
+
+
+def test_a_run_brackets_the_length_and_asks_nothing_beyond_it(project):
+    result = project.run(*GRID, model=CURVE)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "adaptive: 12 trials at 400",
+            f"{CURVE} · niah · code: * tokens, * trials in * turns (full grid of ten samples: 54k)",
+            "  effective length (score >= 85.6 %): 400, 95 % sure",
+            "    400 pass 36/36   600 fails */12   800 not asked",
+        ]
+    )
+    found = statement(project)
+    assert (found["low"], found["high"], found["or_more"], found["stopped"]) == (400, 400, False, "")
+    assert {record["length"] for record in project.records()} == {400, 600}
+    # Each sample at one depth, all depths equally often.
+    at_400 = [(record["repeat"], record["depth"]) for record in project.records() if record["length"] == 400]
+    assert sorted(repeat for repeat, _ in at_400) == list(range(36))
+    assert {depth: sum(each == depth for _, each in at_400) for depth in (0, 50, 100)} == {0: 12, 50: 12, 100: 12}
+    assert "effective length" in project.file("report.html")
+
+
+@pytest.mark.slow
+def test_two_workers_say_the_same(project):
+    project.run(*GRID, "--run-name=one", model=CURVE)
+    result = project.run(*GRID, "--run-name=two", "-n2", model=CURVE)
+    assert result.ret == 0
+    assert said(statement(project, "two")) == said(statement(project, "one"))
+    assert len(project.records("two")) == len(project.records("one"))
+
+
+@pytest.mark.slow
+def test_a_budget_stops_a_run_which_then_goes_on_to_the_same_statement(project):
+    project.run(*SLOPE, "--run-name=whole", model=SLOPED)
+    result = project.run(*SLOPE, "--adaptive-tokens=20k", "--run-name=parts", model=SLOPED)
+    result.stdout.fnmatch_lines(["*--adaptive-tokens is spent: with more, the same command goes on"])
+    assert statement(project, "parts")["stopped"] == "budget"
+    assert statement(project, "parts")["tokens"] <= 20_000
+    project.run(*SLOPE, "--adaptive-tokens=60k", "--run-name=parts", model=SLOPED)
+    again = project.run(*SLOPE, "--run-name=parts", model=SLOPED)
+    assert said(statement(project, "parts")) == said(statement(project, "whole"))
+    again.stdout.fnmatch_lines(["* of * answers are from this run's journal*"])
+
+
+@pytest.mark.slow
+def test_several_models_and_tasks_each_have_a_statement(project):
+    project.asks("niah", "key_value")
+    tasks = ("--preset=families", "--task=niah,key_value", "--answer-budget=32")
+    result = project.run(*GRID, *tasks, "--lengths=600", "--model=mock:wrong", model="mock:perfect")
+    assert result.ret == 0
+    found = json.loads(project.file("results.json"))["adaptive"]
+    ends = {(each["model"], each["task"]): (each["low"], each["high"]) for each in found}
+    assert ends == {
+        (model, task): end
+        for model, end in (("mock:perfect", (600, 600)), ("mock:wrong", (None, None)))
+        for task in ("niah", "key_value")
+    }
+
+
+@pytest.mark.slow
+def test_the_relative_bar_measures_its_base_first(project):
+    project.run(*GRID, "--adaptive-bar=85.6,relative", model="mock:curve=400:0.9,600:1,800:0.1")
+    absolute, relative = json.loads(project.file("results.json"))["adaptive"]
+    assert (absolute["rule"], relative["rule"]) == ("absolute", "relative")
+    assert relative["base"]["length"] == 400
+    assert relative["base"]["n"] == 480
+    assert relative["bar"] == pytest.approx(0.85 * relative["base"]["score"])
+    assert (relative["low"], relative["high"]) == (600, 600)
+
+
+def test_the_part_of_the_document_that_is_worst_is_named(project):
+    grid = ("--adaptive", "--lengths=400", "--depths=0,50,100", "--adaptive-depth")
+    result = project.run(*grid, model="mock:middle")
+    result.stdout.fnmatch_lines(["  worst depth at 400 (--adaptive-depth, 120 trials, 48k tokens more): 50 %"])
+
+
+class TestWithoutAScore:
+    def test_a_server_that_is_down_is_no_miss(self, project):
+        result = project.run(*GRID, model="mock:error=timeout")
+        result.stdout.fnmatch_lines(["    400 not measurable (12 asked)   600 to 800 not asked"])
+        assert statement(project)["or_more"]
+        assert result.ret == 11  # void, as any run with so many errors
+
+    def test_cut_off_answers_have_no_score_unless_they_are_to_be_misses(self, project):
+        project.run(*GRID, model="mock:ramble")
+        assert statement(project)["lengths"][0]["decision"] == "not measurable"
+        project.run(*GRID, "--censored-is-wrong", "--run-name=wrong", model="mock:ramble")
+        assert (statement(project, "wrong")["low"], statement(project, "wrong")["high"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--adaptive=some"], "ERROR: --adaptive: 'some': use one of quick, normal, careful, anytime"),
+        (["--adaptive", "--shard=1/2"], "ERROR: --adaptive: 'normal': does not go with --shard*"),
+        (["--adaptive", "--gate=score >= 0.9"], "ERROR: --adaptive: 'normal': does not go with --gate*"),
+        (["--adaptive", "--stability=2"], "ERROR: --adaptive: 'normal': does not go with --stability*"),
+        (["--adaptive", "--adaptive-bar=most"], "ERROR: --adaptive-bar: 'most': give a score in percent*"),
+        (
+            ["--adaptive", "--adaptive-bar=relative", "--lengths=400"],
+            "ERROR: --adaptive-bar: 'relative': needs a length*",
+        ),
+        (["--adaptive", "--adaptive-depth", "--depths=50"], "ERROR: --adaptive-depth: 'niah': needs depths*"),
+        (["--adaptive", "-k", "len400"], "ERROR: --adaptive: 'niah code': -k and node ids select some of its cells*"),
+    ],
+)
+def test_what_does_not_go_together_is_told_in_one_line(project, options, told):
+    result = project.run(*options)
+    result.stderr.fnmatch_lines([told])
+    assert result.ret == 4
+    assert not (project.runs / "r" / "results.json").exists()
+
+
+def test_another_bar_in_the_same_folder_is_refused(project):
+    project.run(*GRID, model="mock:wrong")
+    result = project.run(*GRID, "--adaptive-bar=90", model="mock:wrong")
+    result.stderr.fnmatch_lines(["ERROR: --adaptive: 'normal': this run was begun with another mode, bar*"])
+
+
+def test_the_plan_tells_the_range(project):
+    result = project.run(*GRID, "--plan", "-q")
+    result.stdout.fnmatch_lines(
+        [
+            "  wrong everywhere                     12 trials,   4.8k tokens",
+            "  right everywhere                    108 trials,  64.8k tokens",
+            "  never more than                     720 trials,   432k tokens, for a model near the bar everywhere",
+        ]
+    )
+
+
+def test_what_an_adaptive_run_does_not_look_at_is_told(project):
+    result = project.run(*GRID, "--repeats=3", model="mock:wrong")
+    result.stdout.fnmatch_lines(["needlework: --repeats is not used: --adaptive asks as many samples as it takes"])
+    result = project.run("--adaptive-tokens=5k", "--run-name=other")
+    result.stdout.fnmatch_lines(["needlework: --adaptive-tokens is not used: there is no --adaptive"])
