@@ -6,7 +6,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.tasks.catalogue import family_of
+from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.results.adaptive.zones import depths_by_zone
 from needlework.results.files.read_run import manifest_at
 from needlework.results.records.manifest import settings_of
@@ -14,8 +14,6 @@ from needlework.results.records.recipe import adaptive_design
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.run.adaptive_run import OPTION
 from needlework.results.statistics.adaptive import rules_of
-
-_QUESTIONS = ("leval", "documents")
 
 
 def check_adaptive(settings: Settings, folder: Path) -> None:
@@ -37,7 +35,7 @@ def check_adaptive(settings: Settings, folder: Path) -> None:
             raise InputError(OPTION, settings.adaptive, f"does not go with {name}: leave one of them out")
     rules = rules_of(settings)
     for suite in settings.suites:
-        if family_of(suite.task) in _QUESTIONS or suite.own.get("retriever", ("none",)) != ("none",):
+        if _of_documents(suite.task) or suite.own.get("retriever", ("none",)) != ("none",):
             remedy = "its samples are questions on documents, not repeats: choose other tasks with --task"
             raise InputError(OPTION, suite.task, remedy)
         if None in rules.bars and rules.base is None:
@@ -50,6 +48,10 @@ def check_adaptive(settings: Settings, folder: Path) -> None:
         if rules.depth and len(depths_by_zone(suite.depths)) < 2:
             raise InputError("--adaptive-depth", suite.task, "needs depths in several parts of the document: --depths")
     _check_same(settings, folder)
+
+
+def _of_documents(task: str) -> bool:
+    return task in TASKS and TASKS[task].corpus is not None
 
 
 def _check_same(settings: Settings, folder: Path) -> None:

@@ -25,14 +25,12 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
     if not settings.plan or not cells or not isinstance(reporter, pytest.TerminalReporter):
         return done
-    for line in time_lines(settings, [cell.length for cell in cells]):
+    lengths = [cell.length for cell in cells]
+    for line in _adaptive_lines(session.config, cells) if settings.adaptive else time_lines(settings, lengths):
         reporter.write_line(line)
     if settings.power:
         own = {suite.task for suite in settings.suites if suite.needle_set == EACH}
         for line in power_lines(parse_power(settings.power), cells, own):
-            reporter.write_line(line)
-    if settings.plan and settings.adaptive and cells and isinstance(reporter, pytest.TerminalReporter):
-        for line in _adaptive_lines(session.config, cells):
             reporter.write_line(line)
     return done
 
