@@ -18,6 +18,7 @@ from needlework.scoring.registry import scorer_named
 from needlework.scoring.scorers.abstaining import ABSTAIN
 from needlework.scoring.scorers.documents import DOCUMENTS
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.verdicts import contradicts
 
 DEFAULT_SCORER = "match"
 JUDGE = "judge_"  # `judge_evalscope`, `judge_documents`: made of the exchange's `ask_judge(system, user) -> reply`
@@ -194,6 +195,10 @@ def _checked(score: object) -> Score:
         raise ValueError(f"a score is 0..1, not {score.value}")
     if score.verdict not in get_args(Verdict):
         raise ValueError(f"a verdict is one of {', '.join(get_args(Verdict))}, not {score.verdict!r}")
+    if contradicts(score.value, score.verdict):
+        raise ValueError(
+            f"a score of {score.value:g} is not {score.verdict!r}: 1 is found, 0 neither found nor partial"
+        )
     json.dumps(dict(score.details), allow_nan=False)  # raises for what no record can hold
     return score
 

@@ -100,11 +100,8 @@ _ALL = (
     rouge.ROUGE,
     rouge.ROUGE_COMPAT,
 )
-_EARLIER = (match_2.MATCH_2,)
-SCORERS = MappingProxyType(
-    {scorer.name: scorer for scorer in _ALL} | {f"{scorer.name}@{scorer.version}": scorer for scorer in _EARLIER}
-)
-"""Scorers by name; an earlier version by `name@version`."""
+SCORERS = MappingProxyType({scorer.name: scorer for scorer in (*_ALL, match_2.MATCH_2)})
+"""Scorers by name; an earlier version's name is `name@version`."""
 
 
 def scorer_named(name: str) -> Scorer:

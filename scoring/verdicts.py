@@ -22,6 +22,11 @@ def verdict_for(value: float, answer: str, *, partial_from: float = 0.5) -> Verd
     return "empty" if not text else "refused" if is_refusal(text) else "wrong"
 
 
+def contradicts(value: float, verdict: Verdict) -> bool:
+    """Whether a full score is called a miss, or no score at all a hit. An unclear answer's score is not counted."""
+    return (value >= _EXACT and verdict not in ("found", "unclear")) or (value == 0 and verdict in ("found", "partial"))
+
+
 def expected_text(reference: Reference) -> str:
     """Give the text that edit-distance and exact rules compare with: the needle sentence, else the first answer."""
     if reference.statement:

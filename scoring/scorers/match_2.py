@@ -173,4 +173,4 @@ def _miss(text: str, why: str, given: Sequence[Candidate] = ()) -> Score:
     return Score(0.0, "wrong", text[:_SHOWN], why)
 
 
-MATCH_2 = Scorer("match", 2, match_score)
+MATCH_2 = Scorer("match@2", 2, match_score)

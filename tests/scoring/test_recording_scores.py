@@ -108,7 +108,11 @@ def test_an_unclear_score_passes_no_comparison() -> None:
 
 def test_an_earlier_version_is_chosen_by_its_number() -> None:
     answer = "It is 48213. Sorry, I misread: it is 48231."
-    assert [score_exchange(Exchange(answer), name).version for name in ("match", "match@2")] == [3, 2]
+    by_name = {name: score_exchange(Exchange(answer), name) for name in ("match", "match@2")}
+    assert [(name, by.scorer, by.version) for name, by in by_name.items()] == [
+        ("match", "match", 3),
+        ("match@2", "match@2", 2),
+    ]
     assert score_exchange(Exchange(answer), "match@2").for_asserting == 1
     assert score_exchange(Exchange(answer), "match").for_asserting == 0
 
@@ -169,6 +173,8 @@ def _broken(_answer: str, _reference: Reference) -> float:
         (Exchange(), lambda _answer, _reference: Score(0.0, "censored"), "harness", "unclear, not 'censored'"),  # type: ignore[arg-type]
         (Exchange(), lambda _answer, _reference: Score(0.0, "wrong", details={"x": math.inf}), "harness", "JSON"),
         (Exchange(), lambda _answer, _reference: Score(0.0, "wrong", details={"x": {1}}), "harness", "JSON"),  # type: ignore[dict-item]
+        (Exchange(), lambda _answer, _reference: Score(1.0, "wrong"), "harness", "a score of 1 is not 'wrong'"),
+        (Exchange(), lambda _answer, _reference: Score(0.0, "found"), "harness", "a score of 0 is not 'found'"),
         (Exchange(), 7, "harness", "a scorer is"),
         (Exchange(reference=None), "match", "harness", "a reference needs"),
         (Exchange(reference={}), "match", "harness", "a reference needs"),
