@@ -10,9 +10,9 @@ import re
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from needlework.scoring.answers.clauses import AFTER, clause_before, sentence_before
+from needlework.scoring.answers.clauses import AFTER, BEFORE, clause_before, sentence_before
 from needlework.scoring.answers.cues import any_of, compiled, cue_pattern
-from needlework.scoring.answers.folding import MARK
+from needlework.scoring.answers.folding import MARK, fold
 from needlework.scoring.answers.polarity import is_denied
 
 Standing = Literal["given", "denied", "old", "supposed"]
@@ -45,6 +45,19 @@ def standings(sketch: str) -> tuple[Standing, ...]:
         linked = rank > 0 and _LIST.fullmatch(sketch, start, place) and sketch[start:place].strip() not in (",", "")
         found.append(found[-1] if linked and found[-1] in ("denied", "supposed") else _standing(sketch, place))
     return tuple(found)
+
+
+def is_negated(text: str, start: int, end: int) -> bool:
+    """Whether a text denies what stands from `start` to `end`, in any language that the tables know."""
+    if is_denied(text, start, end):
+        return True
+    ahead = fold(f"{text[max(0, start - BEFORE) : start]}|")[:-1]
+    sketch = without_harmless(f"{ahead}{MARK}{fold(f'|{text[end : end + AFTER]}')[1:]}")
+    patterns, place = _patterns(), len(ahead)
+    if patterns.not_after.match(sketch, place + 1):
+        return True
+    denied = patterns.not_before.search(clause_before(sketch, place)) is not None
+    return denied and not TWICE.search(sentence_before(sketch, place))
 
 
 @lru_cache(1024)

@@ -12,7 +12,7 @@ import re
 from needlework.scoring.answers.normalize import normalize_value
 from needlework.scoring.published.atc import NOTHING, boxed_answer
 from needlework.scoring.published.cdme import edit_score
-from needlework.scoring.scorers.match_2 import affirms
+from needlework.scoring.scorers.match import affirms
 from needlework.scoring.scores import Reference, Score, Scorer
 from needlework.scoring.verdicts import expected_keyword, expected_text, verdict_for
 
@@ -82,10 +82,10 @@ def _boxed(answer: str, reference: Reference) -> Score:
     return Score(0.0, "distractor" if given in wrong else verdict_for(0.0, said), boxed[:_SHOWN], why)
 
 
-KEYWORD = Scorer("keyword", 1, _keyword)
-CDME_MULTI = Scorer("cdme_multi", 1, _keyword)
-NEEDLEBENCH_V1 = Scorer("needlebench_v1", 1, _keyword)
-NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 1, _words)
-NEEDLEBENCH_V2 = Scorer("needlebench_v2", 1, _binary)
-NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 1, _parallel)
+KEYWORD = Scorer("keyword", 2, _keyword)
+CDME_MULTI = Scorer("cdme_multi", 2, _keyword)
+NEEDLEBENCH_V1 = Scorer("needlebench_v1", 2, _keyword)
+NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 2, _words)
+NEEDLEBENCH_V2 = Scorer("needlebench_v2", 2, _binary)
+NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 2, _parallel)
 NEEDLEBENCH_ATC = Scorer("needlebench_atc", 2, _boxed)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from needlework.scoring.answers.normalize import normalize_lines, normalize_value
 from needlework.scoring.answers.values import find_whole
-from needlework.scoring.scorers.match_2 import match_score
+from needlework.scoring.scorers.match import match_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 _CONTROLS = re.compile(r"[\x00-\x1f]")
@@ -72,12 +72,18 @@ def _compatible(value: float, answer: str, reference: Reference, wanted: Sequenc
     found = [each for each in wanted if each.lower() in text]
     verdict: Verdict = "found" if value == 1 else "partial" if value else _missed(strict)
     why = f"{len(found)} of {len(wanted)} stand in the answer" if found else strict.why
-    return Score(value, verdict, (", ".join(found) or strict.answer)[:_SHOWN], why, {"strict": round(strict.value, 4)})
+    return Score(
+        value,
+        verdict,
+        (", ".join(found) or strict.answer)[:_SHOWN],
+        why,
+        {"strict": None if strict.verdict == "unclear" else round(strict.value, 4)},
+    )
 
 
 def _missed(strict: Score) -> Verdict:
-    """What a miss is; it may have been a hit for the strict rule (`1,234,567` for 1234567)."""
-    return strict.verdict if strict.value == 0 else "wrong"
+    """What a miss is; it may have been a hit for the strict rule (`1,234,567` for 1234567), or unclear to it."""
+    return strict.verdict if strict.value == 0 and strict.verdict != "unclear" else "wrong"
 
 
 def strict_score(answer: str, reference: Reference) -> Score:
@@ -87,7 +93,7 @@ def strict_score(answer: str, reference: Reference) -> Score:
     wanted. Details: `recall`, `precision` and `extra` where several are wanted.
     """
     base = match_score(answer, reference)
-    if len(reference.parts) < 2 or base.verdict in ("empty", "refused"):
+    if len(reference.parts) < 2 or base.verdict in ("empty", "refused", "unclear"):
         return base
     hits = int(base.details.get("parts_found") or 0)
     extra = max(int(base.details.get("extra") or 0), len(_listed_beside(answer, reference.parts)))
@@ -122,4 +128,4 @@ def _listed_beside(answer: str, parts: Sequence[str]) -> set[str]:
 
 RULER_ALL = Scorer("ruler_all", 1, _all)
 RULER_PART = Scorer("ruler_part", 1, _part)
-RULER_STRICT = Scorer("ruler_strict", 1, strict_score)
+RULER_STRICT = Scorer("ruler_strict", 2, strict_score)

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 from needlework.scoring.answers.content_words import content_word_places, content_words
 from needlework.scoring.answers.normalize import flatten, normalize_lines, normalize_value
 from needlework.scoring.answers.passages import CLOSING, LONG, first_sentence, weight
-from needlework.scoring.answers.polarity import is_denied, is_refusal
+from needlework.scoring.answers.polarity import is_refusal
+from needlework.scoring.answers.standing import is_negated
 from needlework.scoring.answers.values import Span, find_whole
 from needlework.scoring.scorers.abstaining import abstain_score
 from needlework.scoring.scores import Reference, Score, Scorer
@@ -83,7 +84,7 @@ def documents_score(answer: str, reference: Reference) -> Score:
     return Score(0.0, "wrong", told, best.fault or f"has {best.recall:.0%} of the reference's words", details)
 
 
-DOCUMENTS = Scorer("documents", 2, documents_score)
+DOCUMENTS = Scorer("documents", 3, documents_score)
 
 
 def _compare(lines: str, value: str, asked: frozenset[str]) -> _Compared:
@@ -129,7 +130,7 @@ def _figures(words: Iterable[str]) -> set[str]:
 
 
 def _denied(text: str, span: Span) -> bool:
-    return is_denied(text, *span) and not _UNTIL.search(text[max(0, span.start - 40) : span.start])
+    return is_negated(text, *span) and not _UNTIL.search(text[max(0, span.start - 40) : span.start])
 
 
 def _stated(lines: str, *, silent: bool) -> str:

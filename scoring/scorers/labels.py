@@ -12,7 +12,8 @@ from types import MappingProxyType
 
 from needlework.scoring.answers.normalize import flatten, normalize, normalize_lines, normalize_value
 from needlework.scoring.answers.passages import conclusion, split_at_question, weight
-from needlework.scoring.answers.polarity import is_denied, refusal_end
+from needlework.scoring.answers.polarity import refusal_end
+from needlework.scoring.answers.standing import is_negated
 from needlework.scoring.answers.values import find_whole
 from needlework.scoring.scores import Reference, Score, Scorer
 
@@ -95,9 +96,9 @@ def _labels_of(text: str, labels: Sequence[str], *, polar: bool, spelled: bool) 
         if any(low <= span.start and span.end <= high for low, high in longest):
             continue
         longest.append(span)
-        if polar or not is_denied(text, *span):
+        if polar or not is_negated(text, *span):
             found.add(label)
     return found
 
 
-LABELS = Scorer("labels", 1, labels_score)
+LABELS = Scorer("labels", 2, labels_score)

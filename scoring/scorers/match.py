@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from needlework.scoring.answers.folding import fold, fold_lines
 from needlework.scoring.answers.keys import Asked, asked_for
@@ -49,13 +49,18 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A reference, folded. `parts` has one tuple of spellings for each value that is wanted."""
+    """A reference, folded. `parts` has one tuple of spellings for each value that is wanted.
+
+    `alone`: only whether the value is affirmed, whatever else is given; `size`: how many values the answer may hold.
+    """
 
     parts: tuple[tuple[str, ...], ...]
     distractors: tuple[str, ...]
     statement: str
     question: str
     asked: Asked
+    size: int
+    alone: bool = False
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -64,7 +69,19 @@ class _Wanted:
 
 def match_score(answer: str, reference: Reference) -> Score:
     """Judge one answer; see the module for the rule. A reference without any value raises `ValueError`."""
-    wanted, lines = _wanted(reference), fold_lines(answer)
+    return _score(fold_lines(answer), _wanted(reference))
+
+
+def affirms(answer: str, value: str, reference: Reference) -> bool:
+    """Whether an answer gives one value, whole, neither denied nor taken back nor copied, whatever else it gives."""
+    if not _value(value):
+        return False
+    wanted = _wanted(replace(reference, answers=(value,), parts=(), distractors=()))
+    wanted = replace(wanted, alone=True, size=max(1, len(reference.parts)))
+    return _score(fold_lines(answer), wanted).value == 1
+
+
+def _score(lines: str, wanted: _Wanted) -> Score:
     if not lines:
         return Score(0.0, "empty", why="no text")
     lines = _without_next_question(lines, wanted)
@@ -91,7 +108,8 @@ def _wanted(reference: Reference) -> _Wanted:
     statement = _value(reference.statement) if reference.statement else ""
     question = fold(reference.question) if reference.question else ""
     wrong = tuple(value for value in map(_value, reference.distractors) if value)
-    return _Wanted(parts or (spellings,), wrong, statement, question, asked_for(question or statement))
+    parts = parts or (spellings,)
+    return _Wanted(parts, wrong, statement, question, asked_for(question or statement), len(parts))
 
 
 def _spellings(text: str) -> tuple[str, ...]:
@@ -114,7 +132,7 @@ def _without_next_question(lines: str, wanted: _Wanted) -> str:
 
 
 def _judge(lines: str, wanted: _Wanted, *, opening: bool) -> Score:
-    size = len(wanted.parts)
+    size = wanted.size
     half = _SCANNED + CLOSING * size
     whole = len(lines) <= 2 * half
     if not whole:
@@ -134,6 +152,8 @@ def _judge(lines: str, wanted: _Wanted, *, opening: bool) -> Score:
         ]
         if not read:
             return _miss(text, "values stand only inside a long copied text")
+    if wanted.alone:
+        return _judge_alone(text, read)
     if size > 1:
         return _judge_parts(text, read, wanted)
     score = _judge_one(lines, read)
@@ -143,6 +163,14 @@ def _judge(lines: str, wanted: _Wanted, *, opening: bool) -> Score:
         final = _judge_one(lines, concluded)
         return final if final.value > 0 or score.verdict == "unclear" else score
     return score
+
+
+def _judge_alone(text: str, read: Sequence[Reading]) -> Score:
+    """Words that cannot be read, and other keys' names, say nothing against a value that is looked for by itself."""
+    told = [each for each in read if each.mention.kind == "right"]
+    if told and told[-1].said in ("given", "unread", "other"):
+        return Score(1.0, "found", told[-1].mention.value)
+    return _miss(text, "the value is not affirmed")
 
 
 def _judge_one(lines: str, read: Sequence[Reading]) -> Score:

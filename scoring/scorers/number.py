@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from needlework.scoring.answers.normalize import flatten, normalize, normalize_lines
 from needlework.scoring.answers.passages import conclusion, first_sentence, split_at_question
-from needlework.scoring.answers.polarity import is_denied, refusal_end
+from needlework.scoring.answers.polarity import refusal_end
+from needlework.scoring.answers.standing import is_negated
 from needlework.scoring.answers.values import Span
 from needlework.scoring.scores import Reference, Score, Scorer
 
@@ -102,13 +103,13 @@ def _said(lines: str, reference: Reference) -> str:
 
 def _numbers(text: str) -> list[_Given]:
     spans = (Span(*match.span()) for match in _NUMBER.finditer(text))
-    return [_Given(span, float(text[span.start : span.end])) for span in spans if not is_denied(text, *span)]
+    return [_Given(span, float(text[span.start : span.end])) for span in spans if not is_negated(text, *span)]
 
 
 def _in_words(text: str) -> list[_Given]:
     """Numbers to twenty in words; the last is what counts, as in `一共七句`."""
     found = [_Given(Span(*match.span()), float(_spelled(match[0]))) for match in _IN_WORDS.finditer(text)]
-    return [number for number in found if not is_denied(text, *number.span)][-1:]
+    return [number for number in found if not is_negated(text, *number.span)][-1:]
 
 
 def _spelled(word: str) -> int:
@@ -143,5 +144,5 @@ def _hedged(text: str, chosen: _Given, others: list[_Given]) -> bool:
     return False
 
 
-NUMBER = Scorer("number", 1, number_score)
+NUMBER = Scorer("number", 2, number_score)
 """One number out of a longer text."""

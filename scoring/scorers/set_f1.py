@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from needlework.scoring.answers.normalize import flatten, normalize_lines, normalize_value
 from needlework.scoring.answers.passages import CLOSING, LONG, weight
-from needlework.scoring.answers.polarity import is_denied
+from needlework.scoring.answers.standing import is_negated
 from needlework.scoring.answers.values import find_same_shape
-from needlework.scoring.scorers.match_2 import affirms, match_score
+from needlework.scoring.scorers.match import affirms, match_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 _SHOWN = 160
@@ -79,10 +79,10 @@ def _alike(lines: str, parts: Sequence[str]) -> list[str]:
     if weight(text) > LONG + CLOSING * (len(parts) - 1):
         text = text[-CLOSING * len(parts) :]
     spans = {span for value in parts for span in find_same_shape(text, value)}
-    alike = [text[span.start : span.end] for span in sorted(spans) if not is_denied(text, *span)]
+    alike = [text[span.start : span.end] for span in sorted(spans) if not is_negated(text, *span)]
     if all(_CONSONANTS.fullmatch(part) for part in parts):
-        alike += [match[0] for match in _NAME.finditer(text) if not is_denied(text, *match.span())]
+        alike += [match[0] for match in _NAME.finditer(text) if not is_negated(text, *match.span())]
     return [value for value in alike if value not in parts]
 
 
-SET_F1 = Scorer("set_f1", 1, set_f1_score)
+SET_F1 = Scorer("set_f1", 2, set_f1_score)

@@ -10,7 +10,8 @@ import re
 
 from needlework.scoring.answers.normalize import flatten, normalize_lines, normalize_value
 from needlework.scoring.answers.passages import split_at_question
-from needlework.scoring.answers.polarity import is_denied, refusal_end
+from needlework.scoring.answers.polarity import refusal_end
+from needlework.scoring.answers.standing import is_negated
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 _SHOWN = 160
@@ -40,7 +41,7 @@ def word_list_score(answer: str, reference: Reference) -> Score:
     said = lines if pieces is None else pieces[1] or pieces[0]
     text = flatten(said)
     known = _pattern([*wanted, *map(normalize_value, reference.distractors)])
-    listed = dict.fromkeys(match[0] for match in known.finditer(text) if not is_denied(text, *match.span()))
+    listed = dict.fromkeys(match[0] for match in known.finditer(text) if not is_negated(text, *match.span()))
     right = [word for word in listed if word in wanted]
     wrong = [word for word in listed if word not in wanted]
     unknown = _unknown(said, known)
@@ -82,5 +83,5 @@ def _unknown(lines: str, known: re.Pattern[str]) -> dict[str, None]:
     return found
 
 
-WORD_LIST = Scorer("word_list", 1, word_list_score)
+WORD_LIST = Scorer("word_list", 2, word_list_score)
 """Words in any order, as F1."""

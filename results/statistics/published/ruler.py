@@ -194,11 +194,16 @@ def _mean(tallies: Sequence[Tally]) -> tuple[float, float | None, float | None]:
 
 
 def _strict(records: Sequence[Record]) -> float | None:
-    """The mean of the tasks' mean strict scores; `None` where a scored record does not tell its own."""
+    """The mean of the tasks' mean strict scores; `None` where a scored record does not tell its own.
+
+    What is unclear to the strict rule is left out.
+    """
     scores: dict[str, list[float]] = {}
     for record in records:
-        told = 0.0 if record["outcome"] == "censored" else record["details"].get("score", {}).get("strict")
+        told = 0.0 if record["outcome"] == "censored" else record["details"].get("score", {}).get("strict", "")
+        if told is None:
+            continue
         if not isinstance(told, (int, float)):
             return None
         scores.setdefault(record["task"], []).append(float(told))
-    return fsum(fsum(values) / len(values) for values in scores.values()) / len(scores)
+    return fsum(fsum(values) / len(values) for values in scores.values()) / len(scores) if scores else None
