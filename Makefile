@@ -3,13 +3,14 @@
 #   make test        set up, run the harness's own tests that are quick
 #   make gpu         try a card with shared prompts of 4k to 128k tokens; says so where there is none
 #   make test-slow   all faults, long kills, simulations, the browser; and every property with more examples
+#   make test-clusters   launches on a real Slurm and a real Ray, where they are installed
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BENCH ?= --heatmap-numbers
 
-.PHONY: benchmark test test-slow check format perf gpu faults setup clean
+.PHONY: benchmark test test-slow test-clusters check format perf gpu faults setup clean
 
 benchmark: $(VENV)/.ready
 	$(BIN)/pytest benchmarks -v $(BENCH)
@@ -20,6 +21,11 @@ test: $(VENV)/.ready-dev
 # Hypothesis' own pytest plugin marks each of its tests `hypothesis`.
 test-slow: $(VENV)/.ready-dev
 	$(BIN)/pytest -n 2 -m "slow or hypothesis" --hypothesis-profile=thorough --durations=20
+
+# Launches on a real Slurm (as root, with Debian's slurm-wlm and munge) and a real Ray (pip install ray), on 127.0.0.1.
+# What is not here is skipped, with a line.
+test-clusters: $(VENV)/.ready-dev
+	$(BIN)/pytest tests/clusters -m clusters -n0 -rs
 
 # mypy finds `needlework.results` and the others through a link, since needlework.py says only at run time where they lie.
 check: $(VENV)/.ready-dev

@@ -1,0 +1,44 @@
+"""200 cells in processes of this machine."""
+
+from __future__ import annotations
+
+import signal
+
+from tests.clusters.launches import same_results, wait_until
+
+
+def test_killed_shards_and_a_killed_launcher(launches, one_process):
+    first = launches.start("local", "--jobs=2")
+    launches.wait_for(1, 5)
+    launches.kill(1, "pytest")
+    launches.wait_for(2, 5)
+    launches.kill(2, "needlework.launching.shards.job")
+    launches.wait_for(3, 5)
+    first.kill()
+    code, said = launches.ended(launches.start("local", "--jobs=2"))
+
+    assert code == 0, said
+    assert [launches.answered(shard) for shard in (1, 2, 3, 4)] == [50] * 4, "no cell was asked twice"
+    assert same_results(one_process, launches.run)
+
+
+def test_ctrl_c_stops_the_shards_and_the_same_command_goes_on(launches, one_process):
+    first = launches.start("local", "--jobs=2")
+    launches.wait_for(1, 5)
+    shards = [launches.process(shard, "pytest") for shard in (1, 2)]
+    first.send_signal(signal.SIGINT)
+    code, said = launches.ended(first)
+    assert code == 2
+    assert "the shards were stopped; the same command goes on" in said
+    wait_until(lambda: not any(each.is_running() for each in shards), "shards to end")
+
+    assert launches.ended(launches.start("local", "--jobs=2"))[0] == 0
+    assert same_results(one_process, launches.run)
+
+
+def test_an_option_that_pytest_refuses_is_told_at_once(launches):
+    code, said = launches.ended(launches.start("local", words=("--lenghts=5",)))
+
+    assert code == 2
+    assert "unrecognized arguments: --lenghts=5" in said
+    assert not launches.run.exists()

@@ -1,0 +1,140 @@
+"""200 cells on a real Ray of two nodes, one of which is lost: the run is that of one process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.clusters.launches import same_results, wait_until
+
+pytest.importorskip("ray", reason="pip install ray")
+# Ray's tokens lie in the user's folder: without the mode, its commands ask for none and are then refused.
+RAY = {"RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+class Node:
+    """A node of Ray with two cores on 127.0.0.1, all of its processes in one session."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._log = (folder / f"{len(list(folder.iterdir()))}.log").open("w")
+        common = ("--block", "--num-cpus=2", "--node-ip-address=127.0.0.1", "--object-store-memory=100000000")
+        self.process = subprocess.Popen(
+            [Path(sys.executable).parent / "ray", "start", *common, *options], env={**os.environ, **RAY},
+            stdout=self._log, stderr=self._log, stdin=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+
+    def members(self) -> list[psutil.Process]:
+        """Its daemons and workers. What a worker started for a shard is left to notice that the worker is gone."""
+        return [each for each in psutil.process_iter() if _session(each.pid) == self.process.pid]
+
+    def lose(self) -> None:
+        for each in self.members():
+            each.kill()
+        self.process.wait()
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            self.process.wait(60)
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return 0
+
+
+@pytest.fixture
+def cluster(tmp_path_factory):
+    """Two nodes: the address, and the second."""
+    folder = tmp_path_factory.mktemp("ray")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # Ray makes sockets below its folder, whose names have to be short.
+    head = Node(
+        folder, "--head", f"--port={port}", "--include-dashboard=false", f"--temp-dir=/tmp/ray-needlework-{port}"
+    )
+    wait_until(lambda: _listens(port), "the head node")
+    second = Node(folder, f"--address=127.0.0.1:{port}")
+    wait_until(lambda: len(second.members()) > 3, "the second node")
+    yield f"127.0.0.1:{port}", second
+    second.end()
+    head.end()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as trial:
+        return trial.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_the_shards_of_a_lost_node_go_on_elsewhere(launches, cluster, one_process):
+    address, second = cluster
+    launches.environment = RAY
+    launch = launches.start("ray", f"--address={address}")
+    for shard in (1, 2, 3, 4):
+        launches.wait_for(shard, 5)
+    second.lose()
+    code, said = launches.ended(launch)
+
+    assert code == 0, said
+    assert sum(launches.log(shard).count("try 1") for shard in (1, 2, 3, 4)) == 6, "two were started again"
+    assert [launches.answered(shard) for shard in (1, 2, 3, 4)] == [50] * 4, "no cell was asked twice"
+    assert same_results(one_process, launches.run)
+
+
+def test_a_ray_of_this_machine_alone_listens_on_loopback(launches, one_process):
+    launches.environment, launches.shards = RAY, 2
+    launch = launches.start("ray", "--cpus-per-job=0.5")
+    launches.wait_for(1, 5)
+    listening = {
+        connection.laddr.ip
+        for process in psutil.process_iter()
+        if _session(process.pid) == launch.pid or "raylet" in process.name() or "gcs_server" in process.name()
+        for connection in process.net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    code, said = launches.ended(launch)
+
+    assert code == 0, said
+    assert listening
+    assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
+    assert same_results(one_process, launches.run)
+
+
+def test_a_killed_launcher_takes_its_shards_along_and_another_goes_on(launches, cluster, one_process):
+    address, _ = cluster
+    launches.environment = RAY
+    first = launches.start("ray", f"--address={address}")
+    launches.wait_for(2, 5)
+    first.kill()
+    code, said = launches.ended(launches.start("ray", f"--address={address}"))
+
+    assert code == 0, said
+    assert [launches.answered(shard) for shard in (1, 2, 3, 4)] == [50] * 4, "no cell was asked twice"
+    assert same_results(one_process, launches.run)
+
+
+def test_what_no_node_can_hold_is_told(launches, cluster):
+    launches.environment = RAY
+    code, said = launches.ended(launches.start("ray", f"--address={cluster[0]}", "--gpus-per-job=1"))
+
+    assert code == 2
+    assert "no node of this cluster has 1 GPUs" in said
+
+
+def test_an_address_where_nobody_is(launches):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        code, said = launches.ended(launches.start("ray", f"--address=127.0.0.1:{free.getsockname()[1]}"))
+
+    assert code == 2
+    assert "--address" in said
