@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
+from typing import Protocol
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
+from needlework.results.elsewhere import command as elsewhere
 from needlework.results.leval import command as leval
 
-_BENCHMARKS = {"leval": leval}
+
+class _Command(Protocol):
+    """What scores the files of one benchmark."""
+
+    ABOUT: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    def run(self, options: argparse.Namespace) -> None: ...
+
+
+_BENCHMARKS: dict[str, _Command] = {
+    "leval": leval,
+    "mrcr": elsewhere.MRCR,
+    "graphwalks": elsewhere.GRAPHWALKS,
+    "longbench-v2": elsewhere.LONGBENCH_V2,
+}
 
 
 def main(argv: Sequence[str]) -> int:

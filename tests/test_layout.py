@@ -18,7 +18,7 @@ FLOORS = {
         ("statistics",),
         ("files", "tables", "hookspecs"),
         ("pictures", "html", "gates", "judging"),
-        ("run", "leval", "questions", "compare", "plot"),
+        ("run", "leval", "elsewhere", "questions", "compare", "plot"),
         ("web", "rescore", "score", "session", "merge"),
         ("status",),
     ),

@@ -158,6 +158,8 @@ def _axes(task: Task, suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tupl
         raise InputError(f"variants of {suite.task}", names, remedy)
     for label in (labels[name] for name in wanted):
         lengths = task.lengths(suite, label)
+        if not lengths:  # a row of a data set that is longer than all of them
+            continue
         if asks_whole(task, suite):
             yield label, lengths, task.depths(suite)
         for arm in arms_of(task, suite):

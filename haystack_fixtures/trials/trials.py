@@ -92,13 +92,17 @@ class TrialBuilder:
 
     def build(self, suite: Suite, cell: Cell) -> Trial:
         """Build the trial of a cell. Raises `InputError` when no prompt of that length can hold what is asked."""
-        asked = self._asked(suite, cell)
-        if asked.verbatim and (needed := len(self._tokenizer.encode(asked.answer).ids) + 1) > suite.answer_budget:
-            remedy = f"the answer of {cell.needle} and its end have {needed} tokens: use at least {needed}"
-            error = InputError("--answer-budget", suite.answer_budget, remedy)
-            if not self._tasks[suite.task].rows:
-                raise error
-            return replace(self._build(suite, cell, asked, asked.question), skipped=str(error))
+        asked, rows = self._asked(suite, cell), self._tasks[suite.task].rows
+        if asked.verbatim:
+            needed = len(self._tokenizer.encode(asked.answer).ids) + 1
+            if rows:
+                asked = replace(asked, reference=asked.reference | {"answer_tokens": needed - 1})
+            if needed > suite.answer_budget:
+                remedy = f"the answer of {cell.needle} and its end have {needed} tokens: use at least {needed}"
+                error = InputError("--answer-budget", suite.answer_budget, remedy)
+                if not rows:
+                    raise error
+                return replace(self._build(suite, cell, asked, asked.question), skipped=str(error))
         question = guided(asked.question, suite.language, joint=asked.joint) if suite.guide else asked.question
         return self._build(suite, cell, asked, question)
 

@@ -14,6 +14,7 @@ from needlework.results.statistics.documents import Documents, document_statisti
 from needlework.results.statistics.gate_row import GateRow
 from needlework.results.statistics.length.base import Wanted
 from needlework.results.statistics.panels import Panel, depth_order, summarise
+from needlework.results.statistics.published.field import FieldTable, field_tables
 from needlework.results.statistics.published.needlebench import Design, NeedleBench, needlebench
 from needlework.results.statistics.published.ruler import RulerTable, ruler_tables
 from needlework.results.statistics.retrieval import ArmScore, arm_scores
@@ -31,10 +32,10 @@ class RunReport:
 
     `panels`: a heatmap's worth each, with `statistics` of the same names; `twins`: questions asked with and without
     their answer; `tasks`, `macros`: a row for each task, and the mean over families; `retrieval`: a row for each way to
-    retrieve; `ruler`, `suites`: the tables of RULER and NeedleBench; `documents`: documents of one's own; `stability`:
-    answers to prompts that were asked again; `planned`: how many trials the run was to have; `notes`: sentences about
-    the run as a whole; `gates`: what its gates decided; `adaptive`: how long a context may be, as an adaptive run found
-    it. What a run has nothing of is empty.
+    retrieve; `ruler`, `suites`, `field`: the tables of RULER, of NeedleBench, and of MRCR, GraphWalks and LongBench v2;
+    `documents`: documents of one's own; `stability`: answers to prompts that were asked again; `planned`: how many
+    trials the run was to have; `notes`: sentences about the run as a whole; `gates`: what its gates decided;
+    `adaptive`: how long a context may be, as an adaptive run found it. What a run has nothing of is empty.
     """
 
     records: tuple[Record, ...]
@@ -47,6 +48,7 @@ class RunReport:
     ruler: tuple[RulerTable, ...]
     suites: tuple[NeedleBench, ...]
     documents: tuple[Documents, ...]
+    field: tuple[FieldTable, ...]
     stability: Stability | None
     planned: int
     notes: tuple[str, ...]
@@ -101,6 +103,7 @@ def run_report(
         ruler=ruler_tables(ordered),
         suites=needlebench(ordered, design),
         documents=document_statistics(ordered, vote),
+        field=field_tables(ordered),
         stability=stability,
         planned=len(ordered) if planned is None else planned,
         gates=tuple(gates),

@@ -15,7 +15,14 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.document import Document
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.published.mrcr_rows import CHARS_PER_TOKEN, pieces_of, reference_of
-from needlework.haystack_fixtures.tasks.published.rows import check_rows, corpus_of, data_of, entries_of, facts_of
+from needlework.haystack_fixtures.tasks.published.rows import (
+    check_rows,
+    corpus_of,
+    data_of,
+    entries_of,
+    facts_of,
+    told_of,
+)
 from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
 
 LAYOUT = Layout(name="MRCR v2", columns=("queries", "answer"), text="queries")
@@ -35,10 +42,17 @@ def _labels(suite: Suite) -> tuple[str, ...]:
 
 
 def _lengths(suite: Suite, label: str) -> tuple[int, ...]:
-    entry = entries_of(LAYOUT, suite, _group)[label]
+    return nominal_length(_size(entries_of(LAYOUT, suite, _group)[label]), suite.lengths)
+
+
+def _size(entry: Entry) -> float:
+    """About how many tokens prompt and answer have."""
     told = str(entry.row.get("context_len", ""))
-    tokens = float(told) if re.fullmatch(r"\d+(\.\d+)?", told) else entry.chars / CHARS_PER_TOKEN
-    return nominal_length(tokens, suite.lengths)
+    return float(told) if re.fullmatch(r"\d+(\.\d+)?", told) else entry.chars / CHARS_PER_TOKEN
+
+
+def _sizes(suite: Suite) -> dict[str, float]:
+    return {label: _size(entry) for label, entry in entries_of(LAYOUT, suite, _group).items()}
 
 
 def scored_with(queries: str, entry: Entry) -> dict[str, Any]:
@@ -61,7 +75,9 @@ def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
         depths=(),
         question=question,
         answer=entry.row["answer"].strip(),
-        reference=reference | {"question": question, "needles": reference["same_ask"], "row": entry.number},
+        reference=reference
+        | {"question": question, "needles": reference["same_ask"], "row": entry.number}
+        | told_of(LAYOUT, suite, _sizes),
         context=Document(conversation, truncation="never"),
         verbatim=True,
     )
@@ -81,8 +97,8 @@ TASKS = (
         focused=False,
         lengths=_lengths,
         corpus=partial(corpus_of, LAYOUT),
-        check=partial(check_rows, LAYOUT),
-        facts=partial(facts_of, LAYOUT),
+        check=partial(check_rows, LAYOUT, needed=_sizes),
+        facts=partial(facts_of, LAYOUT, needed=_sizes),
         rows=True,
     ),
 )

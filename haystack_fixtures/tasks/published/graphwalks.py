@@ -15,7 +15,14 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, slug
 from needlework.haystack_fixtures.haystacks.document import Document
 from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.published.rows import check_rows, corpus_of, data_of, entries_of, facts_of
+from needlework.haystack_fixtures.tasks.published.rows import (
+    check_rows,
+    corpus_of,
+    data_of,
+    entries_of,
+    facts_of,
+    told_of,
+)
 from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
 
 LAYOUT = Layout(
@@ -40,7 +47,16 @@ def _labels(suite: Suite) -> tuple[str, ...]:
 
 
 def _lengths(suite: Suite, label: str) -> tuple[int, ...]:
-    return nominal_length(entries_of(LAYOUT, suite, _group)[label].chars / _CHARS_PER_TOKEN, suite.lengths)
+    return nominal_length(_size(entries_of(LAYOUT, suite, _group)[label]), suite.lengths)
+
+
+def _size(entry: Entry) -> float:
+    """About how many tokens prompt and answer have."""
+    return entry.chars / _CHARS_PER_TOKEN
+
+
+def _sizes(suite: Suite) -> dict[str, float]:
+    return {label: _size(entry) for label, entry in entries_of(LAYOUT, suite, _group).items()}
 
 
 def nodes_of(entry: Entry) -> tuple[str, ...]:
@@ -68,6 +84,7 @@ def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
             "floor": empty / len(entries),
             "problem_type": entry.row["problem_type"],
             "row": entry.number,
+            **told_of(LAYOUT, suite, _sizes),
             "added": iso_date(entry.row.get("date_added")),
         },
         context=Document(graph, truncation="never"),
@@ -94,8 +111,8 @@ TASKS = (
         focused=False,
         lengths=_lengths,
         corpus=partial(corpus_of, LAYOUT),
-        check=partial(check_rows, LAYOUT),
-        facts=partial(facts_of, LAYOUT),
+        check=partial(check_rows, LAYOUT, needed=_sizes),
+        facts=partial(facts_of, LAYOUT, needed=_sizes),
         rows=True,
     ),
 )

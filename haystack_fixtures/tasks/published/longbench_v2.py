@@ -30,7 +30,7 @@ from needlework.haystack_fixtures.tasks.published.longbench_v2_rows import (
     label_of,
     question_of,
 )
-from needlework.haystack_fixtures.tasks.published.rows import check_rows, corpus_of, data_of, facts_of
+from needlework.haystack_fixtures.tasks.published.rows import check_rows, corpus_of, data_of, facts_of, told_of
 from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
 
 FAMILY = "longbench_v2"
@@ -62,7 +62,7 @@ def _ask(book: Book, suite: Suite, cell: Cell, _seed: int) -> Asked:
         depths=(),
         question=asked,
         answer=f"The correct answer is ({question.answer}).",
-        reference=_reference(entries, entry, question, text),
+        reference=_reference(entries, entry, question, text) | told_of(LAYOUT, suite),
         context=context if book == "open" else Document(""),
         search=Search(
             texts=((label_of(entry), text),),

@@ -19,7 +19,14 @@ from needlework.haystack_fixtures.haystacks.given_conversation import Conversati
 from needlework.haystack_fixtures.prompts.turns import Turn
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.published.mrcr_rows import CHARS_PER_TOKEN, Pieces, pieces_of, reference_of
-from needlework.haystack_fixtures.tasks.published.rows import check_rows, corpus_of, data_of, entries_of, facts_of
+from needlework.haystack_fixtures.tasks.published.rows import (
+    check_rows,
+    corpus_of,
+    data_of,
+    entries_of,
+    facts_of,
+    told_of,
+)
 from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
 
 LAYOUT = Layout(
@@ -41,8 +48,16 @@ def _labels(suite: Suite) -> tuple[str, ...]:
 
 
 def _lengths(suite: Suite, label: str) -> tuple[int, ...]:
-    entry = entries_of(LAYOUT, suite, _group)[label]
-    return nominal_length((entry.chars + len(entry.row["answer"])) / CHARS_PER_TOKEN, suite.lengths)
+    return nominal_length(_size(entries_of(LAYOUT, suite, _group)[label]), suite.lengths)
+
+
+def _size(entry: Entry) -> float:
+    """About how many tokens prompt and answer have."""
+    return (entry.chars + len(entry.row["answer"])) / CHARS_PER_TOKEN
+
+
+def _sizes(suite: Suite) -> dict[str, float]:
+    return {label: _size(entry) for label, entry in entries_of(LAYOUT, suite, _group).items()}
 
 
 def messages_of(prompt: str, number: int) -> tuple[Turn, ...]:
@@ -93,6 +108,7 @@ def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
             "question": messages[-1].text,
             "needles": entry.row["n_needles"],
             "row": entry.number,
+            **told_of(LAYOUT, suite, _sizes),
             "added": iso_date(entry.row.get("date_added")),
         },
         context=Conversation(messages[:-1], wanted, by_window=True),
@@ -115,8 +131,8 @@ TASKS = (
         focused=False,
         lengths=_lengths,
         corpus=partial(corpus_of, LAYOUT),
-        check=partial(check_rows, LAYOUT),
-        facts=partial(facts_of, LAYOUT),
+        check=partial(check_rows, LAYOUT, needed=_sizes),
+        facts=partial(facts_of, LAYOUT, needed=_sizes),
         rows=True,
     ),
 )

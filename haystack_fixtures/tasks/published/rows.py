@@ -3,7 +3,7 @@ asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +17,8 @@ from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Suite
 
 Group = Callable[[Entry], str]
+Sizes = Callable[[Suite], Mapping[str, float]]
+Facts = dict[str, dict[str, Any]]
 
 
 def data_of(layout: Layout, suite: Suite) -> DataSet:
@@ -40,6 +42,20 @@ def _entries(data: DataSet, own: DataOptions, group: Group) -> dict[str, Entry]:
     return {f"{group(entry)}_q{entry.number:04}": entry for entry in chosen(data, own, group)}
 
 
+def told_of(layout: Layout, suite: Suite, needed: Sizes | None = None) -> dict[str, str | int]:
+    """What every reference tells of the copy: the beginning of its hash, why its rows are not today's, and how many
+    rows are longer than every length."""
+    data = data_of(layout, suite)
+    over = _over(suite, needed)
+    outdated = {"outdated": data.outdated} if data.outdated else {}
+    return {"data": data.sha256[:12], **outdated, **({"over_lengths": over} if over else {})}
+
+
+def _over(suite: Suite, needed: Sizes | None) -> int:
+    longest = max(suite.lengths)
+    return sum(size > longest for size in needed(suite).values()) if needed else 0
+
+
 def corpus_of(layout: Layout, suite: Suite) -> Corpus:
     """The copy as a run's texts: its hash is what a trial's key knows of it."""
     data = data_of(layout, suite)
@@ -47,15 +63,23 @@ def corpus_of(layout: Layout, suite: Suite) -> Corpus:
     return Corpus(f"{layout.name}, the user's copy", "en", "that of the data", source, (), data.sha256)
 
 
-def facts_of(layout: Layout, suite: Suite) -> dict[str, dict[str, Any]]:
-    """Which copy it is, for the manifest."""
-    return {"data_sets": {layout.name: data_of(layout, suite).facts}}
+def facts_of(layout: Layout, suite: Suite, needed: Sizes | None = None) -> Facts:
+    """Which copy it is, for the manifest, and how many of its rows are asked. `needed`: estimated tokens by label."""
+    facts = data_of(layout, suite).facts
+    if needed is not None:
+        facts |= {"chosen": len(needed(suite)), "over_lengths": _over(suite, needed)}
+    return {"data_sets": {layout.name: facts}}
 
 
-def check_rows(layout: Layout, suites: Sequence[Suite]) -> None:
+def check_rows(layout: Layout, suites: Sequence[Suite], needed: Sizes | None = None) -> None:
     """Tell at once what keeps rows from being asked. Raises `InputError`."""
     for suite in suites:
         data_of(layout, suite)
+        sizes = needed(suite) if needed else {}
+        if sizes and min(sizes.values()) > max(suite.lengths):
+            least = int(min(sizes.values())) + 1
+            remedy = f"all {len(sizes)} rows of {layout.name} are longer: the shortest has about {least} tokens"
+            raise InputError("--lengths", ",".join(map(str, suite.lengths)), remedy)
         if suite.controls:
             remedy = f"rows of {layout.name} are asked as they are: leave it out"
             raise InputError("--controls", ",".join(suite.controls), remedy)
