@@ -1,4 +1,4 @@
-"""The one exception that a user's mistake raises."""
+"""What a user's mistake raises: one exception, and a kind of it that a run of many tasks can go on without."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ class InputError(Exception):
     def __init__(self, what: str, value: object, remedy: str) -> None:
         shown = _cut(_one_line(value), _LONGEST_VALUE)
         super().__init__(f"{printable(what, _LONGEST_VALUE)}: {shown!r}: {printable(remedy)}")
+
+
+class TooShortError(InputError):
+    """A length, in tokens, that cannot hold what is asked; `least`: one that can, as far as it is known here."""
+
+    def __init__(self, length: int, needed: str, least: int | None = None) -> None:
+        super().__init__("--lengths", length, f"{needed}: use at least {least}" if least else needed)
+        self.least = least
 
 
 def printable(text: object, longest: int = _LONGEST) -> str:

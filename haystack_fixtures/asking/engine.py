@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needlework.haystack_fixtures.asking.model_pool import ModelPool
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, TooShortError
 from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.grid.misfit import Misfit, nothing_fits
 from needlework.haystack_fixtures.models.described import Described
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.models.served.engines.serving import Serving
 from needlework.haystack_fixtures.needles.canaries import Canaries
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid, grid_misfits
 from needlework.haystack_fixtures.trials.trial import Trial
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 
@@ -150,32 +151,48 @@ class Engine:
             judge = self._pool.judge()
         return judge(system, user)
 
-    def prepare(self, cells: Sequence[Cell]) -> None:
+    def prepare(self, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
         """Check before the first cell what would spoil every cell: texts, needles, tokenizers, models, short lengths.
 
-        Raises `InputError`. Also makes what workers would otherwise make at the same time (converted models).
+        Returns the lengths that are too short for a needle, where others fit or other tasks are asked. Raises
+        `InputError`. Also makes what workers would otherwise make at the same time (converted models).
         """
-        shortest: dict[tuple[str, str, str], Cell] = {}
-        begun: set[tuple[str, ...]] = set()  # tasks and models of which one row is enough
+        first: dict[tuple[str, str, str], dict[int, Cell]] = {}
+        begun: dict[tuple[str, ...], str] = {}  # tasks and models of which one row is enough, and that row
         for cell in cells:
             at = (cell.task, cell.needle, cell.model)
-            if self._series[at].task.rows:
-                if at[::2] in begun:
-                    continue
-                begun.add(at[::2])
-            if at not in shortest or cell.length < shortest[at].length:
-                shortest[at] = cell
-        for at, cell in shortest.items():
-            series, builder = self._series[at], self.builder(cell)
+            if self._series[at].task.rows and begun.setdefault(at[::2], cell.needle) != cell.needle:
+                continue
+            first.setdefault(at, {}).setdefault(cell.length, cell)
+        misfits = list(grid_misfits(self.settings, self._tasks))
+        fits = False
+        for at, of_length in first.items():
+            short = list(self._too_short(self._series[at], [of_length[length] for length in sorted(of_length)]))
+            fits |= len(short) < len(of_length)
+            misfits += short
+        alone = len({each.of for each in misfits}) == len(first) == 1
+        if misfits and (alone or not fits):
+            raise nothing_fits(misfits)
+        for spec in dict.fromkeys(self._series[at].model for at in first):
+            self._pool.check(spec)
+        self._pool.check_judge()
+        return tuple(misfits)
+
+    def _too_short(self, series: Series, cells: Iterable[Cell]) -> Iterator[Misfit]:
+        """Those of the cells, from the shortest on, whose prompt cannot be built; the first that can ends it."""
+        for cell in cells:
+            builder = self.builder(cell)
             builder.corpus(series.suite)
             builder.shape(series.suite)
             self.key(cell)
-            # A plan asks nothing, of an embedder neither.
-            if not (self.settings.plan and series.retriever):
-                builder.build(series.suite, cell)
-        for spec in dict.fromkeys(self._series[at].model for at in shortest):
-            self._pool.check(spec)
-        self._pool.check_judge()
+            try:
+                # A plan asks nothing, of an embedder neither.
+                if not (self.settings.plan and series.retriever):
+                    builder.build(series.suite, cell)
+            except TooShortError as error:
+                yield Misfit(f"{cell.task} {cell.needle}", cell.length, error.least)
+            else:
+                return
 
     def facts(self, cell: Cell) -> dict[str, Any]:
         """What a manifest says about this cell's texts, tokenizer and model."""

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, TooShortError
 from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, first_cut, padded_cut, patched_cuts
 from needlework.haystack_fixtures.haystacks.hashes import filler_sha256, text_sha256
@@ -133,8 +133,7 @@ def search(frame: Frame, budget: int, reserved: int, least: str) -> Draft:
     key = ("shortest", frame.before, frame.after, frame.needles, frame.depths, frame.bos, frame.memo)
     shortest = frame.source.remember(key, lambda: draft_of(frame, first_cut(frame.source)))
     if shortest.count > budget:
-        remedy = f"{least} need more: use at least {shortest.count + reserved}"
-        raise InputError("--lengths", budget + reserved, remedy)
+        raise TooShortError(budget + reserved, f"{least} need more", shortest.count + reserved)
     best = shortest
     # What the template, needles and seams add; nearly the same for neighbouring cuts.
     extra = float(shortest.count - shortest.cut.tokens)

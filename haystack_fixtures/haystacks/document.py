@@ -9,7 +9,7 @@ from typing import Literal
 
 import regex
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import TooShortError
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
 from needlework.haystack_fixtures.haystacks.splice import Range, Spliced, WindowMemo, splice
 from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
@@ -103,8 +103,7 @@ def _exact_spans(
     kept, over = tokens, count(spans) - budget
     while over > 0:
         if kept <= 1:
-            remedy = f"template and question need more: use at least {budget + over + reserved}"
-            raise InputError("--lengths", budget + reserved, remedy)
+            raise TooShortError(budget + reserved, "template and question need more", budget + over + reserved)
         kept = max(1, kept - over)
         spans = _spans(document, encoded, kept)
         over = count(spans) - budget

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import regex
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, TooShortError
 from needlework.haystack_fixtures.haystacks.build import finish, near_enough
 from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import Cut
@@ -141,8 +141,8 @@ def _most_units(draft: Callable[[int], Draft], listing: Listing, budget: int, re
     """A number of units that fits where one more does not, or is not allowed; the one, where lists only grow."""
     low, fits = listing.fewest, draft(listing.fewest)
     if fits.count > budget:
-        remedy = f"template, question and the shortest list need more: use at least {fits.count + reserved}"
-        raise InputError("--lengths", budget + reserved, remedy)
+        needed = "template, question and the shortest list need more"
+        raise TooShortError(budget + reserved, needed, fits.count + reserved)
     high, over = 0, 0  # the shortest list that was seen to be too long, and its tokens; 0: none yet
     for turn in count():
         if low == listing.most or high == low + 1:

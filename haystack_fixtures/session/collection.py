@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.session.kept import engine_of, grid_of, queue_of, settings_of, tasks_of
+from needlework.haystack_fixtures.grid.misfit import left_out
+from needlework.haystack_fixtures.session.kept import MISFITS, engine_of, grid_of, queue_of, settings_of, tasks_of
 from needlework.haystack_fixtures.session.order import in_order
 from needlework.haystack_fixtures.tasks.of_others import tasks_marked
 from needlework.haystack_fixtures.workers import distribution, worker_devices
@@ -82,15 +83,36 @@ def _check_grid(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> Generator[None]:
+    """Leave out what is too short for its task, of what `-k` and `-m` have left; a shard is a part of the rest."""
+    yield
+    config, cells = session.config, {item: cell for item in items if (cell := cell_of(item)) is not None}
+    if not cells or config.option.collectonly:
+        return
+    try:
+        worker_devices.check_devices(config, settings_of(config))
+        misfits = engine_of(config).prepare(list(cells.values()))
+    except InputError as error:
+        items.clear()  # pytest finishes collecting all the same: nothing may begin with what is refused
+        distribution.refuse(session, error)
+    short = {(each.of, each.length) for each in misfits}
+    left = [item for item, cell in cells.items() if (f"{cell.task} {cell.needle}", cell.length) in short]
+    if left:
+        items[:] = [item for item in items if item not in set(left)]
+        config.hook.pytest_deselected(items=left)
+    config.stash[MISFITS] = misfits
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> str | None:
+    misfits = config.stash.get(MISFITS, ())
+    return f"needlework: {left_out(misfits)}" if misfits else None
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
-    if not cells or session.config.option.collectonly:
+    config = session.config
+    if not cells or config.option.collectonly or distribution.is_worker(config):
         return
-    engine = engine_of(session.config)
-    try:
-        worker_devices.check_devices(session.config, settings_of(session.config))
-        engine.prepare(cells)
-    except InputError as error:
-        distribution.refuse(session, error)
-    if not distribution.is_worker(session.config) and settings_of(session.config).adaptive is None:
+    if settings_of(config).adaptive is None:
         queue_of(session.config).announce(cells)

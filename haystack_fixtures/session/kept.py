@@ -13,6 +13,7 @@ from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.configuration.presets import task_suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.misfit import Misfit
 from needlework.haystack_fixtures.models.served.engines.served_run import ServedRun, served_run, with_server
 from needlework.haystack_fixtures.models.served.engines.serving import Serving
 from needlework.haystack_fixtures.session.given import command_line, ini
@@ -39,6 +40,8 @@ EXCHANGE = pytest.StashKey[Exchange]()
 SERVER = "needlework_server"  # what a worker is given of it
 SERVED = pytest.StashKey[ServedRun | None]()
 _SERVING = pytest.StashKey[Serving | None]()
+MISFITS = pytest.StashKey[tuple[Misfit, ...]]()
+"""What is left out of the run, too short for its task; set when the first process has looked."""
 STAND_INS = pytest.StashKey[list[str]]()
 
 

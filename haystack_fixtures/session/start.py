@@ -9,7 +9,15 @@ from needlework.haystack_fixtures.configuration.unused import unused
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.session.given import command_line
-from needlework.haystack_fixtures.session.kept import engine_of, grid_of, queue_of, serving_of, settings_of, tasks_of
+from needlework.haystack_fixtures.session.kept import (
+    MISFITS,
+    engine_of,
+    grid_of,
+    queue_of,
+    serving_of,
+    settings_of,
+    tasks_of,
+)
 from needlework.haystack_fixtures.session.order import in_order
 from needlework.haystack_fixtures.session.server import ServerOfRun
 from needlework.haystack_fixtures.workers import distribution, worker_devices
@@ -70,6 +78,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if not distribution.has_workers(config) or config.option.collectonly or not cells_to_come(config):
         return
     try:
-        engine_of(config).prepare([series.cells[0] for series in grid_of(config)])
+        config.stash[MISFITS] = engine_of(config).prepare([cell for series in grid_of(config) for cell in series.cells])
     except InputError as error:
         raise pytest.UsageError(str(error)) from None

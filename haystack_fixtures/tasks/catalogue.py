@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, TooShortError
 from needlework.haystack_fixtures.grid.cells import Cell, slug
+from needlework.haystack_fixtures.grid.misfit import Misfit, nothing_fits
 from needlework.haystack_fixtures.grid.spread import spread_depths
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks.aggregate import family as aggregate
@@ -117,7 +118,19 @@ def controls_of(task: Task, suite: Suite) -> tuple[str, ...]:
 
 
 def grid(settings: Settings, tasks: Tasks = TASKS) -> tuple[Series, ...]:
-    """All cells of a run, in their standing order: by suite, needle, model, length, repeat, depth."""
+    """All cells of a run, in their standing order: by suite, needle, model, length, repeat, depth.
+
+    Suites whose lengths hold none of their needles are left out, see `grid_misfits`; `InputError` where all are.
+    """
+    return _grid(settings, tasks)[0]
+
+
+def grid_misfits(settings: Settings, tasks: Tasks = TASKS) -> tuple[Misfit, ...]:
+    """The suites of a run that are left out of its grid."""
+    return _grid(settings, tasks)[1]
+
+
+def _grid(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[Misfit, ...]]:
     asked = [(task_named(suite.task, tasks), suite) for suite in settings.suites]
     for check in dict.fromkeys(task.check for task, _ in asked if task.check):
         check([suite for task, suite in asked if task.check is check])
@@ -125,9 +138,15 @@ def grid(settings: Settings, tasks: Tasks = TASKS) -> tuple[Series, ...]:
     specs = tuple(dict.fromkeys(settings.model))
     slugs = [slug(spec) if len(specs) > 1 else "" for spec in specs]
     series: dict[tuple[str, str, str], Series] = {}
+    misfits: list[Misfit] = []
     count = 0
     for task, suite in asked:
-        for label, lengths, depths in _axes(task, suite):
+        try:
+            axes = list(_axes(task, suite))
+        except TooShortError as error:
+            misfits += [Misfit(suite.task, length, error.least) for length in suite.lengths]
+            continue
+        for label, lengths, depths in axes:
             for spec, model in zip(specs, slugs, strict=True):
                 count += len(lengths) * (1 if suite.spread else len(depths)) * suite.repeats
                 if count > MOST_CELLS:
@@ -145,7 +164,9 @@ def grid(settings: Settings, tasks: Tasks = TASKS) -> tuple[Series, ...]:
                         "--preset", settings.preset, f"two suites ask {suite.task} with needle {label}: name them apart"
                     )
                 series[suite.task, label, model] = Series(suite, task, spec, cells)
-    return tuple(series.values())
+    if misfits and not series:
+        raise nothing_fits(misfits)
+    return tuple(series.values()), tuple(misfits)
 
 
 def _axes(task: Task, suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | None, ...]]]:
@@ -153,9 +174,8 @@ def _axes(task: Task, suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tupl
     labels = {without_language(label, suite): label for label in task.labels(suite)}
     wanted = [name for name in labels if not suite.variants or name in suite.variants]
     if labels and not wanted:
-        names = ", ".join(suite.variants)
-        remedy = f"at these --lengths it has {', '.join(labels)}; use longer ones, or other tasks (--task)"
-        raise InputError(f"variants of {suite.task}", names, remedy)
+        has, wants = ", ".join(labels), ", ".join(suite.variants)
+        raise TooShortError(max(suite.lengths), f"{suite.task} has {has} here, and not {wants}")
     for label in (labels[name] for name in wanted):
         lengths = task.lengths(suite, label)
         if not lengths:  # a row of a data set that is longer than all of them

@@ -14,7 +14,7 @@ from needlework.haystack_fixtures.whole_files import drop_halves
 from needlework.results.gates.verdict import Verdict
 from needlework.results.merge.parts import PART, Part
 from needlework.results.records.journal import Journal, line_of, read_journal
-from needlework.results.records.manifest import command_line, manifest, merge_facts, write_manifest
+from needlework.results.records.manifest import command_line, manifest, merge_facts, notes_of, write_manifest
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.tests_of_cells import latest_of_each
@@ -53,7 +53,8 @@ def merged_manifest(settings: Settings, parts: Sequence[Part], *, planned: int, 
         planned=planned,
         recorded=recorded,
     )
-    return content | {name: first.get(name) for name in ("folder", "versions", "python", "platform", "commit")}
+    said = ("folder", "versions", "python", "platform", "commit", "left_out")
+    return content | {name: first[name] for name in said if name in first}
 
 
 def write_merged(
@@ -75,7 +76,14 @@ def write_merged(
         if after != before:
             journal.replace(after)
         write_manifest(into / MANIFEST, {**content, "ended": None})
-        finished = finish(into, latest_of_each(records), settings, planned=int(content["planned"]), verdicts=verdicts)
+        finished = finish(
+            into,
+            latest_of_each(records),
+            settings,
+            planned=int(content["planned"]),
+            verdicts=verdicts,
+            notes=notes_of(content),
+        )
         write_manifest(into / MANIFEST, content)
     return finished
 

@@ -101,6 +101,12 @@ def known_before(path: Path, recipe: str) -> dict[str, Any]:
     return {"models": {}, **kept}
 
 
+def notes_of(manifest: Mapping[str, Any]) -> list[str]:
+    """What a manifest has to say of its run in a report."""
+    left = manifest.get("left_out")
+    return [left] if isinstance(left, str) else []
+
+
 def command_line() -> list[str]:
     """This process's command line."""
     return [Path(sys.argv[0]).name, *sys.argv[1:]]

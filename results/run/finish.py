@@ -36,9 +36,10 @@ def finish(
     planned: int,
     verdicts: Sequence[Verdict],
     series: Sequence[Series] = (),
+    notes: Sequence[str] = (),
 ) -> Finished:
     """Write every file of the run whose `records` these are, of `planned` trials, into `folder`; `series`: those that
-    an adaptive run asked.
+    an adaptive run asked. `notes`: what else is to be said of the run, a sentence each.
 
     Raises `OSError` or `InputError` where they cannot be written.
     """
@@ -48,6 +49,7 @@ def finish(
         vote=votes_of(settings.suites),
         relative_to=parse_relative_to(settings.relative_to),
         planned=planned,
+        notes=notes,
         gates=gate_rows(verdicts),
         adaptive=adaptive_statements(settings, records, series),
     )

@@ -10,10 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.misfit import Misfit, left_out
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.whole_files import drop_halves
 from needlework.results.records.journal import Journal, drop_waiting, line_of, read_journal
-from needlework.results.records.manifest import command_line, known_before, manifest, merge_facts, write_manifest
+from needlework.results.records.manifest import (
+    command_line,
+    known_before,
+    manifest,
+    merge_facts,
+    notes_of,
+    write_manifest,
+)
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
@@ -117,6 +125,16 @@ class OpenFolder:
                 recorded=len(records),
             ),
         )
+
+    def left_out(self, misfits: tuple[Misfit, ...]) -> None:
+        """Note what is too short for its task, for the manifest and the report."""
+        if misfits:
+            self.facts["left_out"] = left_out(misfits)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said of the run beside its records."""
+        return notes_of(self.facts)
 
     def pace(self, now: list[Record]) -> Pace | None:
         """How fast the records of this session, `now`, came since the folder was opened."""

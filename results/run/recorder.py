@@ -13,7 +13,7 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
-from needlework.haystack_fixtures.session.kept import grid_of
+from needlework.haystack_fixtures.session.kept import MISFITS, grid_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
 from needlework.haystack_fixtures.workers.distribution import OVERLAPPING, has_workers
@@ -182,6 +182,7 @@ class Recorder:
             self.folder.close()
             return
         self._signals.ignore()  # what they ask for, an end with all files, is under way
+        self.folder.left_out(self._config.stash.get(MISFITS, ()))
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
         from needlework.results.run.finish import finish
         from needlework.results.statistics.run_report import interrupted
@@ -201,6 +202,7 @@ class Recorder:
                     planned=planned,
                     verdicts=self._verdicts,
                     series=self._adaptive.series if self._adaptive else (),
+                    notes=self.folder.notes,
                 )
                 self.folder.write_manifest(self._records, ended=True)
             except (OSError, InputError) as error:

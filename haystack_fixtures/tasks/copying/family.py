@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from needlework.haystack_fixtures.draws import below, draws, pick
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, TooShortError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.settings.settings import Suite
@@ -39,12 +39,13 @@ def _labels(suite: Suite) -> tuple[str, ...]:
     """The sizes that the longest prompt may hold, and that the answer budget allows to be said."""
     most = min(suite.answer_budget, _prompt_tokens(suite, max(suite.lengths)) - _TEMPLATE)
     sizes = [size for size in _SIZES if size * _TOKENS[suite.language] <= most]
+    least = _SIZES[0] * _TOKENS[suite.language]
+    if suite.answer_budget < least:
+        raise InputError("--answer-budget", suite.answer_budget, f"task copy needs {least} or more")
     if not sizes:
-        least = _SIZES[0] * _TOKENS[suite.language]
-        remedy = (
-            f"task copy needs an answer budget of {least} or more, and lengths of that and {least + _TEMPLATE} more"
-        )
-        raise InputError("--lengths, --answer-budget", f"{max(suite.lengths)}, {suite.answer_budget}", remedy)
+        length = max(suite.lengths)
+        least += _TEMPLATE + length - _prompt_tokens(suite, length)
+        raise TooShortError(length, "its shortest text and the answer need more", least)
     return tuple(labelled(f"n{size}", suite) for size in sizes)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import comb
 
 from needlework.haystack_fixtures.draws import draws, shuffled
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import TooShortError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.settings.settings import Suite
@@ -60,8 +60,8 @@ _CLOSE = {
 def _labels(suite: Suite) -> tuple[str, ...]:
     held = [labelled(f"n{count}", suite) for count in COUNTS if _window(count, suite) <= max(suite.lengths)]
     if not held:
-        need = f"{COUNTS[0]} statements and the answer need {_window(COUNTS[0], suite)}"
-        raise InputError("--lengths", max(suite.lengths), f"{NAME}: {need} tokens or more")
+        least = _window(COUNTS[0], suite)
+        raise TooShortError(max(suite.lengths), f"{COUNTS[0]} statements and the answer need more", least)
     return tuple(held)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, TooShortError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.tasks.copying import family
 from needlework.haystack_fixtures.tasks.copying.family import TASK
@@ -72,9 +72,11 @@ def test_sizes_are_those_that_window_and_budget_hold() -> None:
     assert labels(lengths="1k,4k", answer_budget="300") == ("n25", "n50", "n100", "n250")
     assert labels(lengths="512", answer_budget="300") == ("n25", "n50", "n100")
     assert len(labels(lengths="4k", answer_budget="1200")) == 6
-    for options in ({"lengths": "4k", "answer_budget": "24"}, {"lengths": "400", "answer_budget": "350"}):
-        with pytest.raises(InputError, match="answer budget of 25 or more, and lengths of that and 65 more"):
-            labels(**options)
+    with pytest.raises(InputError, match="--answer-budget: '24': task copy needs 25 or more"):
+        labels(lengths="4k", answer_budget="24")
+    with pytest.raises(TooShortError, match="--lengths: '400': its shortest text and the answer need more") as caught:
+        labels(lengths="400", answer_budget="350")
+    assert labels(lengths=str(caught.value.least), answer_budget="350") == ("n25",)
 
 
 def test_every_size_is_asked_once_at_the_shortest_length_that_holds_it() -> None:

@@ -1,0 +1,24 @@
+"""What is too short for its task, in words."""
+
+from __future__ import annotations
+
+from needlework.haystack_fixtures.grid.misfit import Misfit, left_out, nothing_fits
+
+COPY = [Misfit("copy", 1000, 2065), Misfit("copy", 2000, 2065)]
+WORDS = [Misfit("ruler_cwe freq6", 1000, 1138), Misfit("ruler_cwe freq6_zh", 1000, 1200)]
+CHAIN = [Misfit("chain", 1000, None)]
+
+
+def test_each_task_is_named_with_its_lengths_and_the_least_that_fits_all_its_needles() -> None:
+    assert left_out([*COPY, *WORDS, *CHAIN]) == (
+        "left out, too short: copy at 1000, 2000 (from 2065), ruler_cwe at 1000 (from 1200), chain at 1000"
+    )
+
+
+def test_where_nothing_fits_the_least_over_all_tasks_is_told_at_once() -> None:
+    assert str(nothing_fits([*WORDS, *COPY])) == (
+        "--lengths: '1000,2000': too short for ruler_cwe, copy: use at least 2065"
+        " (ruler_cwe at 1000 (from 1200), copy at 1000, 2000 (from 2065)), or other tasks (--task)"
+    )
+    assert str(nothing_fits(COPY)).endswith("too short for copy: use at least 2065, or other tasks (--task)")
+    assert str(nothing_fits(CHAIN)).endswith("too short for chain: use longer ones, or other tasks (--task)")

@@ -1,0 +1,42 @@
+"""Lengths that some tasks of a run cannot be asked at: what fits is run, and what does not is named."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+# Of these tasks, icl needs some hundred tokens for its shortest list; niah fits.
+SHORT = ("--task=niah,icl", "--preset=families", "--lengths=150,600", "--language=en", "--depths=50")
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_what_fits_is_run_and_the_rest_is_named_in_terminal_and_files(project, workers):
+    project.asks("niah", "icl")
+    result = project.run(*SHORT, workers)
+
+    assert result.ret == 0
+    assert {(record["task"], record["length"]) for record in project.records()} == {
+        ("niah", 150),
+        ("niah", 600),
+        ("icl", 600),
+    }
+    told = [line for line in result.outlines if "left out, too short: icl at 150 (from " in line]
+    assert told
+    assert any("left out, too short: icl at 150" in note for note in json.loads(project.file("results.json"))["notes"])
+    assert "left out, too short: icl at 150" in project.file("report.html")
+
+
+def test_of_one_task_a_length_that_is_too_short_is_an_error_that_names_it(project):
+    result = project.run("--lengths=60,600")
+
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: --lengths: '60': too short for niah: use at least *, or other tasks (--task)"])
+
+
+def test_where_no_task_fits_all_are_named_with_the_least_length_at_once(project):
+    project.asks("icl", "copy")
+    result = project.run("--task=icl,copy", "--preset=families", "--lengths=100")
+
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: --lengths: '100': too short for *icl*: use at least * (*icl at 100 (from *"])
