@@ -164,7 +164,7 @@ def _most_units(draft: Callable[[int], Draft], listing: Listing, budget: int, re
 
 def _padded(draft: Callable[[str], Draft], prose: str, found: Draft, budget: int) -> tuple[str, Draft]:
     """The beginning of the prose that fills the budget, with its draft; the longest that fits where none is exact."""
-    pads = list(_beginnings(prose, budget - found.count))
+    ends = list(_word_ends(prose, budget - found.count))
     best = ("", found)
 
     def better(pad: str) -> bool:
@@ -174,12 +174,13 @@ def _padded(draft: Callable[[str], Draft], prose: str, found: Draft, budget: int
             best = (pad, made)
         return made.count <= budget
 
-    low, high = 0, len(pads)  # pads before low fit, those from high on do not
+    low, high = 0, len(ends)  # beginnings before low fit, those from high on do not
     while low < high and best[1].count < budget:
         middle = (low + high) // 2
-        low, high = (middle + 1, high) if better(pads[middle]) else (low, middle)
+        low, high = (middle + 1, high) if better(_beginning(prose, ends[middle])) else (low, middle)
     # Where words are several tokens long: shorter ones without their full stop or with a second one, then dots.
-    near = [text for pad in reversed(pads[max(0, low - _NEAR) : low]) for text in (pad[:-1], f"{pad} .")]
+    pads = [_beginning(prose, end) for end in reversed(ends[max(0, low - _NEAR) : low])]
+    near = [text for pad in pads for text in (pad[:-1], f"{pad} .")]
     base = best[0] or "\n"
     for pad in (*near, *(base + " ." * dots for dots in range(1, _MOST_DOTS))):
         if best[1].count == budget:
@@ -188,9 +189,19 @@ def _padded(draft: Callable[[str], Draft], prose: str, found: Draft, budget: int
     return best
 
 
-def _beginnings(prose: str, tokens: int) -> Iterator[str]:
-    """Beginnings of a text that end with a word, closed by a full stop, ascending."""
+def _word_ends(prose: str, tokens: int) -> Iterator[int]:
+    """Where words of the beginning of a text end, ascending."""
     for match in _WORD.finditer(prose, 0, (tokens + 1) * _PROSE):
         end = match.end()
-        if prose[end - 1].isalnum() and not splits_grapheme(prose, end):
-            yield f"\n\n{prose[:end]}{'。' if _HAN.match(prose[end - 1]) else '.'}"
+        if prose[end - 1].isalnum() and (_apart(prose[end : end + 1]) or not splits_grapheme(prose, end)):
+            yield end
+
+
+def _apart(following: str) -> bool:
+    """Whether a character is surely none that joins the letter before it; to be told at once."""
+    return following.isascii() or "\u3400" <= following <= "\u9fff"
+
+
+def _beginning(prose: str, end: int) -> str:
+    """The beginning of a text as a paragraph that is closed by a full stop."""
+    return f"\n\n{prose[:end]}{'。' if _HAN.match(prose[end - 1]) else '.'}"

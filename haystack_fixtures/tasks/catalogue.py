@@ -24,6 +24,7 @@ from needlework.haystack_fixtures.tasks.graph import family as graph
 from needlework.haystack_fixtures.tasks.icl import family as icl
 from needlework.haystack_fixtures.tasks.key_value import family as key_value
 from needlework.haystack_fixtures.tasks.leval import family as leval
+from needlework.haystack_fixtures.tasks.mrcr import family as mrcr
 from needlework.haystack_fixtures.tasks.needle import family as needle
 from needlework.haystack_fixtures.tasks.needlebench import family as needlebench
 from needlework.haystack_fixtures.tasks.published import family as published
@@ -51,6 +52,7 @@ _FAMILIES = (
     semantic,
     state_world,
     graph,
+    mrcr,
 )
 Tasks = Mapping[str, Task]
 TASKS: Tasks = MappingProxyType({task.name: task for family in _FAMILIES for task in family.TASKS})

@@ -22,3 +22,8 @@ def _names(language: str) -> tuple[str, ...]:
     if "names" in table:
         return tuple(table["names"].split())
     return tuple(surname + given for surname in table["surnames"].split() for given in table["given"].split())
+
+
+def people(language: str) -> tuple[str, ...]:
+    """All names."""
+    return _names(language)

@@ -59,6 +59,11 @@ def _key(language: str, adjective: str, noun: str) -> str:
     return _KEY[language].format(adjective=adjective, noun=noun)
 
 
+def adjectives(language: str) -> tuple[str, ...]:
+    """All adjectives that keys are made of."""
+    return _words(language)[0]
+
+
 def nouns(language: str) -> tuple[str, ...]:
     """All nouns that keys are made of."""
     return _words(language)[1]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.haystacks.conversation import GrowingConversation
 from needlework.haystack_fixtures.models.mock.model import MockModel
 from needlework.haystack_fixtures.models.model import Request
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
@@ -51,12 +51,18 @@ def build(made: TrialBuilder, suite: Suite, cell: Cell) -> Trial:
     budget = cell.length - reserved(suite)
     prompt = trial.prompt
     assert prompt.tokens + prompt.slack == budget
-    if not isinstance(trial.asked.context, Listing) or trial.asked.context.fill:
+    if _fills(trial):
         assert prompt.slack <= max(2, budget // 2000)
     assert prompt.text == made.build(suite, cell).prompt.text
     assert trial.asked.question in prompt.text
     assert not prompt.flags
     return trial
+
+
+def _fills(trial: Trial) -> bool:
+    """Whether its context takes all the room there is."""
+    shown = trial.asked.context
+    return shown.closing is not None if isinstance(shown, GrowingConversation) else getattr(shown, "fill", True)
 
 
 def context(trial: Trial) -> str:

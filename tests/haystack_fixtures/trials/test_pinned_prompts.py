@@ -7,6 +7,7 @@ are not resumed. Neither may happen by accident: `RECIPE_VERSION` and CHANGELOG.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
@@ -72,6 +73,9 @@ PINNED = {
 LEVAL = {"leval_data": ".", "preset": "leval-closed", "task": "leval_tpo", "lengths": "700"}
 OPEN = LEVAL | {"preset": "leval-open", "task": "leval_financial_qa"}
 DOCUMENTS = {"documents": "documents", "preset": "own-documents", "lengths": "1600", "depths": "0,100"}
+# Tasks that came into the preset later, and have pins of their own.
+LATER = ("graph_bfs", "graph_parents", "mrcr")
+NEW = {"preset": "families", "task": "graph_bfs,graph_parents,mrcr", "corpus": "noise", "lengths": "2500"}
 RULER = {"preset": "families", "task": "ruler_qa_1,ruler_vt", "lengths": "1k"}
 # Options of a family's own, then the hashes of all prompts, of all keys, and of what records of one run have in common.
 OWN = {
@@ -130,6 +134,7 @@ OWN = {
         "265aee1f7f08b72c919f",
         "4cf2b9786e301074e90e",
     ),
+    "graph, mrcr": (NEW, "6a6546fed218b5bfa7e7", "097657caf8743f11d1a4", "ce602c26ea8a607a8609"),
     "families-zh": (
         {
             "preset": "families",
@@ -161,6 +166,9 @@ def test_those_of_every_family_stay_what_they_were(name, tmp_path, monkeypatch):
     small_texts(tmp_path)
     monkeypatch.chdir(tmp_path)
     settings = _settings(options, tmp_path)
+    if name.startswith("families"):  # those that were there when this was pinned
+        kept = tuple(suite for suite in settings.suites if suite.task not in LATER)
+        settings = replace(settings, suites=kept)
     recipes = [recipe_fields(suite) for suite in settings.suites]
     assert (*_pins(settings, tmp_path), _hash(recipes)) == (prompts, keys, recipe)
 
