@@ -22,6 +22,7 @@ COMMANDS = {
         "needlework.results.leval.export_command",
         "the folder that L-Eval's leaderboard asks for, from runs",
     ),
+    "matrix": ("needlework.launching.matrix.command", "run configurations over the same cells, and compare them"),
     "merge": ("needlework.results.merge.command", "put the shards of a run together, and judge its gates"),
     "plot": ("needlework.results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("needlework.results.prompt", "print a recorded trial's prompt, byte for byte"),

@@ -50,7 +50,7 @@ FLOORS = {
         ("plugin",),
     ),
     "launching": (
-        ("batch_in", "shards"),
+        ("batch_in", "matrix", "shards"),
         ("kubernetes", "local", "progress", "ray_tasks", "slurm"),
         ("options",),
         ("launch",),

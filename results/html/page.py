@@ -38,12 +38,12 @@ def page(
     `data`: what the script reads; `details`: the trials, packed; `notice`: what was left out of them; `fields`: what
     else the template asks for.
     """
-    style = "".join(map(_asset, ("page.css", "heat.css", "details.css", "print.css"))) + palette_css(colors)
+    style = "".join(map(asset, ("page.css", "heat.css", "details.css", "print.css"))) + palette_css(colors)
     if template == "comparison":
-        style += _asset("comparison.css") + differences_css()
-    script = f'"use strict";\n(() => {{\n{"".join(map(_asset, SCRIPTS[template]))}}})();\n'
+        style += asset("comparison.css") + differences_css()
+    script = f'"use strict";\n(() => {{\n{"".join(map(asset, SCRIPTS[template]))}}})();\n'
     return (
-        _environment()
+        environment()
         .get_template(f"{template}.html.j2")
         .render(
             policy=policy(style, script),
@@ -61,7 +61,7 @@ def page(
 def policy(style: str, script: str) -> str:
     """Return the Content-Security-Policy: nothing is loaded, and nothing runs but exactly our script."""
     return (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -84,14 +84,16 @@ def _color_class(name: str, color: tuple[int, int, int]) -> str:
     return f".{name}{{background-color:#{bytes(color).hex()};color:#{'fff' if dark(color) else '1a1a1a'}}}"
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """What a Content-Security-Policy calls a text."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 @cache  # with it the compiled templates, of which a run fills each twice
-def _environment() -> Environment:
+def environment() -> Environment:
+    """What fills our templates."""
     return Environment(
-        loader=FunctionLoader(_asset),
+        loader=FunctionLoader(asset),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -100,5 +102,6 @@ def _environment() -> Environment:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file beside this module."""
     return files("needlework.results.html").joinpath(name).read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
@@ -178,6 +178,20 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     )
 
 
+def compare_as_one(
+    first: Sequence[Record], second: Sequence[Record]
+) -> tuple[FamilyDifference, Mapping[int, FamilyDifference]]:
+    """All trials of two runs as one family, and the same of each length (tokens): one verdict where a run has several
+    tasks. Each needle of each task is a sample of its own, as in a gate over several tasks. Raises `InputError`.
+    """
+    a, b, _ = joined(*compared(first, second))
+    trials = {at: (a.get(at), b.get(at)) for at in sorted(a.keys() | b.keys(), key=identity_order)}
+    lengths = sorted({at[1] for at in trials})
+    parts = {length: {at: pair for at, pair in trials.items() if at[1] == length} for length in lengths}
+    name: Family = ("", "all tasks", "")
+    return _family(name, trials), {length: _family(name, part) for length, part in parts.items()}
+
+
 def compared(first: Sequence[Record], second: Sequence[Record]) -> tuple[Sequence[Record], Sequence[Record]]:
     """The trials of two runs that are compared: no controls, and no retriever's unless a run has no others."""
     plain = as_asked(first), as_asked(second)
@@ -200,7 +214,7 @@ class _Trial:
 
     length: int
     depth: float | None
-    sample: int
+    sample: Hashable
     first: float | None
     second: float | None
     outcomes: tuple[OutcomeName, OutcomeName] | None
@@ -244,12 +258,12 @@ def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Recor
 
 
 def _trial(at: Identity, pair: tuple[Record | None, Record | None]) -> _Trial:
-    _, length, depth, _, _ = at
+    family, length, depth, _, _ = at
     first, second = pair
     return _Trial(
         length,
         depth,
-        next(sample_of(record) for record in pair if record is not None),
+        (panel_of(family), next(sample_of(record) for record in pair if record is not None)),
         first=None if first is None else _score(first),
         second=None if second is None else _score(second),
         outcomes=None if first is None or second is None else (first["outcome"], second["outcome"]),

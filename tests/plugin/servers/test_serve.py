@@ -14,7 +14,7 @@ import pytest
 from needlework.haystack_fixtures.models.served.engines.keeper import alive
 from needlework.haystack_fixtures.models.served.engines.recipe import HERE
 
-SMALL = ("--lengths=300,400", "--depths=0,100", "--answer-budget=16", "--serve-arg=window=1k")
+SMALL = ("--lengths=300,400", "--depths=0,100", "--answer-budget=16", "--serve-arg=window=1k", "--serve-arg=threads=1")
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +81,13 @@ def test_what_the_engine_refuses_is_told_with_its_last_lines_before_any_cell(pro
 @pytest.mark.slow
 @pytest.mark.parametrize("ends", ["the run, by kill -9", "the server"])
 def test_nothing_is_left_and_the_run_goes_on_when_something_is_killed(project, ends):
-    grid = ("--lengths=300,400", "--depths=0,50,100", "--serve-arg=window=1k", "--answer-budget=16")
+    grid = (
+        "--lengths=300,400",
+        "--depths=0,50,100",
+        "--serve-arg=window=1k",
+        "--serve-arg=threads=1",
+        "--answer-budget=16",
+    )
     words = [
         sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n0", "--corpus=pydoc", "--model=smollm2",
         "--serve=xllamacpp", "--run-name=r", *grid,

@@ -4,9 +4,11 @@ A program of its own: `python xllamacpp_server.py --model FILE.gguf --port N [--
 of the table below is a field of xllamacpp's `CommonParams`, with dashes or underscores: `--rope-freq-scale 0.5`.
 """
 
+import os
 import signal
 import sys
 import threading
+from typing import NoReturn
 
 _FIELDS = {"ctx-size": "n_ctx", "parallel": "n_parallel", "batch-size": "n_batch", "ubatch-size": "n_ubatch"}
 _FLAGS = {"no-cache-prompt": ("cache_prompt", False), "cache-prompt": ("cache_prompt", True)}
@@ -27,23 +29,24 @@ def main(words: list[str]) -> int:
         print(f"error: {error}", flush=True)
         return 2
     try:
-        server = xllamacpp.Server(params)
+        return until_a_signal(xllamacpp.Server(params))
     except RuntimeError as error:
         print(f"error: {error}", flush=True)
         return 1
+
+
+def until_a_signal(_server: object) -> NoReturn:
+    """Hold the server, which listens as long as somebody does. Its own end would wait for the prompt that it is at."""
     done = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: done.set())
     while not done.wait(1):  # waits in pieces: a signal is seen between them
         pass
-    del server
-    return 0
+    os._exit(0)
 
 
 def cores() -> int:
     """Processors that this process may use."""
-    import os
-
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

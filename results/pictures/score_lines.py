@@ -1,0 +1,97 @@
+"""`scores`: score over length, one line for each of several runs, with the 95 % intervals as bands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.results.pictures.heatmap import FORMATS, image_of, look_of
+from needlework.results.pictures.parts import FRAME, INK, SOFT
+from needlework.results.statistics.comparison.several import Against
+from needlework.results.style.fonts import fonts_for
+from needlework.results.style.text import length_labels, one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito (2008), without its yellow: told apart by colour-blind eyes; marks and dashes tell them apart in grey.
+_COLORS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_MARKS = "osD^vPX"
+_DASHES = ("-", "--", "-.", ":")
+_WIDTH, _HEIGHT, _ROW = 7.6, 3.4, 0.24  # inches
+_ASIDE = 0.055  # of the distance of two lengths: lines that lie on each other are seen
+
+
+def write_score_lines(found: Sequence[Against], stem: Path, *, title: str) -> list[Path]:
+    """Write `stem`.png and `stem`.svg, and return their paths; none where no length has a score."""
+    found = [each for each in found if each.scores.trials]
+    lengths = sorted({length for each in found for length in each.lengths})
+    if not any(scores.n for each in found for scores in each.lengths.values()):
+        return []
+    paths = []
+    for format_, image in zip(FORMATS, _drawn(found, lengths, one_line(title)), strict=True):
+        path = stem.with_name(f"{stem.name}.{format_}")
+        write_whole(path, image)
+        paths.append(path)
+    return paths
+
+
+def _drawn(found: Sequence[Against], lengths: Sequence[int], title: str) -> list[bytes]:
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = -(-len(found) // 3)
+    height = _HEIGHT + _ROW * rows
+    names = "".join(one_line(each.name) for each in found)
+    with rc_context(look_of(fonts_for(title + names))):
+        figure = Figure(figsize=(_WIDTH, height), facecolor="white")
+        FigureCanvasAgg(figure)
+        below = 0.55 + _ROW * rows
+        axes = figure.add_axes((0.085, below / height, 0.895, (height - below - 0.62) / height))
+        for at, each in enumerate(found):
+            _line(axes, each, at, len(found), lengths)
+        axes.set_xticks(range(len(lengths)), length_labels(lengths), fontsize=9, color=INK)
+        axes.set_xlim(-0.35, len(lengths) - 0.65)
+        axes.set_yticks(range(0, 101, 20), [str(each) for each in range(0, 101, 20)], fontsize=9, color=INK)
+        axes.set_ylim(-4, 104)
+        axes.set_xlabel("length in tokens", fontsize=9, color=SOFT)
+        axes.set_ylabel("score in percent", fontsize=9, color=SOFT)
+        axes.tick_params(length=0, pad=4)
+        axes.grid(axis="y", color="#e3e3e3", linewidth=0.7)
+        axes.set_axisbelow(True)
+        for side in axes.spines.values():
+            side.set_color(FRAME)
+        figure.legend(
+            *axes.get_legend_handles_labels(), loc="lower center", ncols=3, frameon=False, fontsize=8.5, handlelength=3
+        )
+        figure.text(0.02, 1 - 0.24 / height, title, fontsize=12, weight="bold", color=INK, va="center")
+        said = "bands: 95 % intervals; x: no trial of that length has a score"
+        figure.text(0.02, 1 - 0.47 / height, said, fontsize=8.5, color=SOFT, va="center")
+        return [image_of(figure, format_) for format_ in FORMATS]
+
+
+def _line(axes: Axes, each: Against, at: int, count: int, lengths: Sequence[int]) -> None:
+    color, mark, dash = _COLORS[at % len(_COLORS)], _MARKS[at % len(_MARKS)], _DASHES[at % len(_DASHES)]
+    aside = _ASIDE * (at - (count - 1) / 2)
+    scores = [each.lengths.get(length) for length in lengths]
+    means = [(i + aside, 100 * of.mean) for i, of in enumerate(scores) if of is not None and of.mean is not None]
+    bands = [
+        (i + aside, 100 * of.interval.low, 100 * of.interval.high)
+        for i, of in enumerate(scores)
+        if of is not None and of.interval is not None
+    ]
+    label = one_line(each.name)
+    axes.plot(*_columns(means), dash, marker=mark, ms=5, color=color, linewidth=1.8, label=label, clip_on=False)
+    if bands:
+        x, low, high = _columns(bands)
+        axes.fill_between(x, low, high, color=color, alpha=0.1, linewidth=0)
+        axes.vlines(x, low, high, color=color, linewidth=0.9, alpha=0.8)
+    lost = [i + aside for i, of in enumerate(scores) if of is not None and of.trials and not of.n]
+    axes.plot(lost, [0] * len(lost), "x", ms=8, mew=2, color=color, clip_on=False)
+
+
+def _columns(rows: Sequence[tuple[float, ...]]) -> list[list[float]]:
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[], []]

@@ -1,0 +1,137 @@
+"""Several runs against the first: one line each, the lengths from which on one is worse, and what nobody can know."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from needlework.results.files.several_file import several_object
+from needlework.results.html.several import several_html
+from needlework.results.pictures.score_lines import write_score_lines
+from needlework.results.statistics.comparison.comparison import compare
+from needlework.results.statistics.comparison.several import compare_several
+from needlework.results.tables.several import several_lines
+from tests.results.statistics.comparison.test_comparison import grid, record
+
+ALL = grid(lambda *_: 1.0)
+NONE_AT_4K = grid(lambda length, *_: float(length < 4000))
+
+
+def skipped_at_4k():
+    lost = {"outcome": "skipped", "score": None}
+    return [each if each["length"] < 4000 else {**each, **lost} for each in grid(lambda *_: 1.0)]
+
+
+def test_each_run_is_compared_with_the_first_in_the_order_given():
+    found = compare_several({"base": ALL, "worse": NONE_AT_4K, "same": ALL})
+
+    assert [each.name for each in found] == ["base", "worse", "same"]
+    assert [each.verdict for each in found] == [None, "worse", "no difference shown"]
+    assert [each.worse_from for each in found] == [None, 4000, None]
+    assert found[1].scores.mean == 0.5
+    assert {length: scores.mean for length, scores in found[1].lengths.items()} == {1000: 1.0, 4000: 0.0}
+
+
+def test_holm_counts_the_configurations_and_one_against_one_is_what_compare_says():
+    (family,) = compare(ALL, NONE_AT_4K).families
+    _, alone = compare_several({"base": ALL, "worse": NONE_AT_4K})
+    _, first, second = compare_several({"base": ALL, "worse": NONE_AT_4K, "same": ALL})
+
+    assert alone.whole is not None
+    assert first.whole is not None
+    assert second.whole is not None
+    assert (alone.whole.p_adjusted, alone.whole.difference) == (family.p, family.difference)
+    assert first.whole.p_adjusted == 2 * family.p
+    assert second.whole.p_adjusted == 1.0
+
+
+def test_worse_everywhere_is_worse_from_the_shortest_length_on():
+    assert compare_several({"base": ALL, "broken": grid(lambda *_: 0.0)})[1].worse_from == 1000
+
+
+def test_worse_at_short_lengths_alone_is_worse_from_no_length_on():
+    found = compare_several({"base": ALL, "odd": grid(lambda length, *_: float(length > 1000))})[1]
+
+    assert (found.verdict, found.worse_from) == ("worse", None)
+
+
+def test_a_window_that_is_too_small_is_said_first_and_is_worse_without_a_sample():
+    found = compare_several({"base": ALL, "small": skipped_at_4k()})
+    lines = several_lines(found, {"base": 8192, "small": 1024})
+
+    assert lines[0] == (
+        "small cannot answer 36 of 72 trials that base scored: all 36 at 4k (36 skipped); window 1024, base had 8192"
+    )
+    assert (found[1].verdict, found[1].worse_from) == ("worse", 4000)
+    assert "losses as misses" in lines[2]
+    assert lines[-1].split()[:4] == ["small", "36", "of", "72"]
+
+
+def test_samples_of_several_tasks_are_samples_of_their_own():
+    two = [*ALL, *grid(lambda *_: 1.0, task="chain")]
+    whole = compare_several({"base": two, "same": two})[1].whole
+
+    assert whole is not None
+    assert whole.difference is not None
+    assert whole.difference.clusters == 24
+
+
+def test_few_samples_are_undetermined_and_say_so():
+    few = grid(lambda *_: 1.0, repeats=3)
+    found = compare_several({"base": few, "other": grid(lambda *_: 0.0, repeats=3)})
+
+    assert found[1].verdict == "undetermined"
+    assert several_lines(found, {})[-1].startswith("undetermined: too few samples for a verdict (other)")
+
+
+@pytest.mark.parametrize("runs", [{"base": []}, {"base": [], "other": ALL}, {"base": ALL, "other": []}])
+def test_runs_that_are_not_there_spoil_nothing(runs, tmp_path):
+    found = compare_several(runs)
+
+    several_lines(found, {})
+    several_object(found, {})
+    several_html(found, title="t", windows={}, parts={}, links={}, picture=None)
+    assert all(each.verdict is None for each in found)
+
+
+def test_other_cells_are_not_compared_and_other_prompts_are_told():
+    elsewhere = [record(length=77)]
+    reworded = [{**each, "prompt": {"sha256": "other"}} for each in ALL]
+    found = compare_several({"base": ALL, "elsewhere": elsewhere, "reworded": reworded})
+    lines = several_lines(found, {})
+
+    assert any("elsewhere is not compared" in line and "no trial in common" in line for line in lines)
+    assert "caution: reworded was asked other prompts in 72 trials (another tokenizer?)" in lines
+
+
+def test_the_summary_is_small_and_has_what_a_dashboard_shows():
+    base, small = several_object(compare_several({"base": ALL, "small": skipped_at_4k()}), {"small": {"window": 1024}})
+
+    assert (base["score"], base["difference"], base["verdict"]) == (1.0, None, None)
+    assert (small["window"], small["verdict"], small["worse_from"], small["scored"]) == (1024, "worse", 4000, 36)
+    assert small["losses"] == [
+        {
+            "configuration": "small", "lost": 36, "of": 72, "outcomes": {"skipped": 36},
+            "lengths": {"4000": {"lost": 36, "of": 36}},
+        }
+    ]  # fmt: skip
+    assert small["difference"]["losses_as_misses"]["mean"] == -0.5
+    assert [each["length"] for each in small["lengths"]] == [1000, 4000]
+
+
+def test_page_and_picture_name_every_configuration_and_load_nothing(tmp_path):
+    found = compare_several({"base": ALL, "<b>small</b>": skipped_at_4k()})
+    paths = write_score_lines(found, tmp_path / "scores", title="a matrix")
+    page = several_html(
+        found, title="a matrix", windows={}, parts={"<b>small</b>": ["window: 8192 / 1024"]}, links={}, picture=b"PNG"
+    )
+
+    assert [path.name for path in paths] == ["scores.png", "scores.svg"]
+    said = "".join(ET.parse(paths[1]).getroot().itertext())
+    assert "base" in said
+    assert "small" in said
+    assert "<b>" not in page
+    assert "&lt;b&gt;small" in page
+    assert "default-src 'none'" in page
+    assert "http" not in page.replace("http-equiv", "")
