@@ -28,7 +28,7 @@ COMMANDS = {
     "prompt": ("needlework.results.prompt", "print a recorded trial's prompt, byte for byte"),
     "questions": ("needlework.results.questions.command", "make questions about your documents, and check them"),
     "rescore": ("needlework.results.rescore", "judge a run's stored answers by another scorer, without a model"),
-    "score": ("needlework.results.score", "score L-Eval prediction files, without a model"),
+    "score": ("needlework.results.score", "score answers made elsewhere: L-Eval, MRCR, GraphWalks, LongBench v2"),
     "serve": (
         "needlework.results.web.command",
         "pages for people: rate, annotate, review, browse, on this machine alone",
