@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
 
 from needlework.results.statistics.length.effective import RULER_THRESHOLD
-from perf.simulations import differences, labels
+from perf.simulations import adaptive, differences, labels
 from perf.simulations.intervals import (
     LIMITS,
     Covered,
@@ -167,6 +167,47 @@ def _certified(setting: Setting, times: int) -> float:
     return wrong / times
 
 
+def _adaptive(times: int) -> Iterator[Row]:
+    yield "model", "scores", "wrong %", "Mtok", "saved against the full grid", "width", "turns"
+    full = 110 * sum(adaptive.LENGTHS)
+    for (name, curve), (kind, draw) in product(adaptive.LEAST_FAVOURABLE.items(), adaptive.DRAWS.items()):
+        yield name, kind, *_walked(adaptive.adaptive(curve, times, draw=draw), full)
+
+
+def _adaptive_modes(times: int) -> Iterator[Row]:
+    head = ("wrong %", "worst model", "Mtok", "saved", "median", "width", "one doubling %", "turns")
+    yield "43 models of RULER's table", *head
+    curves = adaptive.ruler_curves()
+    for lengths in (adaptive.LENGTHS[:6], adaptive.LENGTHS):
+        full, upto = 110 * sum(lengths), f"4k to {'1M' if len(lengths) > 6 else '128k'}"
+        for mode in adaptive.MODES:
+            draw = adaptive.middle_lost
+            found = [adaptive.adaptive(curve, times, mode, draw, lengths) for curve in curves]
+            yield f"{upto}: {mode}", *_together(found, full)
+        for samples, spread in ((1, False), (3, False), (10, False), (110, True)):
+            few = max(1, times // 5)
+            grids = [adaptive.grid(curve, few, samples, spread=spread, lengths=lengths) for curve in curves]
+            words = f"{samples} samples at one depth each" if spread else f"{samples} x 11 depths"
+            yield f"{upto}: full grid, {words}", *_together(grids, full)
+    found = [adaptive.adaptive_share(curve, times) for curve in curves]
+    yield "4k to 1M: normal, relative bar", *_together(found, 110 * sum(adaptive.LENGTHS))
+
+
+def _walked(found: adaptive.Simulated, full: float) -> Row:
+    tokens = f"{found.tokens / 1e6:.1f}"
+    return _pct(found.wrong), tokens, f"{full / found.tokens:.1f} x", f"{found.width:.2f}", f"{found.turns:.0f}"
+
+
+def _together(found: Sequence[adaptive.Simulated], full: float) -> Row:
+    tokens = [each.tokens for each in found]
+    return (
+        _pct(np.mean([each.wrong for each in found])), _pct(max(each.wrong for each in found)),
+        f"{np.mean(tokens) / 1e6:.1f}", f"{full / np.mean(tokens):.1f} x", f"{full / np.median(tokens):.1f} x",
+        f"{np.mean([each.width for each in found]):.2f}", _pct(np.mean([each.narrow for each in found])),
+        f"{np.mean([each.turns for each in found]):.0f}",
+    )  # fmt: skip
+
+
 def _pct(share: float) -> str:
     return f"{100 * float(share):.1f}"
 
@@ -175,6 +216,7 @@ TABLES: dict[str, tuple[Callable[[int], Iterator[Row]], float]] = {
     "means": (_means, 1.0), "depths": (_more_depths, 1.0), "partial": (_partial, 1.0), "missing": (_missing, 1.0),
     "gates": (_gates, 1.0), "paired": (_paired, 1.0), "drops": (_drops, 2.0), "labels": (_labels, 0.5),
     "random-depths": (_random_depths, 0.5), "lengths": (_lengths, 5.0),
+    "adaptive": (_adaptive, 2.0), "adaptive-modes": (_adaptive_modes, 0.05),
 }  # fmt: skip
 """Each with its number of data sets a setting, as a multiple of `--times`."""
 
