@@ -143,6 +143,10 @@ def _ends(found: Found) -> tuple[int | None, int | None, bool]:
     return lengths[low] or None, lengths[high] or None, high == len(lengths) - 1
 
 
+def _by_depth(counted: tuple[float | None, int]) -> float:
+    return -1.0 if counted[0] is None else counted[0]
+
+
 def _near(found: Found) -> list[int]:
     if found.walk is None:
         return []
@@ -168,5 +172,5 @@ def _length(length: int, found: Found, places: Sequence[Place]) -> LengthFound:
         low=low,
         high=high,
         near=length in _near(found),
-        per_depth=Counter(depth for _, depth, _ in here),
+        per_depth=dict(sorted(Counter(depth for _, depth, _ in here).items(), key=_by_depth)),
     )
