@@ -84,6 +84,14 @@ def tokens(option: str, value: str) -> int:
     return parse_tokens(option, value)
 
 
+def some_tokens(option: str, value: str) -> int:
+    """A number of tokens, at least one."""
+    number = parse_tokens(option, value)
+    if number < 1:
+        raise InputError(option, value, "is no room for an answer: give 1 or more, such as 64")
+    return number
+
+
 def seconds(option: str, value: str) -> float:
     """A time above 0 in seconds."""
     try:

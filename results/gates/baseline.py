@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from needlework.results.statistics.comparison.joining import Identity, joined, p
 OPTION = "--baseline"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Baseline:
     """A run's records, by what the trials of two runs are joined on.
 
@@ -49,11 +50,17 @@ class Baseline:
             )  # fmt: skip
 
     def has(self, model: str, cell: Cell, seed: int) -> bool:
-        """Whether the baseline scored this trial."""
-        found = self.records.get(
-            ((model if self.by_model else "", cell.task, cell.needle), cell.length, cell.depth, cell.repeat, seed)
-        )
-        return found is not None and found["outcome"] in SCORED
+        """Whether the baseline scored this trial, in whichever test."""
+        named = model if self.by_model else ""
+        tasks = [cell.task, *(f"{cell.task}@{label}" for label in self.labels)]
+        at = cell.length, cell.depth, cell.repeat, seed
+        twins = [self.records.get(((named, task, cell.needle), *at)) for task in tasks]
+        return any(twin is not None and twin["outcome"] in SCORED for twin in twins)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The tests that its records' tasks name, where several asked the same."""
+        return tuple(sorted({label for (_, task, _), *_ in self.records if (label := label_of(task))}))
 
     @property
     def repeats(self) -> int:

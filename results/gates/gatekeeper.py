@@ -139,11 +139,13 @@ class Gatekeeper:
         self, at: int, gate: Gate, records: Sequence[Record], here: set[Cell], windows: Mapping[str, int]
     ) -> list[Want]:
         wants = []
-        for group, found in gate_groups(gate, records, self._baseline).items():
+        groups = gate_groups(gate, records, self._baseline)
+        for group, found in groups.items():
             look = self._looks.get((at, group))
             if look is None or (look.verdict.state == "inconclusive" and look.trials < len(found)):
                 number = look.number + 1 if look else 1
-                look = _Look(judge_group(gate, group, found, self._baseline, number, windows), number, len(found))
+                verdict = judge_group(gate, group, found, self._baseline, number, windows, groups=len(groups))
+                look = _Look(verdict, number, len(found))
                 self._looks[at, group] = look
             if look.verdict.state == "inconclusive":
                 cells = {cell_of_record(record) for record in found} & here

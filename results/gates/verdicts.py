@@ -26,7 +26,7 @@ from needlework.results.records.record import NOTHING_SAID, SCORED, UNDECIDED, U
 from needlework.results.records.windows import common_window, windows_of
 from needlework.results.statistics.comparison.comparison import LEVEL
 from needlework.results.statistics.comparison.losses import losses_of
-from needlework.results.statistics.intervals.clustered import NEEDED, Ends
+from needlework.results.statistics.intervals.clustered import ERROR, NEEDED, Ends
 from needlework.results.statistics.intervals.evidence import (
     Evidence,
     error_at,
@@ -54,7 +54,9 @@ def judge_gate(
     groups = gate_groups(gate, records, baseline)
     if not groups:
         return [Verdict(gate.text, "no cell in scope", "fail")]
-    return [judge_group(gate, group, found, baseline, look, windows) for group, found in groups.items()]
+    return [
+        judge_group(gate, group, found, baseline, look, windows, groups=len(groups)) for group, found in groups.items()
+    ]
 
 
 def gate_groups(gate: Gate, records: Sequence[Record], baseline: Baseline | None) -> dict[str, list[Record]]:
@@ -75,8 +77,13 @@ def judge_group(
     baseline: Baseline | None = None,
     look: int = 1,
     windows: Mapping[str, int] = MappingProxyType({}),
+    *,
+    groups: int = 1,
 ) -> Verdict:
-    """The verdict for one group of records, at the `look`-th look at them (see `evidence`)."""
+    """The verdict for one group of records, at the `look`-th look at them (see `evidence`).
+
+    `groups`: how many the gate asks of. `not worse` fails where any is shown to be worse, so that all share its 5 %.
+    """
     scored = [record for record in records if record["outcome"] in SCORED]
     blank = Verdict(
         gate.text, group, "fail", level=level_of(look), n=len(scored), paired=gate.paired,
@@ -84,7 +91,7 @@ def judge_group(
         several_depths=_asked_at_several(records),
     )  # fmt: skip
     if gate.paired:
-        return _judge_drop(gate, blank, records, baseline, look)
+        return _judge_drop(gate, blank, records, baseline, look, groups)
     losses = losses_of((record["length"], (record["outcome"],) * 2, (True, not _skipped(record))) for record in records)
     blank = replace(blank, against=_counts(records, _AGAINST), losses=losses[0] if losses else None)
     if not scored:
@@ -105,7 +112,9 @@ def _against(gate: Gate, trial: Trial) -> Trial:
     return replace(trial, outcome="wrong", score=0.0 if gate.compare in (">=", ">") else 1.0)
 
 
-def _judge_drop(gate: Gate, blank: Verdict, records: Sequence[Record], baseline: Baseline | None, look: int) -> Verdict:
+def _judge_drop(
+    gate: Gate, blank: Verdict, records: Sequence[Record], baseline: Baseline | None, look: int, groups: int
+) -> Verdict:
     known = [(record, baseline.score_of(record) if baseline else None) for record in records]
     pairs = [(record, before) for record, before in known if before is not None]
     both = [record for record, _ in pairs]
@@ -126,14 +135,15 @@ def _judge_drop(gate: Gate, blank: Verdict, records: Sequence[Record], baseline:
     names = [trial_of(record).sample_name for record in both]
     if gate.metric == "drop" or blank.certain:
         return _judged(gate, blank, of_differences(drops, names), look)
-    return _judge_not_worse(gate, blank, drops, names, fsum(before for _, before in pairs) / len(pairs))
+    return _judge_not_worse(gate, blank, drops, names, fsum(before for _, before in pairs) / len(pairs), groups)
 
 
 def _judge_not_worse(
-    gate: Gate, blank: Verdict, drops: Sequence[float], names: Sequence[Hashable], base: float
+    gate: Gate, blank: Verdict, drops: Sequence[float], names: Sequence[Hashable], base: float, groups: int
 ) -> Verdict:
-    """`base`: the baseline's mean score."""
-    found, p = mean_difference(drops, names), sign_flip_p(pairs_of(drops, names))
+    """`base`: the baseline's mean score. With several `groups` each is asked at its share of the 5 % (Bonferroni)."""
+    error = ERROR / groups
+    found, p = mean_difference(drops, names, error), sign_flip_p(pairs_of(drops, names))
     if found is None or found.clusters < FEW:
         few, more = (0, FEW) if found is None else (found.clusters, FEW - found.clusters)
         note = f"{few} sample{'s' * (few != 1)} can show no drop"
@@ -141,11 +151,11 @@ def _judge_not_worse(
             blank, state="inconclusive", samples=few, more=more, note=", ".join(filter(None, [blank.note, note]))
         )
         return blind if found is None else replace(blind, value=found.mean)
-    shown = found.low is not None and found.low > gate.limit and (p is None or p < LEVEL or gate.limit > 0)
-    sees = detectable_drop(found.clusters, base=base, beyond=gate.limit) if base > gate.limit else None
+    shown = found.low is not None and found.low > gate.limit and (p is None or p < LEVEL / groups or gate.limit > 0)
+    sees = detectable_drop(found.clusters, base=base, beyond=gate.limit, error=error) if base > gate.limit else None
     return replace(
         blank, state="fail" if shown else "pass", value=found.mean, low=found.low, high=found.high,
-        samples=found.clusters, sees=sees,
+        samples=found.clusters, sees=sees, level=100 * (1 - 2 * error),
     )  # fmt: skip
 
 

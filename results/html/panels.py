@@ -133,6 +133,8 @@ def _effective(found: PanelStatistics) -> LengthView | None:
     rule = found.absolute or found.relative
     if rule is None:
         return None
+    if rule.few:
+        return LengthView(rule.answer, "", rule.bar, rule.few_words)
     return LengthView(rule.answer, rule.between if rule.longest_tested is not None else NO_SCORE, rule.bar)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from needlework.results.leval.task_scores import Rule, TaskScores, main_metric
 from needlework.results.records.record import SCORED, UNDECIDED, Record
+from needlework.results.records.tests_of_cells import by_test
 from needlework.results.statistics.tasks import Share
 from needlework.scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE
 
@@ -51,14 +52,15 @@ class Entry:
 def entries(records: Iterable[Record], name: str | None = None) -> tuple[Entry, ...]:
     """The leaderboard's entries that records hold, first trials of each question alone.
 
-    `name`: the model's name on the leaderboard; with several lengths or retrievers, these are added to it.
+    `name`: the model's name on the leaderboard; with several lengths, retrievers or tests, these are added to it.
     """
     groups: dict[tuple[str, int, str], list[tuple[tuple[int, int], Record]]] = {}
-    for record in records:
-        label = _LABEL.fullmatch(record["needle"])
-        if _task_of(record) and label and record["repeat"] == 0:
-            place = (int(label[1]), int(label[2]))
-            groups.setdefault((record["model"], record["length"], label[3] or ""), []).append((place, record))
+    for test, asked in by_test(record for record in records if record["task"].startswith(FAMILY)).items():
+        for record in asked:
+            label = _LABEL.fullmatch(record["needle"])
+            if _task_of(record) and label and record["repeat"] == 0:
+                place, arm = (int(label[1]), int(label[2])), "-".join(filter(None, (label[3], test)))
+                groups.setdefault((record["model"], record["length"], arm), []).append((place, record))
     return tuple(
         _entry(_name(key, list(groups), name), key, [record for _, record in sorted(found, key=lambda each: each[0])])
         for key, found in groups.items()

@@ -33,6 +33,19 @@ def label_of(name: str) -> str:
     return name.partition(_MARK)[2]
 
 
+def by_test(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The records as each test asked them, under their tasks' plain names: what one test alone asked is in all.
+
+    One entry, without a name, where no two tests have asked the same.
+    """
+    found = [(label_of(record["task"]), record) for record in records]
+    labels = sorted({label for label, _ in found if label}) or [""]
+    return {
+        label: [cast("Record", {**each, "task": task_of(each["task"])}) for own, each in found if own in ("", label)]
+        for label in labels
+    }
+
+
 def latest_of_each(records: Iterable[Record]) -> list[Record]:
     """The last record of each cell and test; an answer stays where only a failure of the same trial came later.
 

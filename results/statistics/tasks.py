@@ -15,6 +15,7 @@ import numpy as np
 
 from needlework.results.records.controls import as_asked, control_of, retriever_of
 from needlework.results.records.record import SCORED, Record
+from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
 from needlework.results.statistics.intervals.resampling import (
     FEWEST_CLUSTERS,
@@ -82,7 +83,7 @@ def task_scores(records: Iterable[Record], family_of: Callable[[str], str]) -> t
     for record in records:
         if retriever_of(record):
             continue
-        key = (record["model"], family_of(record["task"]), record["task"])
+        key = (record["model"], family_of(task_of(record["task"])), record["task"])
         groups.setdefault(key, []).append(record)
     return tuple(_row(*key, groups[key]) for key in sorted(groups))
 

@@ -132,9 +132,9 @@ def _depth_rows(effect: DepthEffect) -> list[StatisticRow]:
 
 
 def extremes_words(ends: Extremes) -> str:
-    """`10 % (95.0) and 50 % (40.0), p (Holm) 0.002`."""
+    """`10 % (95) and 50 % (40), p (Holm) 0.002`: places and scores in percent."""
     best, worst = (
-        f"{place_words(place)} ({percent1(round(min(1.0, max(0.0, score)), 9))})"
+        f"{place_words(place)} ({percent(round(min(1.0, max(0.0, score)), 9))})"
         for place, score in ((ends.best, ends.best_score), (ends.worst, ends.worst_score))
     )
     return f"{best} and {worst}, p (Holm) {p_words(ends.p_adjusted)}"

@@ -17,14 +17,14 @@ HEAD = (
     "focused %",
     "of focused %",
     "chance %",
-    "constant %",
+    "floor %",
     "corrected %",
 )
 MEANINGS = {
     "focused %": "the same questions where the text is nothing but what the answer rests on",
     "of focused %": "the score as a share of the focused one",
     "chance %": "what guessing among the allowed answers scores",
-    "constant %": "what the best answer that is always the same scores",
+    "floor %": "what the best answer that is always the same scores",
     "corrected %": "the score with chance at 0 and a full score at 100",
     "invents %": "of questions whose answer is not in the text, those that got one",
     "abstains %": "of questions whose answer is in the text, those that got none",

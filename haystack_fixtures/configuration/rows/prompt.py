@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from needlework.haystack_fixtures.settings.option import HOW, Option
-from needlework.haystack_fixtures.settings.option_values import any_text, one_of, switch, text, tokens
+from needlework.haystack_fixtures.settings.option_values import any_text, one_of, some_tokens, switch, text, tokens
 
 OPTIONS: tuple[Option, ...] = (
-    Option("answer-budget", HOW, "tokens kept free for the answer", tokens, "64", metavar="TOKENS", suite=True),
+    Option("answer-budget", HOW, "tokens kept free for the answer", some_tokens, "64", metavar="TOKENS", suite=True),
     Option(
         "thinking-budget",
         HOW,

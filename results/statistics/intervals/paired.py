@@ -80,9 +80,12 @@ class Difference:
         return -1 if self.high is not None and self.high < 0 else 0
 
 
-def mean_difference(differences: Sequence[float], samples: Sequence[Hashable]) -> Difference | None:
+def mean_difference(
+    differences: Sequence[float], samples: Sequence[Hashable], error: float = ERROR
+) -> Difference | None:
     """Return the mean of `differences` (B - A, each -1..1) with its 95 % interval; `None` without differences.
 
+    `error`: of another interval, per side.
     `samples` names the sample of each pair: what shares a needle and its text, at all its lengths and depths.
     """
     if not differences:
@@ -90,7 +93,7 @@ def mean_difference(differences: Sequence[float], samples: Sequence[Hashable]) -
     pairs, n, mean = pairs_of(differences, samples), len(differences), fsum(differences) / len(differences)
     if pairs.samples < NEEDED:
         return Difference(mean, None, None, n, pairs.samples)
-    low, high = difference_ends(pairs)
+    low, high = difference_ends(pairs, error)
     return Difference(mean, low, high, n, pairs.samples)
 
 

@@ -54,8 +54,10 @@ def connor(drop: float, discordance: float, power: float = POWER) -> int:
     return ceil(root * root / (drop * drop))
 
 
-def interval_power(n: int, drop: float, discordance: float, beyond: float = 0.0) -> float:
+def interval_power(n: int, drop: float, discordance: float, beyond: float = 0.0, error: float = ERROR) -> float:
     """Return the chance, 0..1, that the interval of `n` samples at one depth each lies below -`beyond` (see `paired`).
+
+    `error`: of the interval, per side.
 
     Losses and gains are multinomial, with chances (discordance + drop) / 2 and (discordance - drop) / 2.
     """
@@ -65,9 +67,9 @@ def interval_power(n: int, drop: float, discordance: float, beyond: float = 0.0)
     lost, gained = (
         np.arange(int(stats.binom.ppf(_TAIL, n, p)), int(stats.binom.ppf(1 - _TAIL, n, p)) + 1) for p in chances
     )
-    low = np.where(lost > 0, special.betaincinv(np.maximum(lost, 1), n - np.maximum(lost, 1) + 1, ERROR), 0.0)
+    low = np.where(lost > 0, special.betaincinv(np.maximum(lost, 1), n - np.maximum(lost, 1) + 1, error), 0.0)
     under = np.minimum(gained, n - 1)
-    high = np.where(gained < n, special.betaincinv(under + 1, n - under, 1 - ERROR), 1.0)
+    high = np.where(gained < n, special.betaincinv(under + 1, n - under, 1 - error), 1.0)
     loss, gain = (lost / n)[:, None], (gained / n)[None, :]
     both = loss * gain
     rest = np.maximum((1 - loss) * (1 - gain), 1e-300)
@@ -89,11 +91,17 @@ def _multinomial(n: int, lost: NDArray[np.intp], gained: NDArray[np.intp], chanc
 
 
 def detectable_drop(
-    n: int, *, discordance: float | None = None, base: float = BASE, power: float = POWER, beyond: float = 0.0
+    n: int,
+    *,
+    discordance: float | None = None,
+    base: float = BASE,
+    power: float = POWER,
+    beyond: float = 0.0,
+    error: float = ERROR,
 ) -> float | None:
     """Return the smallest drop (0..1) that `n` samples find with `power`; `None` where even the largest is missed.
 
-    Found: its whole interval is `beyond` so much.
+    Found: its whole interval is `beyond` so much; `error`: of that interval, per side.
     """
     if n < 1:
         raise InputError("samples", n, "is a number of samples, at least 1")
@@ -102,7 +110,7 @@ def detectable_drop(
 
     def enough(drop: float) -> bool:
         q = discordance if discordance is not None else assumed_discordance(drop, base)
-        return interval_power(n, drop, q, beyond) >= power
+        return interval_power(n, drop, q, beyond, error) >= power
 
     if not enough(largest):
         return None

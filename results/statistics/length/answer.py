@@ -86,7 +86,7 @@ class EffectiveLength:
         """The answer and what it rests on: `8k, 95 % interval 8k to 16k, longest passing 32k`."""
         parts = [self.answer]
         if self.few:
-            parts[0] += f"; {self._few_words()}"
+            parts[0] += f"; {self.few_words}"
         elif self.status != "at least" and self.longest_tested is not None:
             parts.append(f"95 % interval {self.between}")
             if self.status == "undetermined":
@@ -95,7 +95,9 @@ class EffectiveLength:
             parts.append(f"longest passing {_label(self.longest_passing)}")
         return ", ".join(parts)
 
-    def _few_words(self) -> str:
+    @property
+    def few_words(self) -> str:
+        """What so few samples say: `at least 4k, up to 64k possible`."""
         if self.samples == 1:
             return "no statement about the model"
         bar = percent1(self.threshold)

@@ -19,6 +19,7 @@ from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks.arms.controls import split_label
 from needlework.haystack_fixtures.tasks.catalogue import grid, task_named
 from needlework.results.records.record import OutcomeName, Record
+from needlework.results.records.tests_of_cells import by_test, task_of
 from needlework.results.statistics.panels import Range, Tally, tally, trial_of
 from needlework.results.statistics.tasks import Share, weighted_mean, weighted_range
 
@@ -133,13 +134,14 @@ def design_of(settings: Settings) -> Design | None:
 
 
 def needlebench(records: Iterable[Record], design: Design | None) -> tuple[NeedleBench, ...]:
-    """Return the summary of each model of a run, sorted; none for a run of another preset. Controls are no part."""
+    """Return the summary of each model and test of a run, sorted; none for another preset. Controls are no part."""
     if design is None:
         return ()
     groups: dict[str, dict[tuple[str, str], list[Record]]] = {}
-    for record in records:
-        own = groups.setdefault(record["model"], {})
-        own.setdefault((record["task"], record["needle"]), []).append(record)
+    for test, asked in by_test(record for record in records if task_of(record["task"]) in _PARTS).items():
+        for record in asked:
+            own = groups.setdefault(f"{record['model']} ({test})" if test else record["model"], {})
+            own.setdefault((record["task"], record["needle"]), []).append(record)
     found = []
     for model in sorted(groups):
         rows = {part: _part_row(part, groups[model].get((part.task, part.needle), [])) for part in design.parts}

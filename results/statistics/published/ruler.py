@@ -12,6 +12,7 @@ from typing import Any
 
 from needlework.results.records.controls import without_controls
 from needlework.results.records.record import Record
+from needlework.results.records.tests_of_cells import by_test, task_of
 from needlework.results.statistics.length.answer import EffectiveLength
 from needlework.results.statistics.length.effective import absolute_length
 from needlework.results.statistics.length.scores import LengthScore
@@ -77,11 +78,13 @@ class RulerTable:
 
 
 def ruler_tables(records: Iterable[Record]) -> tuple[RulerTable, ...]:
-    """Return a table for each model and language that was asked any of the 13 tasks, controls left out."""
+    """Return a table for each model, test and language that was asked any of the 13 tasks, controls left out."""
     groups: dict[tuple[str, str], list[Record]] = {}
-    for record in without_controls(records):
-        if record["task"] in TASKS:
-            groups.setdefault((record["model"], record["language"]), []).append(record)
+    own = (record for record in without_controls(records) if task_of(record["task"]) in TASKS)
+    for test, asked in by_test(own).items():
+        for record in asked:
+            model = f"{record['model']} ({test})" if test else record["model"]
+            groups.setdefault((model, record["language"]), []).append(record)
     return tuple(_table(*key, groups[key]) for key in sorted(groups))
 
 

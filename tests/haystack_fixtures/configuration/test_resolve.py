@@ -21,6 +21,11 @@ def test_nothing_given_is_the_quick_preset_on_the_embedded_model(tmp_path):
     assert found.results_dir == tmp_path / "results" / "runs"
 
 
+def test_an_answer_needs_room(tmp_path):
+    with pytest.raises(InputError, match=r"--answer-budget: '0': is no room"):
+        settings(tmp_path, answer_budget="0")
+
+
 def test_the_command_line_narrows_a_preset(tmp_path):
     found = settings(tmp_path, preset="evalscope", depths="50")
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.results.gates.baseline import Baseline
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.report import gate_lines
@@ -97,3 +98,25 @@ def test_it_fails_exactly_where_compare_says_worse(pairs):
     (family,) = compare(before, now).families
 
     assert (judged("not worse", now, before).state == "fail") == (family.verdict == "worse")
+
+
+def test_all_groups_share_the_five_percent():
+    """One group alone is shown worse by 6 losses of 40; as one of four it is not (p 0.031 against 0.0125)."""
+    before = [each for length in (1000, 2000, 4000, 8000) for each in trials(40, length=length)]
+    now = trials(34, 6) + before[40:]
+    alone, grouped = (
+        judge_gate(parse_gate(text), now, baseline(before))
+        for text in ("not worse [length=1000]", "not worse per length")
+    )
+
+    assert [verdict.state for verdict in alone] == ["fail"]
+    assert [verdict.state for verdict in grouped] == ["pass"] * 4
+    assert (alone[0].level, grouped[0].level) == (95, 98.75)
+    assert grouped[1].sees > detectable_drop(40, base=1.0)
+
+
+def test_a_baseline_of_two_tests_has_the_trials_of_either():
+    before = [record(repeat=0) | {"task": f"niah@test_{name}"} for name in "ab"]
+
+    assert baseline(before).has("m", Cell("niah", 1000, 50.0, "code", 0, "m"), 0)
+    assert not baseline(before).has("m", Cell("niah", 1000, 50.0, "code", 1, "m"), 0)

@@ -5,7 +5,7 @@ import pytest
 from needlework.haystack_fixtures.grid.cells import parse_id
 from needlework.results.files.json_file import write_json
 from needlework.results.gates.baseline import load_baseline
-from needlework.results.records.tests_of_cells import latest_of_each, name_of_test
+from needlework.results.records.tests_of_cells import by_test, latest_of_each, name_of_test
 from needlework.results.statistics.run_report import run_report
 
 CELL = "niah-len1000-depth50-code-r0"
@@ -85,3 +85,15 @@ def test_a_baseline_of_two_tests_is_compared_test_by_test(make_record, tmp_path)
     baseline = load_baseline(tmp_path, [(before[0]["model"], parse_id(CELL))], before[0]["seed"])
 
     assert [baseline.score_of(record) for record in before] == [1.0, 0.0]
+
+
+def test_each_test_has_all_that_it_asked_under_plain_names(make_record):
+    records = [make_record(task=task) for task in ("niah@test_a", "niah@test_b", "ruler_vt")]
+
+    found = by_test(records)
+
+    assert {label: [record["task"] for record in own] for label, own in found.items()} == {
+        "test_a": ["niah", "ruler_vt"],
+        "test_b": ["niah", "ruler_vt"],
+    }
+    assert by_test(records[2:]) == {"": records[2:]}

@@ -38,7 +38,7 @@ def test_lines_of_every_panel(make_record: Make) -> None:
         "  trend: area 83.3 %, 33.3 % below the base at the longest length, half-life not reached",
         "  depth effect: lost in the middle (12 samples, 1 left out), p <0.001",
     ]
-    assert lines[7] == "    best and worst depth: 0 % (100) and 50 % (50.0), p (Holm) <0.001"
+    assert lines[7] == "    best and worst depth: 0 % (100) and 50 % (50), p (Holm) <0.001"
     assert lines[8:] == ["mock · qa · code"], "one length has no effective length"
 
 

@@ -132,3 +132,16 @@ def test_the_chart_is_the_same_file_for_the_same_scores(trials, tmp_path):
     assert first == again
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["tasks-mock.png", "tasks-mock.svg"]
     assert "chance" in (tmp_path / "tasks-mock.svg").read_text()
+
+
+def test_two_tests_of_one_task_are_one_family(trials):
+    records = [record for task in ("niah@test_a", "niah@test_b", "vt") for record in trials(task, ["found", "wrong"])]
+    rows = task_scores(records, FAMILIES.__getitem__)
+    (macro,) = macros(rows)
+
+    assert [(row.family, row.task) for row in rows] == [
+        ("niah", "niah@test_a"),
+        ("niah", "niah@test_b"),
+        ("ruler", "vt"),
+    ]
+    assert (macro.families, macro.tasks) == (2, 3)

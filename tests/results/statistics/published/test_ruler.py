@@ -110,3 +110,26 @@ def test_weighted_means_of_the_published_table() -> None:
                 assert weighted(scores, increasing=increasing) == pytest.approx(published, abs=0.1), row["model"]
                 checked += 1
     assert checked > 40
+
+
+def test_two_tests_of_one_task_have_a_table_each():
+    once = records(1.0)
+    both = [
+        each | {"task": f"{each['task']}@test_{name}", "score": score}
+        for each in once[:1]
+        for name, score in (("a", 1.0), ("b", 0.0))
+    ]
+    tables = ruler_tables([*both, *once[1:]])
+
+    assert [(table.model, table.lengths[0].mean) for table in tables] == [
+        ("m (test_a)", 1.0),
+        ("m (test_b)", pytest.approx(12 / 13)),
+    ]
+
+
+def test_what_is_unclear_to_the_strict_rule_is_left_out_of_its_mean():
+    asked = records(1.0, repeats=2)
+    asked[0] = asked[0] | {"details": {"score": {"strict": None}}}
+    (table,) = ruler_tables(asked)
+
+    assert table.lengths[0].strict == pytest.approx(0.5)
