@@ -51,6 +51,16 @@ def test_the_headline_has_the_effective_length_with_its_interval(make_record: Ma
     assert "score >= 85.6 %, up to that length" in page.inside("p")
 
 
+def test_too_few_samples_have_no_interval_of_the_effective_length(make_record: MakeRecord) -> None:
+    records = [make_record(length=length, outcome="found") for length in (1000, 2000, 8000)]
+    page = Page(html_text(run_report(records), title="x"))
+    said = " ".join(page.inside("p"))
+
+    assert "in the one sample tested" in " ".join(page.inside("b"))
+    assert "no statement about the model" in said
+    assert "95 % interval" not in said.partition("effective length")[2]
+
+
 def test_statistics_stand_under_their_panel_with_their_meaning(make_record: MakeRecord) -> None:
     records = shapes(make_record)
     statistics = run_statistics(records)
