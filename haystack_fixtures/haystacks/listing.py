@@ -7,7 +7,7 @@ prompt has its exact length, no unit is cut, and depths are depths in the list.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, count
 from typing import Any
 
@@ -134,7 +134,8 @@ def build_listing(
         bos=bos,
         unique=unique,
     )
-    return prompt, n
+    # How much of the list has been made besides depends on what the process has built before.
+    return replace(prompt, corpus_passes=0.0), n
 
 
 def _most_units(draft: Callable[[int], Draft], listing: Listing, budget: int, reserved: int) -> tuple[int, Draft]:

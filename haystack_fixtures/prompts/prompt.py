@@ -45,9 +45,9 @@ class Prompt:
     `text` is the whole rendered request (template, system prompt, context, question); `ids` int32 [tokens] its
     canonical tokens, a BOS included once. `context` is the character span of the document in `text`.
     `slack`: tokens by which the prompt is shorter than its budget. `corpus_passes`: how much of the corpus was used,
-    1.0 = all of it once, 2.5 = text repeats. `text_sha256`, `filler_sha256`: of the text, and of the context without
-    needles. `truncated`: share of a document's tokens that was left out, 0..1. `conversation`: the context is turns,
-    each a message.
+    1.0 = all of it once, 2.5 = text repeats, 0 where the context is no corpus's text. `text_sha256`, `filler_sha256`:
+    of the text, and of the context without needles. `truncated`: share of a document's tokens that was left out, 0..1.
+    `conversation`: the context is turns, each a message.
     """
 
     messages: tuple[Message, ...]

@@ -17,6 +17,7 @@ from needlework.results.files.json_file import check_record, parsed, read_json, 
 from needlework.results.records.journal import read_journal
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
+from needlework.results.records.shard_file import SHARDS
 from needlework.results.records.tests_of_cells import latest_of_each
 from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.panels import Panel, panels_of, summarise
@@ -62,7 +63,10 @@ def read_run(path: str | Path) -> Run:
     path = Path(path)
     file = next((path / name for name in (RESULTS, JOURNAL) if (path / name).is_file()), path)
     if not file.is_file():
-        raise InputError("run", path, "has no results.json; give a run's folder" if path.exists() else "does not exist")
+        found = "has no results.json; give a run's folder" if path.exists() else "does not exist"
+        if (path / SHARDS).is_dir():
+            found = f"has shards alone; put them together: needlework merge {path}"
+        raise InputError("run", path, found)
     manifest = manifest_at(file.parent / MANIFEST)
     if file.suffix.lower() == ".jsonl":
         records, planned = _journal(file), manifest.get("planned")

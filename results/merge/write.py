@@ -65,7 +65,7 @@ def write_merged(
     Killed at any moment, the folder has the old journal or the new one, whole, and the parts have theirs. Raises
     `InputError` where another run writes there, `OSError` where the folder cannot be written.
     """
-    with closing(Journal(into / JOURNAL, fresh=False)) as journal:
+    with closing(Journal(into / JOURNAL, fresh=False, option="RUN")) as journal:
         if journal.warning:
             print(journal.warning, file=sys.stderr)
         drop_halves(into)

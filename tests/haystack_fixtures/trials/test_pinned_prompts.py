@@ -106,7 +106,7 @@ OWN = {
     ),
     "documents": (
         DOCUMENTS | {"questions": "asked.json", "vote": "3"},
-        "7f771dd3371c4c06af15",
+        "bfb5ad425569ddbecd44",
         "098fa5a1865f641e2179",
         "6893b8ea2e11eefcfebd",
     ),
@@ -118,23 +118,23 @@ OWN = {
     ),
     "ruler": (
         RULER | {"answer_prefix": "true", "language": "en,zh", "controls": "none"},
-        "92c3203044b6df61d291",
+        "b12aeb8feb6d640f6daa",
         "20cb3017345a4af20f81",
         "56183428cf1f2211ea0d",
     ),
     "ruler-questions": (
         RULER | {"task": "ruler_qa_1", "repeats": "2", "questions": "squad.json"},
-        "b38a5f09ea2b67d6b266",
+        "8361de08508fda516c0f",
         "fc47b818a2cde417063f",
         "0a3c90b990108f5e0cdc",
     ),
     "families": (
         {"preset": "families", "corpus": "noise", "lengths": "1200", "depths": "50", "language": "en"},
-        "ebbb9ed4e884f03febc9",
+        "607c7511dfed47159d8a",
         "265aee1f7f08b72c919f",
         "4cf2b9786e301074e90e",
     ),
-    "graph, mrcr": (NEW, "6a6546fed218b5bfa7e7", "097657caf8743f11d1a4", "ce602c26ea8a607a8609"),
+    "graph, mrcr": (NEW, "d326d9b6fc17e27a49ae", "097657caf8743f11d1a4", "ce602c26ea8a607a8609"),
     "families-zh": (
         {
             "preset": "families",
@@ -144,7 +144,7 @@ OWN = {
             "controls": "none",
             "language": "zh",
         },
-        "ba0bc5f390cce91c33ff",
+        "9dbb774e5e8c950804da",
         "0609a5a6c72630fd7619",
         "bf7d57890fa75d872459",
     ),
