@@ -14,7 +14,7 @@ from io import TextIOWrapper
 # name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
 COMMANDS = {
     "batch-in": ("needlework.launching.batch_in", "record, score and judge what a batch service has answered"),
-    "compare": ("needlework.results.compare", "compare two runs trial by trial"),
+    "compare": ("needlework.results.compare.command", "compare two runs trial by trial"),
     "judge": ("needlework.results.leval.judge_command", "have a judge compare L-Eval prediction files, or mark one"),
     "judge-audit": ("needlework.results.judging.audit", "compare a judge with human labels, and with itself"),
     "launch": ("needlework.launching.launch", "run in shards on Slurm, Ray, Kubernetes, or this machine's cards"),

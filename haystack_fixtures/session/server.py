@@ -36,7 +36,8 @@ class ServerOfRun:
         config = self._config
         if distribution.has_workers(config) and not config.option.collectonly and cells_to_come(config):
             cells = [cell for series in grid_of(config) for cell in series.cells]
-            self._start(session, cells, always=bool(settings_of(config).top_up))
+            settings = settings_of(config)
+            self._start(session, cells, always=bool(settings.top_up or settings.adaptive))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

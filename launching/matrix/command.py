@@ -19,7 +19,6 @@ from needlework.launching.matrix.live import Live
 from needlework.launching.matrix.outcome import exit_code, outcome, write
 from needlework.results.status.lines import clock
 from needlework.results.style.text import relative
-from needlework.results.tables.several import several_lines
 
 INTERRUPTED = 2
 
@@ -54,10 +53,10 @@ def _run(matrix: Matrix, chosen: Sequence[Configuration], *, fail_if_worse: bool
         ended[configuration.label] = done
         live.tell(f"{place}: {_said(matrix, configuration, done)}")
     found = outcome(matrix, ended)
-    print("", *several_lines(found.found, found.windows), "", sep="\n")
-    for path in write(found):
+    print("", *found.lines, "", sep="\n")
+    for path in write(matrix, found, ended):
         print(relative(path))
-    return exit_code(found, fail_if_worse=fail_if_worse)
+    return exit_code(found, ended, fail_if_worse=fail_if_worse)
 
 
 def _show(live: Live, place: str, state: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import needlework
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.results.compare import main as compare
+from needlework.results.compare.command import main as compare
 from needlework.results.files.csv_file import csv_text
 from needlework.results.files.json_file import json_text, read_json
 from needlework.results.files.read_run import load_panels

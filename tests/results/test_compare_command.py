@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import needlework
-from needlework.results.compare import main
+from needlework.results.compare.command import main
 from needlework.results.files.json_file import write_json
 from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
@@ -248,3 +248,23 @@ def test_controls_and_retrievers_are_left_out_of_the_page_too(make_record: Make,
         write_json(tmp_path / name / "results.json", run_report(records))
     assert main([str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_three_runs_are_each_compared_with_the_first(tmp_path, capsys):
+    from tests.results.statistics.comparison.test_comparison import grid
+
+    for name, score in (("step500", 1.0), ("step1000", 0.0), ("step10000", 1.0)):
+        folder = tmp_path / name
+        folder.mkdir()
+        report = {"schema": 1, "records": grid(lambda *_, score=score: score)}
+        (folder / "results.json").write_text(json.dumps(report), encoding="utf-8")
+    runs = [str(tmp_path / name) for name in ("step500", "step1000", "step10000")]
+    out = tmp_path / "out"
+
+    assert main([*runs, "--out", str(out), "--fail-if", "worse"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["step500", "step1000", "step10000"]
+    assert lines[2].split()[-2:] == ["1k", "worse"]
+    assert {path.name for path in out.iterdir()} == {"report.html", "scores.png", "scores.svg", "summary.json"}
+    assert main([runs[0], runs[2], runs[2]]) == 2
+    assert "given twice" in capsys.readouterr().err

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 
-from needlework.results.compare import main as compare
+from needlework.results.compare.command import main as compare
 from tests.results.html.pages import Page
 
 

@@ -10,7 +10,7 @@ import pytest
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.results.compare import main
+from needlework.results.compare.command import main
 from needlework.results.files.json_file import write_json
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import Gatekeeper

@@ -9,6 +9,7 @@ from pathlib import Path
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
+from needlework.results.compare.several import several, write_several
 from needlework.results.files.read_run import Run, read_run
 from needlework.results.html.comparison import write_comparison_html
 from needlework.results.pictures.difference import write_difference_heatmaps
@@ -32,6 +33,8 @@ def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code: 0, 1 as `--fail-if` says, or 2 after one line about what was wrong."""
     options = _parser().parse_args(argv)
     try:
+        if options.more:
+            return int(_compare_several(options) and options.fail_if == "worse")
         comparison = _compare(options)
     except InputError as error:
         return refuse("compare", str(error))
@@ -40,6 +43,22 @@ def main(argv: Sequence[str]) -> int:
     except OSError as error:
         return refuse("compare", InputError("file", error.filename or "output", error.strerror or str(error)))
     return int(options.fail_if in {family.verdict for family in comparison.families})
+
+
+def _compare_several(options: argparse.Namespace) -> bool:
+    """Print and write the comparison of three runs and more; whether one is shown worse than the first."""
+    paths = (options.first, options.second, *options.more)
+    runs = [_load(path) for path in paths]
+    alike = len({run.name for run in runs}) < len(runs)
+    names = [str(path) if alike else run.name for path, run in zip(paths, runs, strict=True)]
+    if len(set(names)) < len(names):
+        raise InputError("runs", ", ".join(names), "one of them is given twice")
+    found = several(dict(zip(names, runs, strict=True)))
+    print(*found.lines, "", sep="\n")
+    folder = options.out or runs[-1].folder / f"compared-with-{slug(runs[0].name)}"
+    for path in write_several(found, folder, title=options.title or ", ".join(names)):
+        print(path)
+    return found.is_one_worse
 
 
 def _compare(options: argparse.Namespace) -> Comparison:
@@ -124,6 +143,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("first", type=Path, metavar="A", help="run folder or results.json: the reference")
     parser.add_argument("second", type=Path, metavar="B", help="run folder or results.json: what is compared with it")
+    parser.add_argument(
+        "more", type=Path, nargs="*", metavar="C", help="further runs: each is compared with A, in a line of its own"
+    )
     parser.add_argument(
         "--allow-different-prompts", action="store_true", help="compare although the runs' prompts were not the same"
     )

@@ -1,0 +1,1 @@
+"""`needlework compare`: two runs trial by trial, or several against the first."""

@@ -1,0 +1,102 @@
+"""Three runs and more, each against the first: the table, and the files of the comparison."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.results.files.read_run import Run
+from needlework.results.files.several_file import several_object
+from needlework.results.html.several import several_html
+from needlework.results.pictures.score_lines import write_score_lines
+from needlework.results.records.windows import common_window, windows_of
+from needlework.results.statistics.comparison.provenance import differing_parts
+from needlework.results.statistics.comparison.several import Against, compare_several
+from needlework.results.tables.several import several_lines
+
+
+@dataclass(frozen=True)
+class Several:
+    """Runs by the names they are shown by; `None`: it has not run. `found`: each against the first."""
+
+    runs: Mapping[str, Run | None]
+    found: tuple[Against, ...]
+    windows: Mapping[str, int | None]
+
+    @property
+    def lines(self) -> list[str]:
+        """What a terminal has of it."""
+        return several_lines(self.found, self.windows)
+
+    @property
+    def is_one_worse(self) -> bool:
+        """Whether any is shown worse than the first."""
+        return any(each.verdict == "worse" for each in self.found)
+
+
+def several(runs: Mapping[str, Run | None], why: Mapping[str, str] | None = None) -> Several:
+    """Compare runs with the first of them. `why`: of some that have not run, the reason."""
+    reasons = why or {}
+    found = tuple(
+        each if each.scores.trials else replace(each, why=reasons.get(each.name) or each.why)
+        for each in compare_several({name: run.records if run else () for name, run in runs.items()})
+    )
+    windows = {
+        name: common_window(windows_of(run.manifest), run.records) if run and run.records else None
+        for name, run in runs.items()
+    }
+    return Several(runs, found, windows)
+
+
+def write_several(
+    found: Several,
+    folder: Path,
+    *,
+    title: str,
+    links: Mapping[str, str] | None = None,
+    facts: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[Path]:
+    """Write report.html, scores.png and .svg, and summary.json; return their paths. `links`: to each run's report;
+    `facts`: what else summary.json says of each.
+    """
+    pictures = write_score_lines(found.found, folder / "scores", title=title)
+    picture = next((path.read_bytes() for path in pictures if path.suffix == ".png"), None)
+    parts = _parts(found.runs)
+    page = several_html(
+        found.found, title=title, windows=found.windows, parts=parts, links=links or {}, picture=picture
+    )
+    told = {name: {**_facts(found, name), **(facts or {}).get(name, {})} for name in found.runs}
+    summary = {
+        "schema": 1,
+        "name": title,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "configurations": several_object(found.found, told),
+    }
+    write_whole(folder / "summary.json", (json.dumps(summary, ensure_ascii=False, indent=1) + "\n").encode())
+    write_whole(folder / "report.html", page.encode())
+    return [folder / "report.html", *pictures, folder / "summary.json"]
+
+
+def _parts(runs: Mapping[str, Run | None]) -> dict[str, Sequence[str]]:
+    """What differs of each run from the first; of none where the first is not there."""
+    first, *others = runs.items()
+    if first[1] is None:
+        return {}
+    manifest = first[1].manifest or None
+    return {name: differing_parts(manifest, run.manifest or None) for name, run in others if run is not None}
+
+
+def _facts(found: Several, name: str) -> dict[str, Any]:
+    run = found.runs[name]
+    manifest = run.manifest if run else {}
+    return {
+        "model": sorted({record["model"] for record in run.records}) if run else [],
+        "window": found.windows.get(name),
+        "started": manifest.get("started"),
+        "commit": manifest.get("commit"),
+    }
