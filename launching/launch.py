@@ -19,6 +19,7 @@ from needlework.launching.local import LocalProcesses, places
 from needlework.launching.options import parsed
 from needlework.launching.progress import Progress
 from needlework.launching.ray_tasks import RayTasks
+from needlework.launching.shards.ending import error_line
 from needlework.launching.shards.follow import Engine, follow, missing
 from needlework.launching.shards.plan import Plan, launched_shards
 from needlework.launching.shards.words import pytest_words
@@ -38,6 +39,8 @@ def main(argv: Sequence[str]) -> int:
         return _launch(options, folder, rest, here)
     except InputError as error:
         return refuse("launch", error)
+    except OSError as error:
+        return refuse("launch", InputError("file", error.filename or "", f"{error.strerror}; every answer is kept"))
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -59,10 +62,12 @@ def _launch(options: argparse.Namespace, folder: Path, words: tuple[str, ...], h
     if plan.was_launched_otherwise() and engine.look():
         remedy = "its shards still run with other options: end them, or give another --run-name"
         raise InputError("--run-name", folder.name, remedy)
-    plan.open()
+    with plan.opened():
+        return _leave_alone(plan, engine) if getattr(options, "no_wait", False) else _followed(plan, engine)
+
+
+def _followed(plan: Plan, engine: Engine) -> int:
     progress = Progress(plan, sys.stdout)
-    if getattr(options, "no_wait", False):
-        return _leave_alone(plan, engine)
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.default_int_handler)
     try:
@@ -111,8 +116,8 @@ def _check(plan: Plan) -> None:
         command, cwd=plan.here, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     if found.returncode:
-        said = [line.strip() for line in (found.stdout + found.stderr).splitlines() if "rror" in line]
-        raise InputError("after --", shlex.join(plan.words), said[-1] if said else "pytest finds no test in it")
+        remedy = error_line(found.stdout + found.stderr) or "pytest finds no test in it"
+        raise InputError("after --", shlex.join(plan.words), remedy)
 
 
 def _commands(plan: Plan) -> str:

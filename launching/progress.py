@@ -10,6 +10,8 @@ from typing import TextIO
 from needlework import main
 from needlework.haystack_fixtures.errors import InputError
 from needlework.launching.shards.plan import Plan
+from needlework.results.merge.command import MISSING
+from needlework.results.records.shard_file import SHARDS
 from needlework.results.status.lines import clock
 from needlework.results.status.progress import left_of_all, progress_of_run
 
@@ -51,6 +53,9 @@ class Progress:
 
     def merged(self) -> int:
         """Merge the shards, judge the gates, and return their exit code."""
+        if not (self._plan.folder / SHARDS).exists():
+            self.tell("no shard has written anything")
+            return MISSING
         self.tell(f"needlework merge {self._plan.folder}")
         return main(["merge", str(self._plan.folder)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.whole_files import write_whole
 
+_ERROR = re.compile(r"\b(ERROR|error):")
 DONE = (0, 1)  # pytest's: all cells answered; some of them ended in errors
 DIED = 3  # an internal error; so counts every signal that nobody sent to stop it
 INTERRUPTED = 2
@@ -46,6 +48,12 @@ def ending_of(notes: Path, name: str) -> Ending | None:
 def write_ending(notes: Path, name: str, ending: Ending) -> None:
     """Write a shard's ending. Raises `OSError`."""
     write_whole(notes / f"shard-{name}.json", json.dumps(asdict(ending)).encode())
+
+
+def error_line(output: str) -> str:
+    """The last line of pytest's output that tells an error; empty where none does."""
+    told = [line.strip() for line in output.splitlines() if _ERROR.search(line)]
+    return told[-1] if told else ""
 
 
 def digest_of(words: Sequence[str]) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
+from needlework.launching.shards.ending import error_line
 from needlework.launching.shards.plan import Plan
 
 
@@ -70,6 +72,7 @@ def follow(
                 told(engine.start(start))
                 continue
         elif not alive:
+            _tell_failed(plan, told)
             return
         show(_state(plan, alive, engine.waits_for()))
         time.sleep(pause_s)
@@ -86,6 +89,26 @@ def missing(plan: Plan, alive: Mapping[int, str], told: Callable[[str], None]) -
     if done or alive:
         told(f"{len(done)} of {plan.shards} shards are done, {len(alive)} are on their way, {len(start)} are started")
     return start
+
+
+def _tell_failed(plan: Plan, told: Callable[[str], None]) -> None:
+    """One line for all shards that failed in the same way."""
+    failed: dict[str, list[int]] = {}
+    for number in plan.numbers:
+        ending = plan.ending(number)
+        if ending and not ending.done:
+            why = ending.why or error_line(_text(plan.log(number))) or f"pytest ended with {ending.exit}"
+            failed.setdefault(why, []).append(number)
+    for why, numbers in failed.items():
+        named = f"shard {numbers[0]}" if len(numbers) == 1 else f"shards {', '.join(map(str, numbers))}"
+        told(f"{named} failed: {why}; its log: {plan.log(numbers[0])}")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _silent_long(ended: Sequence[int], silent: dict[int, float], starts: Counter[int], settle_s: float) -> list[int]:

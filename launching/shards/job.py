@@ -27,6 +27,7 @@ from needlework.results.records.journal import Journal
 STOPPED = 143  # as a shell says SIGTERM
 _TIME_LIMIT_SIGNAL = "SIGUSR1"  # as launching/slurm/script.py asks Slurm to send it
 _PR_SET_PDEATHSIG = 1
+BREATH_S = 15.0  # before another try: a server that pytest had started may hold its card for 10 seconds
 _LOOK_S, _GRACE_S = 0.5, 40.0
 
 
@@ -67,6 +68,8 @@ def run_shard(folder: Path, shard: str, words: Sequence[str], retries: int, stop
     run = ["--results-dir", str(folder.parent), "--run-name", folder.name, "--shard", shard]
     before, code, tries, why = _size(journal), DIED, 0, ""
     while code not in (*DONE, *WRONG_USE) and tries <= retries and not why:
+        if tries:
+            _breathe(stop)
         tries += 1
         _wait_for(journal)
         _say(f"shard {name} on {socket.gethostname()}, try {tries}")
@@ -79,6 +82,12 @@ def run_shard(folder: Path, shard: str, words: Sequence[str], retries: int, stop
     write_ending(folder / "launch", name, Ending(code, digest_of(words), tries, socket.gethostname(), why))
     _say(f"shard {name}: pytest ended with {code}{why and f'; {why}'}")
     return 0 if code in DONE else code if 0 < code < 128 else 1
+
+
+def _breathe(stop: Stop) -> None:
+    until = time.monotonic() + BREATH_S
+    while time.monotonic() < until and not stop.asked():
+        time.sleep(_LOOK_S)
 
 
 def _wait_for(journal: Path) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.launching.shards.ending import Ending, digest_of, ending_of
+from needlework.results.records.claim import Claim
 
 JOB = "needlework.launching.shards.job"
 
@@ -63,16 +66,28 @@ class Plan:
         earlier = _launched(self.folder).get("words", list(self.words))
         return bool(earlier != list(self.words))
 
-    def open(self) -> None:
-        """Note the launch in the run's folder. Raises `InputError` where it was divided otherwise."""
-        earlier = launched_shards(self.folder)
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Note the launch in the run's folder, and claim it: one launcher at a time.
+
+        Raises `InputError` where it was divided otherwise, and where another launcher follows it.
+        """
+        earlier, path = launched_shards(self.folder), self.notes / "launcher"
         if earlier not in (None, self.shards):
             raise InputError("--shards", self.shards, f"this run has {earlier}; or give another --run-name")
-        noted = json.dumps({"shards": self.shards, "words": self.words}, indent=1)
         try:
-            write_whole(self.notes / "launch.json", noted.encode())
+            self.notes.mkdir(parents=True, exist_ok=True)
+            file = FileIO(path, "a")
         except OSError as error:
             raise InputError("--results-dir", self.folder.parent, f"cannot be written ({error.strerror})") from None
+        with file:
+            claim = Claim(file, path, ("--run-name", self.folder))
+            try:
+                noted = {"shards": self.shards, "words": self.words}
+                write_whole(self.notes / "launch.json", json.dumps(noted, indent=1).encode())
+                yield
+            finally:
+                claim.release()
 
     def drop_endings(self, numbers: Iterable[int]) -> None:
         """Forget how these shards ended, before they are started again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.launching.shards.plan import Plan
 from needlework.launching.slurm.queue import Task, cancel_command, latest, submit, tasks_named
@@ -20,6 +21,7 @@ class SlurmArray:
     def __init__(self, plan: Plan, wanted: Wanted) -> None:
         self._plan, self._wanted, self._name = plan, wanted, job_name(plan)
         self._mine: set[int] = set()
+        self._answered = False
         self._tasks: dict[int, Task] = {}
 
     def start(self, shards: Sequence[int]) -> str:
@@ -32,8 +34,11 @@ class SlurmArray:
 
     def look(self) -> Mapping[int, str] | None:
         tasks = tasks_named(self._name)
+        if tasks is None and not self._answered:
+            raise InputError("launch slurm", "squeue", "Slurm does not answer; does `sinfo` here?")
         if tasks is None:
             return None
+        self._answered = True
         self._tasks = latest(task for task in tasks if task.alive or task.job in self._mine)
         return {number: task.state for number, task in self._tasks.items() if task.alive}
 

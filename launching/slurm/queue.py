@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from needlework.haystack_fixtures.errors import InputError
 
-_PATIENCE_S = 60.0
+_PATIENCE_S = 30.0
+_NOT_HERE = "is not here; launch on a machine that submits to Slurm"
 _FORMAT = "%F|%K|%T|%r"  # the array's job id, the task's number, its state, why it waits
 _WAITING = {
     "PENDING",
@@ -62,6 +63,8 @@ def tasks_named(name: str) -> list[Task] | None:
     command = ["squeue", "-h", "-r", "--states=all", f"--user={getpass.getuser()}", f"--name={name}", "-o", _FORMAT]
     try:
         return tasks_in(_said(command))
+    except FileNotFoundError:
+        raise InputError("launch slurm", "squeue", _NOT_HERE) from None
     except (OSError, subprocess.SubprocessError):
         return None
 
@@ -71,9 +74,7 @@ def submit(words: Sequence[str]) -> int:
     try:
         return int(_said(["sbatch", "--parsable", *words]).strip().partition(";")[0])
     except FileNotFoundError:
-        raise InputError(
-            "launch slurm", "sbatch", "is not here: start this on a machine that submits to Slurm"
-        ) from None
+        raise InputError("launch slurm", "sbatch", _NOT_HERE) from None
     except (subprocess.SubprocessError, ValueError) as error:
         raise InputError("launch slurm", "sbatch", _told(error)) from None
 

@@ -139,10 +139,38 @@ def test_it_always_ends_and_starts_no_shard_too_often(tmp_path_factory, fates, r
 
 
 def test_a_run_keeps_its_number_of_shards(tmp_path):
-    plan_of(tmp_path, 4).open()
+    with plan_of(tmp_path, 4).opened():
+        pass
 
     assert launched_shards(tmp_path / "run") == 4
-    with pytest.raises(InputError, match="this run has 4"):
-        plan_of(tmp_path, 5).open()
+    with pytest.raises(InputError, match="this run has 4"), plan_of(tmp_path, 5).opened():
+        pass
     assert plan_of(tmp_path, 4, words=("--model", "mock:middle")).was_launched_otherwise()
     assert not plan_of(tmp_path, 4).was_launched_otherwise()
+
+
+def test_one_launcher_at_a_time(tmp_path):
+    plan = plan_of(tmp_path, 4)
+
+    with plan.opened(), pytest.raises(InputError, match="another run is writing there"), plan.opened():
+        pass
+    with plan.opened():
+        pass
+
+
+def test_what_failed_is_told_with_its_error_and_its_log(tmp_path):
+    plan = plan_of(tmp_path, 2)
+    plan.notes.mkdir(parents=True)
+    plan.log(1).write_text(
+        "collected\nERROR: --model x: no such model\n\nneedlework: shard 1-of-2: pytest ended with 4\n"
+    )
+    _, said = followed(plan, {1: [4], 2: [0]})
+
+    assert said[-1] == f"shard 1 failed: ERROR: --model x: no such model; its log: {plan.log(1)}"
+
+
+def test_what_failed_in_the_same_way_is_one_line(tmp_path):
+    plan = plan_of(tmp_path, 3)
+    _, said = followed(plan, {1: [4], 2: [0], 3: [4]})
+
+    assert said[-1] == f"shards 1, 3 failed: pytest ended with 4; its log: {plan.log(1)}"

@@ -17,6 +17,11 @@ from needlework.launching.shards.job import STOPPED, Stop, run_shard
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(job, "BREATH_S", 0.0)
+
+
 @pytest.fixture
 def pytest_that(monkeypatch, tmp_path):
     """Runs Python code in place of pytest; `$run` is the folder of the run, `tries` counts."""
