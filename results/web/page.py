@@ -17,7 +17,8 @@ from needlework.results.web.store import Store
 
 
 class RebuiltPrompt(Protocol):
-    """A prompt's text; `context` and `needles` (name, start, end) in characters of it."""
+    """A prompt's text; `context`, `needles` (name, start, end) and a conversation's `turns` (role, start, end) in
+    characters of it."""
 
     @property
     def text(self) -> str: ...
@@ -27,6 +28,8 @@ class RebuiltPrompt(Protocol):
     def context(self) -> tuple[int, int]: ...
     @property
     def needles(self) -> tuple[tuple[str, int, int], ...]: ...
+    @property
+    def turns(self) -> tuple[tuple[str, int, int], ...]: ...
 
 
 # Builds the prompt of a trial again: (run folder, record's id). Raises `InputError`. Threads wait for each other.

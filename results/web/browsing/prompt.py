@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,8 +15,9 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.record import Record
 from needlework.results.web.page import Rebuild
 
-Kind = Literal["frame", "question", "context", "needle", "planted", "text"]
+Kind = Literal["frame", "question", "context", "needle", "planted", "text", "turn"]
 Span = tuple[int, int]
+Named = tuple[str, int, int]
 _KEY = re.compile(r"[0-9a-f]{64}")
 _SHOWN = 16  # characters of a hash
 
@@ -23,7 +25,8 @@ _SHOWN = 16  # characters of a hash
 @dataclass(frozen=True, slots=True)
 class Part:
     """Some of a prompt. `kind`: `frame`: template and instructions; `question`; `context`; `needle`: what is asked for;
-    `planted`: other sentences that were put in; `text`: it is not known which. `name`, `depth` (percent): of a needle.
+    `planted`: other sentences that were put in; `text`: it is not known which; `turn`: what the template writes before
+    a turn of a conversation, whose role is the `name`. `name`, `depth` (percent): of a needle.
     """
 
     kind: Kind
@@ -55,7 +58,7 @@ def shown_prompt(rebuild: Rebuild, run: Path, record: Record) -> ShownPrompt:
         return _of_saved(saved, record, words)
     if saved is not None and made.sha256 != recorded:
         return _of_saved(saved, record, "It was saved with the run (--save-prompts); built now it is another one.")
-    parts = _parts(made.text, made.context if made.context[1] else None, made.needles, record)
+    parts = _parts(made.text, made.context if made.context[1] else None, made.needles, record, made.turns)
     if not recorded:
         return ShownPrompt(parts, None, "Unchecked: the trial ended before the hash of its prompt was recorded.")
     if made.sha256 == recorded:
@@ -93,8 +96,15 @@ def _recorded_needles(record: Record) -> tuple[tuple[str, int, int], ...]:
 
 
 def _parts(
-    text: str, context: Span | None, needles: tuple[tuple[str, int, int], ...], record: Record
+    text: str, context: Span | None, needles: tuple[Named, ...], record: Record, turns: tuple[Named, ...] = ()
 ) -> tuple[Part, ...]:
+    """The parts of a prompt; a needle that is a turn stands behind what the template writes before it."""
+
+    def between(start: int, end: int) -> Iterator[Part]:
+        if turns:
+            return _around_turns(text, start, end, turns, record["question"])
+        return _around(text, start, end, context, record["question"])
+
     known = {(each.get("name"), each.get("start")): each for each in record["prompt"].get("needles", ())}
     # Of what is asked for a record has the text, of other sentences that were put in the place alone.
     asked = {name for (name, _), each in known.items() if "text" in each}
@@ -103,11 +113,29 @@ def _parts(
     for name, start, end in sorted(needles, key=lambda needle: needle[1:]):
         if not at <= start < end <= len(text):
             continue  # a record of other text than it says
-        found += _around(text, at, start, context, record["question"])
+        found += between(at, start)
         kind: Kind = "needle" if name in asked or not asked else "planted"
         found.append(Part(kind, text[start:end], name, known.get((name, start), {}).get("depth")))
         at = end
-    return (*found, *_around(text, at, len(text), context, record["question"]))
+    return (*found, *between(at, len(text)))
+
+
+def _around_turns(text: str, start: int, end: int, turns: tuple[Named, ...], question: str) -> Iterator[Part]:
+    """What stands between needles of a conversation, told apart by where its turns begin and end."""
+    at = start
+    first = bisect_right(turns, start, key=lambda turn: turn[2])  # the first that ends behind the start
+    for role, begin, close in turns[first:]:
+        if begin > end:
+            break
+        if at <= begin:
+            yield from _nonempty(Part("turn", text[at:begin], role))
+        low, high = max(at, begin), min(end, close)
+        if (role, begin, close) == turns[-1]:
+            yield from _with_question(text[low:high], question)
+        else:
+            yield from _nonempty(Part("context", text[low:high]))
+        at = high
+    yield from _nonempty(Part("frame", text[at:end]))
 
 
 def _around(text: str, start: int, end: int, context: Span | None, question: str) -> Iterator[Part]:

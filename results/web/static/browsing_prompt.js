@@ -52,6 +52,12 @@
   function lay(pieces) {
     let block = begin();
     for (const [kind, text, name, depth] of pieces) {
+      // A turn of a conversation has a heading, which is no text of the prompt, and blocks of its own.
+      if (kind === "turn") {
+        if (block.size) block = begin();
+        block.node.classList.add("turn", name);
+        block.node.dataset.role = name;
+      }
       const marked = kind === "needle" || kind === "planted";
       // A needle that is a document goes over many blocks; a sentence stays in one.
       const whole = marked && text.length <= ROOM;
@@ -59,7 +65,7 @@
       while (from < text.length) {
         const end = whole ? text.length : cut(text, from, ROOM - block.size);
         const node = document.createElement(marked ? "mark" : "span");
-        node.className = kind;
+        node.className = kind === "turn" ? "frame" : kind;
         if (marked) node.title = depth === null ? name : `${name}, depth ${depth} %`;
         if (marked && from === 0) {
           marks.push({ node, kind, name, depth });

@@ -26,6 +26,7 @@ class Made:
     text: str = TEXT
     context: tuple[int, int] = CONTEXT
     needles: tuple[tuple[str, int, int], ...] = ()
+    turns: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def sha256(self) -> str:
@@ -82,6 +83,33 @@ def test_template_question_context_and_needles_are_told_apart(tmp_path: Path) ->
     assert "byte for byte what was sent" in shown.told
 
 
+def test_a_conversation_is_told_apart_by_its_turns(tmp_path: Path) -> None:
+    said = [("user", "Sing."), ("assistant", "La."), ("user", "Again."), ("assistant", "Li."), ("user", "What was it?")]
+    text, turns = "", []
+    for role, words in said:
+        text += f"<{role}>"
+        turns.append((role, len(text), len(text) + len(words)))
+        text += f"{words}</>"
+    sung = {"name": "song", "start": turns[3][1], "end": turns[3][2], "depth": 50.0, "text": "Li."}
+    made = Made(text, (turns[0][1], turns[3][2]), (("song", *turns[3][1:]),), tuple(turns))
+    each = record(0, question="What was it?", prompt={"sha256": digest(text), "needles": [sung]})
+    shown = shown_prompt(lambda _run, _cell: made, tmp_path, each)
+
+    assert [(part.kind, part.text, part.name) for part in shown.parts] == [
+        ("turn", "<user>", "user"),
+        ("context", "Sing.", ""),
+        ("turn", "</><assistant>", "assistant"),
+        ("context", "La.", ""),
+        ("turn", "</><user>", "user"),
+        ("context", "Again.", ""),
+        ("turn", "</><assistant>", "assistant"),
+        ("needle", "Li.", "song"),
+        ("turn", "</><user>", "user"),
+        ("question", "What was it?", ""),
+        ("frame", "</>", ""),
+    ]
+
+
 def test_needles_of_one_name_each_have_their_depth(tmp_path: Path) -> None:
     needles = [needle("code", "Snow", text="Snow", depth=1.0), needle("code", "It thawed.", text="", depth=99.0)]
     made = Made(needles=tuple((each["name"], each["start"], each["end"]) for each in needles))
@@ -95,11 +123,14 @@ def test_needles_of_one_name_each_have_their_depth(tmp_path: Path) -> None:
     places=st.lists(st.tuples(st.integers(-5, 70), st.integers(-5, 70)), max_size=5),
     context=st.tuples(st.integers(0, 60), st.integers(0, 60)),
     question=st.text(max_size=3),
+    edges=st.lists(st.integers(0, 60), max_size=8),
 )
 def test_the_parts_are_the_prompt_whatever_is_recorded(
-    text: str, places: list[tuple[int, int]], context: tuple[int, int], question: str
+    text: str, places: list[tuple[int, int]], context: tuple[int, int], question: str, edges: list[int]
 ) -> None:
-    made = Made(text, (min(context), max(context)), tuple(("n", *place) for place in places))
+    inside = sorted(min(edge, len(text)) for edge in edges)
+    turns = tuple(("user", *turn) for turn in zip(inside[::2], inside[1::2], strict=False))
+    made = Made(text, (min(context), max(context)), tuple(("n", *place) for place in places), turns)
     shown = shown_prompt(lambda _run, _cell: made, Path("nowhere"), record(0, key="", question=question))
 
     assert "".join(part.text for part in shown.parts) == text
