@@ -8,10 +8,12 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.files.read_run import load_panels, read_run
+from needlework.results.files.read_run import load_panels, manifest_at, read_run
+from needlework.results.pictures.asked_chart import write_asked_charts
 from needlework.results.pictures.documents_chart import write_document_charts
 from needlework.results.pictures.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
 from needlework.results.pictures.panel import Style
+from needlework.results.records.run_folder import MANIFEST
 from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.statistics.panels import Panel
 
@@ -66,6 +68,9 @@ def _plot(options: argparse.Namespace) -> list[Path]:
             paths += write_document_charts(
                 read_run(path).report.documents, options.out or _folder(path), options.format
             )
+    for folder in dict.fromkeys(_folder(path) for path in options.files):
+        if (manifest_at(folder / MANIFEST).get("options") or {}).get("adaptive"):
+            paths += write_asked_charts(read_run(folder).report.adaptive, options.out or folder, options.format)
     if several:
         stem = places[0] / "heatmap-combined"
         heading = options.title or ""

@@ -8,13 +8,14 @@ from needlework.results.files.cells_file import write_cells
 from needlework.results.files.csv_file import write_csv
 from needlework.results.files.json_file import write_json
 from needlework.results.html.report import write_html
+from needlework.results.pictures.asked_chart import write_asked_charts
 from needlework.results.pictures.documents_chart import write_document_charts
 from needlework.results.pictures.heatmap import write_heatmaps
 from needlework.results.pictures.panel import DEFAULT, Style
 from needlework.results.pictures.task_chart import write_task_charts
 from needlework.results.statistics.run_report import RunReport
 
-PICTURES = ("tasks-*", "documents-*", "heatmap-*")
+PICTURES = ("asked-*", "tasks-*", "documents-*", "heatmap-*")
 FILES = ("report.html", "results.json", "results.csv", "cells.csv")
 
 
@@ -29,6 +30,7 @@ def write_files(folder: Path, report: RunReport, style: Style = DEFAULT) -> tupl
     write_cells(cells, report.panels)
     write_html(page, report, colors=style.colors)
     pictures = [
+        *write_asked_charts(report.adaptive, folder),
         *write_task_charts(report.tasks, report.macros, folder),
         *write_document_charts(report.documents, folder),
         *write_heatmaps(report.panels, folder, style=style),

@@ -125,8 +125,8 @@ def remarks(found: Statement) -> list[str]:
         told.append(_no_bar(found))
     near = [each for each in found.lengths if each.near and (found.low or 0) < each.length <= (found.high or 0)]
     if near and not found.stopped:
-        labels = ", ".join(f"{_label(each.length)}, {_interval(each)}" for each in near)
-        told.append(f"where the score is close to the bar more trials would hardly help: {labels}")
+        labels = "; ".join(f"{_label(each.length)}, {_interval(each)}" for each in near)
+        told.append(f"given up, as the score seems too near to the bar (as stopped): {labels}")
     if any(each.decision == "not measurable" for each in found.lengths):
         told.append("not measurable: too many trials had no score; nothing longer was asked, and errors are no misses")
     if found.stopped == "budget":
@@ -165,7 +165,7 @@ def _no_bar(found: Statement) -> str:
 
 
 def _interval(each: LengthFound) -> str:
-    ends = f"[{percent1(each.low or 0.0)} to {percent1(each.high or 0.0)}] as stopped"
+    ends = f"[{percent1(each.low or 0.0)} to {percent1(each.high or 0.0)}]"
     return f"{percent1(each.total / each.n)} % {ends}"
 
 
