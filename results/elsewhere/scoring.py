@@ -14,7 +14,7 @@ from needlework.results.elsewhere.answers import Answer
 from needlework.results.elsewhere.benchmarks import Benchmark
 from needlework.results.records.record import OutcomeName
 from needlework.results.statistics.panels import Trial
-from needlework.results.statistics.published.field import Row, others_of, unread
+from needlework.results.statistics.published.field import Row, noise_of, others_of, unread
 from needlework.scoring.recording import as_reference
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Score
@@ -103,6 +103,7 @@ def _scored(
         another=str(details.get("given", "")).startswith("#"),
         empty=empty,
         chance=float(reference.get("chance", 0.0)),
+        noise=noise_of(details),
     )
     return Scored(answer, score, row)
 

@@ -36,11 +36,12 @@ def field_group_table(found: FieldTable) -> Table:
     mrcr = found.task in MRCR
     missing = "no string" if mrcr else _UNREAD.get(found.task, "no letter")
     head = ["group", "score %", "95 %", "n", "chance %", "corrected %", *(f"{who} %" for who in whose)]
-    head += [missing, *(["another piece"] if mrcr else []), "unscored"]
+    head += ["noise %", missing, *(["another piece"] if mrcr else []), "unscored"]
     rows = [_cells(group, whose, mrcr=mrcr) for group in found.groups]
     kept = [at for at in range(len(head)) if at < 4 or any(row[at] not in (NONE, "") for row in rows)]
     return Table(
-        "score: ours; the other columns: what each published rule gives the same answers",
+        "score: ours; the other columns: what each published rule gives the same answers"
+        + ("; noise: what it gives for any piece of the ask" if any(each.noise for each in found.groups) else ""),
         tuple(head[at] for at in kept),
         tuple(tuple(row[at] for at in kept) for row in rows),
     )
@@ -55,9 +56,15 @@ def _cells(group: Group, whose: Sequence[str], *, mrcr: bool) -> list[str]:
         *score_and_interval(group.score),
         str(group.score.n),
         percent1(group.chance) if group.chance else NONE,
-        NONE if corrected is None or not group.chance else f"{100 * corrected:.1f}",
+        NONE if corrected is None or not group.chance else _signed(corrected),
         *shares,
+        NONE if group.noise is None else percent1(group.noise),
         str(group.unread),
         *([str(group.another)] if mrcr else []),
         unscored,
     ]
+
+
+def _signed(share: float) -> str:
+    """A share in percent that may lie below 0."""
+    return percent1(share) if 0 <= share <= 1 else f"{100 * share:.1f}"

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from math import fsum
 from typing import Any
 
-from needlework.haystack_fixtures.tasks.arms.controls import split_label
 from needlework.results.records.record import SCORED, Record
 from needlework.results.statistics.panels import Tally, Trial, tally, trial_of
 from needlework.results.statistics.tasks import Share
@@ -30,9 +29,12 @@ _ORDER = ("easy", "hard", "short", "medium", "long")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One answer. `groups`: those that it belongs to. `others`: the published rules' scores, 0..1. `unread`: it has no
-    letter, no list, or not the string at its start. `another`: it gave another piece of the same ask. `empty`: it has
-    no text. `chance`: what guessing would score."""
+    """One answer.
+
+    `groups`: those that it belongs to. `others`: the published rules' scores, 0..1. `unread`: it has no letter, no
+    list, or not the string at its start. `another`: it gave another piece of the same ask. `empty`: it has no text.
+    `chance`: what guessing would score. `noise`: of MRCR, what any piece of the ask gets by the published ratio.
+    """
 
     trial: Trial
     groups: tuple[str, ...]
@@ -41,12 +43,16 @@ class Row:
     another: bool = False
     empty: bool = False
     chance: float = 0.0
+    noise: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The answers of one group; scores 0..1. `others`: the means of the published rules. `unread`, `another`: how many
-    of the scored answers."""
+    """The answers of one group; scores 0..1.
+
+    `others`: the means of the published rules; `noise`: what giving any piece of the ask would get by them, `None`
+    where that is not known. `unread`, `another`: how many of the scored answers.
+    """
 
     name: str
     score: Tally
@@ -55,6 +61,7 @@ class Group:
     others: Mapping[str, float]
     unread: int
     another: int
+    noise: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +130,12 @@ def others_of(details: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(value) for name, value in told.items() if isinstance(value, (int, float))}
 
 
+def noise_of(details: Mapping[str, Any]) -> float | None:
+    """The noise in a score's details, 0..1; `None` where it has none."""
+    noise = details.get("noise")
+    return float(noise) if isinstance(noise, (int, float)) else None
+
+
 def _table_of_records(model: str, task: str, records: Sequence[Record]) -> FieldTable:
     notes = dict.fromkeys(str(told) for record in records if (told := record["reference"].get("outdated")))
     over = max(
@@ -149,17 +162,19 @@ def _row(task: str, record: Record) -> Row:
         another=str(details.get("given", "")).startswith("#"),
         empty=record["outcome"] == "empty",
         chance=float(chance) if isinstance(chance, (int, float)) else 0.0,
+        noise=noise_of(details),
     )
 
 
 def _groups(task: str, record: Record) -> tuple[str, ...]:
     reference, prompt = record["reference"], record["prompt"]
+    group = trial_of(record).needle  # of `n8_q0123` what a lost answer has of its row, too
     if task in MRCR:
         tokens, answer = prompt.get("tokens"), reference.get("answer_tokens")
         known = tokens + answer if isinstance(tokens, int) and isinstance(answer, int) else None
-        return mrcr_groups(reference.get("needles"), known)
+        return mrcr_groups(reference.get("needles") or group.removeprefix("n"), known)
     if task == GRAPHWALKS:
-        kind = str(reference.get("problem_type") or split_label(record["needle"], ())[0])
+        kind = str(reference.get("problem_type") or group)
         return kind, f"{kind} to {length_labels([record['length']])[0]}"
     cut = "truncated" in record["details"].get("flags", ()) or "truncated" in prompt.get("flags", ())
     return longbench_groups(reference, cut=None if task.endswith("closed_book") else cut)
@@ -182,6 +197,7 @@ def _group(name: str, rows: Sequence[Row]) -> Group:
         others={who: mean for who in _whose(scored) if (mean := _mean_of(who, scored)) is not None},
         unread=sum(row.unread for row in scored),
         another=sum(row.another for row in scored),
+        noise=fsum(known) / len(known) if (known := [row.noise for row in scored if row.noise is not None]) else None,
     )
 
 

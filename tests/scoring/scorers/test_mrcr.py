@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from needlework.scoring.published.mrcr import card_ratio
 from needlework.scoring.scorers.mrcr import mrcr_score
@@ -100,3 +102,19 @@ def test_many_long_pieces_take_little_time() -> None:
     start = time.process_time()
     mrcr_score(STRING + pieces[0], Reference((STRING + WANTED * 20,), given=(STRING,), distractors=pieces))
     assert time.process_time() - start < 1
+
+
+_PIECES = st.lists(st.text(st.sampled_from("abcde \n。桥灯"), min_size=1), min_size=1, max_size=5)
+
+
+@given(_PIECES, st.data())
+def test_any_piece_is_known_by_its_own_words(pieces: list[str], data: st.DataObject) -> None:
+    """A copy of the wanted piece is worth 1, one of another piece nothing, unless they are the same words."""
+    wanted = data.draw(st.sampled_from(pieces))
+    others = tuple(text for text in pieces if text != wanted)
+    reference = Reference((STRING + wanted,), given=(STRING,), distractors=others)
+    assume(wanted.strip())
+    assert mrcr_score(STRING + wanted, reference).value == 1
+    for other in others:
+        if " ".join(other.split()) != " ".join(wanted.split()):
+            assert mrcr_score(STRING + other, reference).value < 1
