@@ -36,9 +36,9 @@ def judged(
     Raises `InputError` for a gate that is none, and a baseline that cannot be compared with.
     """
     gates = [parse_gate(text) for text in settings.gate]
+    check_gates(settings, gates)
     if not gates:
         return Judged([], [])
-    check_gates(settings, gates)
     baseline = _baseline(settings, records, manifest, into)
     if baseline is not None:
         for record in records:

@@ -38,9 +38,17 @@ def tell(
     lines += [*unscored_lines(report.records, windows), *shared_lines(report.records)]
     lines += [line for line, _ in gate_lines(judgement.verdicts, 0)] if judgement.verdicts else []
     lines += judgement.differences
+    versions = sorted({str(made) for part in parts if (made := _version(part)) is not None})
+    if len(versions) > 1:
+        lines.append(f"parts were made by several versions of needlework: {', '.join(versions)}")
     for part in parts:
         if part.others:
             lines.append(f"{part.name} also holds {part.others} records of a run with other options: they are left out")
     from_parts = f"{len(parts)} {'part' if len(parts) == 1 else 'parts'}"
     lines += ["", f"merged {from_parts}, {len(report.records):,} of {report.planned:,} trials, into {relative(into)}"]
     print(*lines, *map(relative, finished.files), next_line(report, relative(into)), sep="\n")
+
+
+def _version(part: Part) -> object:
+    versions = part.manifest.get("versions")
+    return versions.get("needlework") if isinstance(versions, Mapping) else None

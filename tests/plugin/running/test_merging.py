@@ -179,8 +179,31 @@ def test_a_merged_run_is_held_against_a_baseline(project, three, capsys):
     main(["results/runs/r", "--into", "results/runs/main"])
 
     assert main(["results/runs/r", "--gate", "drop <= 0.5", "--baseline", "results/runs/main"]) == 0
+    assert main(["results/runs/r", "--baseline", "results/runs/main"]) == 2
+    assert "is compared by a gate alone" in capsys.readouterr().err
     assert main(["results/runs/r", "--baseline", "results/runs/r", "--gate", "drop <= 0.5"]) == 2
     assert "is the folder that is merged into" in capsys.readouterr().err
+
+
+def test_dividing_anew_counts_what_the_old_shards_have(project, shards, capsys):
+    shards(1)
+    shards(1, of=2)
+    assert main(["results/runs/r"]) == 3
+    assert "2-of-2 is missing (9 trials)" in capsys.readouterr().err
+    shards(2, of=2)
+
+    assert main(["results/runs/r"]) == 0
+    assert len(project.records()) == 18
+
+
+def test_parts_of_several_versions_are_told(project, three, capsys):
+    path = project.runs / "r/shards/2-of-3/manifest.json"
+    content = json.loads(path.read_text())
+    content["versions"]["needlework"] = "9.9"
+    path.write_text(json.dumps(content))
+
+    assert main(["results/runs/r"]) == 0
+    assert "parts were made by several versions of needlework: " in capsys.readouterr().out
 
 
 def test_errors_of_all_shards_make_a_run_void(project, shards):

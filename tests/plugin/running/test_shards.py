@@ -17,8 +17,8 @@ def ids(project, name):
 
 def test_shards_together_are_the_run(project):
     project.run("--run-name=whole", "--repeats=2")
-    for number, more in ((1, ()), (2, ("-n2",)), (3, ())):
-        assert project.run(f"--shard={number}/3", "--repeats=2", *more).ret == 0
+    for number in (1, 2, 3):
+        assert project.run(f"--shard={number}/3", "--repeats=2").ret == 0
     parts = [ids(project, f"{number}-of-3") for number in (1, 2, 3)]
     told = [shard_file(project, f"{number}-of-3") for number in (1, 2, 3)]
 
