@@ -8,6 +8,7 @@ from json import JSONEncoder
 from typing import Any
 
 from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
 from needlework.haystack_fixtures.tasks.task import Asked
 
 RECIPE_VERSION = 1
@@ -28,9 +29,17 @@ def recipe_frame(constant: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(parts)
 
 
+def _turns(asked: Asked) -> tuple[str, ...]:
+    """Hash of a conversation that is given as it is: no draw says what it is."""
+    if not isinstance(asked.context, Conversation):
+        return ()
+    told = _encode([[turn.role, turn.text] for turn in asked.context.turns])
+    return (sha256(told.encode("utf-8", "surrogatepass")).hexdigest(),)
+
+
 def trial_key(frame: tuple[str, ...], cell: Cell, asked: Asked) -> str:
     """The sha256 of the recipe of one trial."""
-    extra = (asked.introduction, asked.material, asked.answer_prefix)
+    extra = (asked.introduction, asked.material, asked.answer_prefix, *_turns(asked))
     varying = (
         [cell.task, cell.length, cell.depth, cell.needle, cell.repeat],
         asked.depths,

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from needlework.haystack_fixtures import Conversation, Turn
 from needlework.haystack_fixtures.configuration.options import OWN
 from needlework.haystack_fixtures.configuration.own_values import recipe_fields
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
@@ -117,6 +118,11 @@ def test_another_question_is_another_trial(suite, name):
 def test_another_needle_is_another_trial(suite, name):
     needle = replace(NEEDLE, **{name: ANOTHER_NEEDLE[name]})
     assert key(suite, asked=replace(ASKED, needles=(needle,))) != key(suite)
+
+
+def test_other_turns_that_are_given_are_another_trial(suite):
+    one, other = (replace(ASKED, context=Conversation((Turn("user", text),))) for text in ("Hello.", "Hello!"))
+    assert len({key(suite, asked=asked) for asked in (ASKED, one, other)}) == 3
 
 
 def test_distractors_of_the_trial_are_not_taken_for_a_needles(suite):

@@ -1,0 +1,126 @@
+"""Tasks of conversations, from their cells to their prompts: what options do with turns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from needlework.haystack_fixtures import Asked, Conversation, GrowingConversation, Needle, Round, Task, Turn
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.haystack_fixtures.tasks.task import no_depths
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.haystack_fixtures.trials.trial import Trial
+from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from tests.chat_templates import IRREGULAR, REGULAR, templated
+
+QUESTION = "At which berth does the Aurora lie? Reply with the number only."
+GIVEN = Conversation(
+    (Turn("user", "Some examples."), Turn("user", "And the Aurora?"), Turn("assistant", "At berth 90210.")), wanted=2
+)
+GROWING = GrowingConversation(
+    lambda n: [Round(f"Where was it on day {day}?", f"On day {day} it lay at berth {day * 7}.") for day in range(n)],
+    Round("And the weather?", "Fair."),
+)
+NEEDLE = Needle("berth", "The Aurora lies at berth 90210.", QUESTION, "90210", ask="What of the Aurora?")
+
+
+def task(name: str, context: GrowingConversation | Conversation, *needles: Needle) -> Task:
+    asked = Asked(needles, (50.0,) * len(needles), QUESTION, "90210", {"answers": ("90210",)}, context=context)
+    return Task(name, "berths", lambda suite: ("berth",), no_depths, lambda suite, cell, seed: asked)
+
+
+TASKS = MappingProxyType({each.name: each for each in (task("given", GIVEN), task("growing", GROWING, NEEDLE))})
+
+
+def build(
+    name: str, folder: Path, length: int = 600, tokenizer: Tokenizer | None = None, prompt: str = "", **options: str
+) -> Trial:
+    given: dict[str, Any] = {"task": "niah", "model": ["mock:perfect"], "lengths": str(length), "corpus": "noise"}
+    given |= {"prompt": prompt or "conversation", "verify_prompts": "true"}
+    settings = resolve_settings(given | options, {}, folder)
+    suite = replace(settings.suites[0], task=name, controls=())
+    made = TrialBuilder(
+        replace(settings, suites=(suite,)), tokenizer or load_tokenizer("o200k_base"), folder, tasks=TASKS
+    )
+    return made.build(suite, Cell(name, length, None, "berth", 0))
+
+
+def test_turns_are_sent_as_messages_with_the_question_last(tmp_path: Path) -> None:
+    for name in TASKS:
+        messages = build(name, tmp_path, system_prompt="Be short.").prompt.messages
+        assert (messages[0].role, messages[0].content) == ("system", "Be short.")
+        assert (messages[-1].role, messages[-1].content) == ("user", QUESTION)
+    said = build("given", tmp_path).prompt.messages
+    assert [(each.role, each.content) for each in said[:-1]] == [(turn.role, turn.text) for turn in GIVEN.turns]
+
+
+def test_a_conversation_that_is_too_long_is_skipped_with_the_length_it_needs(tmp_path: Path) -> None:
+    assert not build("given", tmp_path).skipped
+    trial = build("given", tmp_path, length=60)
+    needed = int(trial.skipped.removeprefix("its conversation needs a length of "))
+    assert not build("given", tmp_path, length=needed).skipped
+    assert build("given", tmp_path, length=needed - 1).skipped
+
+
+def test_the_wanted_turns_place_and_depth_are_known(tmp_path: Path) -> None:
+    for name, text in (("given", "At berth 90210."), ("growing", NEEDLE.text)):
+        prompt = build(name, tmp_path).prompt
+        [placed] = prompt.placed
+        assert prompt.text[placed.start : placed.end] == text
+        assert placed.depth == 100 if name == "given" else 40 < placed.depth < 60
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_what_opens_a_prompt_opens_the_first_turn(name: str, tmp_path: Path) -> None:
+    first = build(name, tmp_path).prompt.messages[0].content
+    marked = build(name, tmp_path, cache_policy="isolated").prompt.messages[0].content
+    assert marked.startswith("[")
+    assert marked.endswith(f"]\n{first}")
+    twice = build(name, tmp_path, question_position="both").prompt
+    assert twice.messages[0].content.endswith(f"{QUESTION}\n\n{first}")
+    assert twice.messages[-1].content == QUESTION
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_plain_form_for_base_models(name: str, tmp_path: Path) -> None:
+    text = build(name, tmp_path, template="raw").prompt.text
+    assert text.startswith("User: ")
+    assert text.endswith(f"\n\nUser: {QUESTION}\n\nAssistant:")
+    assert build(name, tmp_path, template="raw", language="zh").prompt.text.endswith("\n\n助手：")
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ({"prompt": "plain"}, "use conversation"),
+        ({"question_position": "start"}, "--question-position end or both"),
+        ({"canary": "true"}, "leave it out"),
+    ],
+)
+def test_what_has_no_place_in_a_conversation_is_refused(
+    name: str, options: dict[str, str], remedy: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=remedy):
+        build(name, tmp_path, **options)
+
+
+def test_templates(tmp_path: Path) -> None:
+    inner = load_tokenizer("o200k_base")
+    strict = templated(inner, REGULAR["brackets, alternating"])
+    assert build("given", tmp_path, tokenizer=strict).prompt.flags == ("merged_roles",)
+    assert build("growing", tmp_path, tokenizer=strict).prompt.flags == ()
+    with pytest.raises(InputError, match="takes no system role"):
+        build("growing", tmp_path, tokenizer=strict, system_prompt="Be short.")
+    numbers = templated(inner, IRREGULAR["numbers its messages"])
+    assert build("given", tmp_path, tokenizer=numbers).prompt.tokens  # what is as it is needs no regular template
+    with pytest.raises(InputError, match="--template raw"):
+        build("growing", tmp_path, tokenizer=numbers)
+    assert build("growing", tmp_path, tokenizer=numbers, template="raw").prompt.slack <= 2
