@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from needlework.autoload import asks_for_benchmarks
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.models.served.engines.child import last_lines
+from needlework.haystack_fixtures.models.served.engines.keeper import die_with_parent
 from needlework.launching.matrix.file import Configuration, Matrix
 from needlework.results.status.lines import clock
 from needlework.results.status.progress import left_of_all, progress_of_run
@@ -56,6 +59,7 @@ def run(matrix: Matrix, configuration: Configuration, here: Path, show: Callable
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=partial(die_with_parent, signal.SIGTERM) if sys.platform == "linux" else None,
         )
         try:
             code = _followed(process, matrix, configuration, log, show)

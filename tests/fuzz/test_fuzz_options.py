@@ -94,5 +94,5 @@ def test_model_arguments(words) -> None:
 
 def test_settings_do_not_show_what_may_be_secret() -> None:
     hidden = {field.name for field in fields(Settings) if not field.repr}
-    assert hidden == {"model_arg", "base_url", "judge_base_url"}
+    assert hidden == {"model_arg", "base_url", "judge_base_url", "serve"}
     assert "secret" not in repr(Own({"embedder_base_url": "https://me:secret@host/v1"}))

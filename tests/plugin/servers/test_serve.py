@@ -79,6 +79,7 @@ def test_what_the_engine_refuses_is_told_with_its_last_lines_before_any_cell(pro
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 @pytest.mark.parametrize("ends", ["the run, by kill -9", "the server"])
 def test_nothing_is_left_and_the_run_goes_on_when_something_is_killed(project, ends):
     grid = (

@@ -58,12 +58,12 @@ def when_the_owner_goes(stop: Callable[[], None]) -> None:
     stop()
 
 
-def die_with_parent() -> None:
-    """Linux ends the server at once should this process be killed."""
+def die_with_parent(number: int = signal.SIGKILL) -> None:
+    """In a child, before it becomes another program: Linux sends it this signal should its parent be killed."""
     import ctypes
 
     with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
 
 
 def tell(ended: str, code: int) -> None:

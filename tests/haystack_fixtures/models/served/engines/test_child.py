@@ -17,6 +17,9 @@ LISTENS = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1"]
 FAILS = [sys.executable, "-c", "print('loading'); print('error: no card has 80 GB'); raise SystemExit(3)"]
 
 
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+
+
 def quiet(_seconds, _line):
     pass
 
@@ -45,6 +48,7 @@ def gone(pid, seconds=10.0):
     return not alive(pid)
 
 
+@LINUX
 def test_a_server_is_up_when_it_is_healthy_and_gone_when_it_is_stopped(tmp_path):
     port, told = free_port(), []
     server = child(tmp_path, LISTENS, port=port)
@@ -76,6 +80,7 @@ def test_a_server_that_never_gets_healthy_is_given_up_and_ended(tmp_path):
         child(tmp_path, [sys.executable, "-c", "import time; time.sleep(60)"], start_s=0.5).start(quiet)
 
 
+@LINUX
 def test_a_server_that_ends_midway_is_known_by_its_signal(tmp_path):
     server = child(tmp_path, LISTENS, port=free_port())
     server.start(quiet)
@@ -88,6 +93,7 @@ def test_a_server_that_ends_midway_is_known_by_its_signal(tmp_path):
     server.stop()
 
 
+@LINUX
 def test_a_server_with_children_that_ignores_the_polite_signal_ends_with_its_owner(tmp_path):
     """The owner is killed with `kill -9`: nothing of it runs any more."""
     port = free_port()

@@ -142,3 +142,12 @@ def test_a_key_in_a_command_of_ones_own_is_not_written_down():
 def test_words_of_ours_mean_the_same_for_every_engine():
     for engine in known_engines():
         assert set(find_recipe(engine).say) <= set(WORDS)
+
+
+def test_the_page_about_engines_names_each_and_whether_it_was_tried():
+    page = (Path(__file__).parents[5] / "docs" / "engines.md").read_text(encoding="utf-8")
+    tried = {"xllamacpp", "llama.cpp"}
+    for engine in known_engines():
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{engine}` |")]
+        assert ("by the tests" in row) == (engine in tried)
+        assert ("not run here" in row) == (engine not in tried)
