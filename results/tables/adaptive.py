@@ -12,6 +12,7 @@ from needlework.results.adaptive.statement import LengthFound, Statement
 from needlework.results.adaptive.zones import Zone
 from needlework.results.style.text import length_labels, one_line, percent1
 
+_UNKNOWN = "unknown"
 _PLAIN = str.maketrans({"·": "|", "–": "-"})
 MEANINGS = (
     "Effective length: the longest length up to which every length holds the bar.",
@@ -48,9 +49,9 @@ def plan_lines(name: str, mode: str, costs: Sequence[Cost], most: Cost) -> list[
 
 
 def answer(found: Statement) -> str:
-    """`32k to 64k`, `>= 1M (longest length)`, `none`, `up to 8k`."""
-    if found.bar is None:
-        return "unknown"
+    """`32k to 64k`, `>= 1M (longest length)`, `none`, `up to 8k`, `unknown`."""
+    if found.bar is None or (found.low is None and found.or_more):
+        return _UNKNOWN
     low, high = _label(found.low), _label(found.high)
     if found.high is None:
         return "none"
@@ -73,7 +74,7 @@ def bar_words(found: Statement) -> str:
 def cost_words(found: Statement, turns: int) -> str:
     """`30.8M tokens, 627 trials in 19 turns (full grid of ten samples: 230M)`."""
     grid = f"full grid of ten samples: {short_number(found.grid_tokens)}"
-    return f"{short_number(found.tokens)} tokens, {found.trials:,} trials in {turns} turns ({grid})"
+    return f"{short_number(found.tokens)} tokens, {found.trials:,} trials in {turns} {'turn' if turns == 1 else 'turns'} ({grid})"
 
 
 def length_words(found: LengthFound, base: int | None = None) -> str:
@@ -141,7 +142,7 @@ def _cost(cost: Cost) -> str:
 
 
 def _block(found: Statement, lengths: bool) -> list[str]:
-    sure = ", 95 % sure" if found.bar is not None else ""
+    sure = ", 95 % sure" if answer(found) != _UNKNOWN else ""
     lines = [f"effective length ({bar_words(found)}): {answer(found)}{sure}"]
     return [*lines, *(_length_rows(found) if lengths else ()), *(f"  {line}" for line in remarks(found))]
 
