@@ -73,8 +73,8 @@ def bar_words(found: Statement) -> str:
 
 def cost_words(found: Statement, turns: int) -> str:
     """`30.8M tokens, 627 trials in 19 turns (full grid of ten samples: 230M)`."""
-    grid = f"full grid of ten samples: {short_number(found.grid_tokens)}"
-    return f"{short_number(found.tokens)} tokens, {found.trials:,} trials in {turns} {'turn' if turns == 1 else 'turns'} ({grid})"
+    sent = f"{short_number(found.tokens)} tokens, {found.trials:,} trials in {turns} {'turn' if turns == 1 else 'turns'}"
+    return f"{sent} (full grid of ten samples: {short_number(found.grid_tokens)})"
 
 
 def length_words(found: LengthFound, base: int | None = None) -> str:
