@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from needlework.results.statistics.length.effective import RULER_THRESHOLD
-from perf.simulations import adaptive, differences, labels
+from perf.simulations import adaptive, differences, labels, wholes
 from perf.simulations.intervals import (
     LIMITS,
     Covered,
@@ -112,21 +112,25 @@ def _drops(times: int) -> Iterator[Row]:
         yield f"{drop}, sd {spread:g}", f"{samples} x {depths}", _pct(passed), _pct(failed)
 
 
-def _labels(times: int) -> Iterator[Row]:
-    yield "truth", "samples", "5 depths", "11 depths"
-    for samples, mean in product((5, 10, 20, 40), (0.6, 0.9, 0.95)):
-        shares = [
-            f"{_pct(labels.named(labels.labels(lambda _, mean=mean: mean, samples, depths, times)))} named"
+def _flat(times: int) -> Iterator[Row]:
+    yield "flat at, samples", "5 depths: named %", "11 depths: named %"
+    for mean, samples in product((0.5, 0.6, 0.8, 0.9, 0.95, 0.98), (5, 10, 20, 40)):
+        found = [
+            labels.named(labels.labels(lambda _, mean=mean: mean, samples, depths, times))
             for depths in (labels.FIVE, labels.ELEVEN)
         ]
-        yield f"flat {mean}", samples, *shares
+        yield f"{mean}, {samples}", *map(_pct, found)
+    for samples in (10, 20):
+        lucky = [labels.luck(samples, depths, max(1, times // 4)) for depths in (labels.FIVE, labels.ELEVEN)]
+        yield f"luck shared by 4 lengths, {samples}", *map(_pct, lucky)
+
+
+def _labels(times: int) -> Iterator[Row]:
+    yield "truth", "samples", "5 depths", "11 depths"
     for truth, curve in labels.TRUTHS.items():
         for samples in (10, 20, 40):
             told = [_told(labels.labels(curve, samples, depths, times)) for depths in (labels.FIVE, labels.ELEVEN)]
             yield truth, samples, *told
-    for samples in (10, 20):
-        lucky = [f"{_pct(labels.luck(samples, depths, times))} named" for depths in (labels.FIVE, labels.ELEVEN)]
-        yield "flat, luck shared by 4 lengths", samples, *lucky
 
 
 def _random_depths(times: int) -> Iterator[Row]:
@@ -215,6 +219,7 @@ def _pct(share: float) -> str:
 TABLES: dict[str, tuple[Callable[[int], Iterator[Row]], float]] = {
     "means": (_means, 1.0), "depths": (_more_depths, 1.0), "partial": (_partial, 1.0), "missing": (_missing, 1.0),
     "gates": (_gates, 1.0), "paired": (_paired, 1.0), "drops": (_drops, 2.0), "labels": (_labels, 0.5),
+    "flat": (_flat, 2.5), "macros": (wholes.macros, 1.0), "lower-bounds": (wholes.lower_bounds, 1.0),
     "random-depths": (_random_depths, 0.5), "lengths": (_lengths, 5.0),
     "adaptive": (_adaptive, 2.0), "adaptive-modes": (_adaptive_modes, 0.05),
 }  # fmt: skip

@@ -28,6 +28,7 @@ _SENTENCE = re.compile(rf"[.!?](?=\s|$)|[;\n。！？；{MARK}]")
 _LABELLED = re.compile(r"[:=|(\[{>-][^\w\n]*$")
 _BRACKET = compiled(r"[\"'*_\s,]*[(\[](?!(?:in|at|from|near|on|see|im|auf|dans|en|sur|в|на)\s)([^)\]M\n]{1,80})[)\]]")
 _WHICH = compiled(r"[\"'*_\s]*,\s*(?:which|welche[rs]?|lequel|котор\w+)(?!\w)([^.!?,;\nM。！？；]*)")
+_WHO = compiled(r"[\"'*_\s]*,\s*(?:who|whose|der|die|qui|quien|котор\w+)(?!\w)([^.!?,;\nM。！？；]*)")
 # What goes on about the value: `M. That is ...`, `M, but ...`, unless it tells where it stands.
 _COMMENT = compiled(
     r"[^\wM]*(?:(?:and|but|yet|hmm+|well|und|aber|et|mais|y|pero|и|но|а)[\s,]+)*"
@@ -44,7 +45,7 @@ _CONTRAST = compiled(
     r"((?=[^.!?;\nM。！？；]*?(?:(?<!\w)(?:that|this|it|only|nowhere|for|of|to|under|as|belongs|instead|wrong|den|von|vom|zu|fur"
     r"|de|du|d|pour|del|para|nur|solo|seulement|для|у|от|только)(?!\w)|'s(?!\w)|[的の属只]))[^.!?;\nM。！？；]*)(?!M)"
 )
-_DASHED = compiled(r"[\"'*_\s]*\s-\s([^.!?;,\nM(。！？；]*)")
+_DASHED = compiled(r"[\"'*_]*(?:\s*\s-|:)\s([^.!?;,\nM(。！？；]*)")
 _RATE = compiled(r"M\s(?:per|a|an|each|every|pro|par|por|im|al)\s([^\W\d_]+)")
 _LIST = compiled(r"M[\"')*\s]*(?:[,;/|&+]\s*)?(?:(?:and|or|und|et|y|и|e)(?!\w)|和|与|、|と)?[\"'*\s]*(?=M)")
 _WORD = re.compile(r"[^\W\d_\u2e80-\U0003ffff]{2,}|[\u3400-\u9fff\u30a0-\u30ff]")
@@ -100,6 +101,10 @@ def _is_strange(sketch: str, place: int, value: str, familiar: frozenset[str], p
     rate = _RATE.search(clause)
     if rate and not _is_in(rate[1], familiar):
         return True
+    who = _WHO.match(sketch, place + 1)
+    told = [*_content(who[1])] if who else []
+    if told and all(_is_in(word, familiar) for word in told):
+        return False  # `he met M, who was the captain`
     beside = [*_content(clause), *_remarks(sketch, place, end)]
     if not any(_content(clause)):
         beside += _content(_label(sketch, place))
