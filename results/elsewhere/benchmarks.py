@@ -75,12 +75,18 @@ def _graphwalks_groups(columns: Mapping[str, Any]) -> tuple[str, ...]:
     return (str(kind),) if kind else ()
 
 
-def _longbench(columns: Mapping[str, Any]) -> dict[str, Any] | None:
+def right_letter(columns: Mapping[str, Any]) -> str:
+    """The right letter, A to D; empty where the columns do not tell it."""
     answer = columns.get("answer")
     if isinstance(answer, int) and 0 <= answer < len(LETTERS):  # the number of a choice, in lm-eval's copy
-        answer = LETTERS[answer]
+        return LETTERS[answer]
     right = answer.strip() if isinstance(answer, str) else ""
-    return {"answers": (right,), "chance": 1 / len(LETTERS)} if right in LETTERS and right else None
+    return right if len(right) == 1 and right in LETTERS else ""
+
+
+def _longbench(columns: Mapping[str, Any]) -> dict[str, Any] | None:
+    right = right_letter(columns)
+    return {"answers": (right,), "chance": 1 / len(LETTERS)} if right else None
 
 
 BENCHMARKS = {

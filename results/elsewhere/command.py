@@ -15,8 +15,9 @@ from needlework.haystack_fixtures.documents.data_sets.data_set import DataSet, o
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.elsewhere.answers import Answer, read_answers
-from needlework.results.elsewhere.benchmarks import BENCHMARKS, Benchmark
+from needlework.results.elsewhere.benchmarks import BENCHMARKS, Benchmark, right_letter
 from needlework.results.elsewhere.scoring import Scored, ScoredAnswers, score_answers
+from needlework.results.statistics.published.as_published import authors_notes, bins_note, judged
 from needlework.results.statistics.published.field import FieldTable, field_object, field_table
 from needlework.results.tables.field import field_lines
 
@@ -53,7 +54,12 @@ class Elsewhere:
                     f"tells no right answers ({columns}): give --data PATH, and rows with the id or number of theirs"
                 )
                 raise InputError("ANSWERS", path, remedy)
-            table = field_table(path.name, benchmark.task, [each.row for each in scored.items], _notes(scored, data))
+            table = field_table(
+                path.name,
+                benchmark.task,
+                [each.row for each in scored.items],
+                _notes(scored, data) + _as_published(benchmark, scored),
+            )
             tables.append(table)
             told.append(_object(path, table, scored))
         for line in field_lines(tables):
@@ -81,6 +87,22 @@ def _notes(scored: ScoredAnswers, data: DataSet | None) -> list[str]:
         if data.outdated:
             notes.append(data.outdated)
     return notes
+
+
+def _as_published(benchmark: Benchmark, scored: ScoredAnswers) -> list[str]:
+    """What the makers' own scripts print of these answers."""
+    if benchmark.task == "longbench_v2":
+        return authors_notes(
+            judged(
+                each.answer.text,
+                difficulty=each.columns.get("difficulty"),
+                length=each.columns.get("length"),
+                answer=right_letter(each.columns),
+            )
+            for each in scored.items
+            if each.score is not None
+        )
+    return bins_note([tokens for each in scored.items if isinstance(tokens := each.columns.get("total_tok_cnt"), int)])
 
 
 def _object(path: Path, table: FieldTable, scored: ScoredAnswers) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 from zlib import crc32
 
@@ -26,11 +26,12 @@ _NUMBER = re.compile(r"(?:\A|_q)(\d+)(?:-r\d+)?\Z")  # a number, or an id of our
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """An answer with its score. `score`: `None` where the request failed."""
+    """An answer with its score, and the columns of its question. `score`: `None` where the request failed."""
 
     answer: Answer
     score: Score | None
     row: Row
+    columns: Mapping[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def _scored(
         chance=float(reference.get("chance", 0.0)),
         noise=noise_of(details),
     )
-    return Scored(answer, score, row)
+    short = {name: value for name, value in columns.items() if name != benchmark.layout.text}
+    return Scored(answer, score, row, short)
 
 
 def _published(text: str, benchmark: Benchmark, reference: Mapping[str, Any], score: Score) -> dict[str, Any]:

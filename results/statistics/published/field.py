@@ -14,9 +14,11 @@ from typing import Any
 
 from needlework.results.records.record import SCORED, Record
 from needlework.results.statistics.panels import Tally, Trial, tally, trial_of
+from needlework.results.statistics.published.as_published import authors_notes, bins_note, judged
 from needlework.results.statistics.tasks import Share
 from needlework.results.style.text import length_labels
 from needlework.scoring.published.beside import AS
+from needlework.scoring.published.longbench_v2_table import Judged
 from needlework.scoring.published.mrcr_bins import BINS, card_bin
 
 MRCR = ("openai_mrcr", "deepmind_mrcr")
@@ -137,16 +139,35 @@ def noise_of(details: Mapping[str, Any]) -> float | None:
 
 
 def _table_of_records(model: str, task: str, records: Sequence[Record]) -> FieldTable:
-    notes = dict.fromkeys(str(told) for record in records if (told := record["reference"].get("outdated")))
-    over = max(
-        (told for record in records if isinstance(told := record["reference"].get("over_lengths"), int)), default=0
-    )
+    notes = list(dict.fromkeys(str(told) for record in records if (told := record["reference"].get("outdated"))))
+    over = max((int(record["reference"].get("over_lengths") or 0) for record in records), default=0)
     if over:
-        notes[f"rows longer than every length, not asked: {over}"] = None
+        notes.append(f"rows longer than every length, not asked: {over}")
     skipped = sum(record["outcome"] == "skipped" for record in records)
     if skipped:
-        notes[f"skipped, in no mean: {skipped} of {len(records)} rows"] = None
-    return field_table(model, task, [_row(task, record) for record in records], tuple(notes))
+        notes.append(f"skipped, in no mean: {skipped} of {len(records)} rows")
+    if task in MRCR:
+        notes += bins_note([tokens for record in records if (tokens := _tokens(record)) is not None])
+    if task in LONGBENCH_V2:
+        notes += authors_notes(_judged(record) for record in records if record["outcome"] in SCORED)
+    return field_table(model, task, [_row(task, record) for record in records], notes)
+
+
+def _judged(record: Record) -> Judged | None:
+    reference = record["reference"]
+    answers = reference.get("answers") or ("",)
+    return judged(
+        str(record["response"].get("text") or ""),
+        difficulty=reference.get("difficulty"),
+        length=reference.get("length_class"),
+        answer=str(answers[0]),
+    )
+
+
+def _tokens(record: Record) -> int | None:
+    """Tokens of prompt and answer; `None` where a record does not tell."""
+    tokens, answer = record["prompt"].get("tokens"), record["reference"].get("answer_tokens")
+    return tokens + answer if isinstance(tokens, int) and isinstance(answer, int) else None
 
 
 def _row(task: str, record: Record) -> Row:
@@ -170,9 +191,7 @@ def _groups(task: str, record: Record) -> tuple[str, ...]:
     reference, prompt = record["reference"], record["prompt"]
     group = trial_of(record).needle  # of `n8_q0123` what a lost answer has of its row, too
     if task in MRCR:
-        tokens, answer = prompt.get("tokens"), reference.get("answer_tokens")
-        known = tokens + answer if isinstance(tokens, int) and isinstance(answer, int) else None
-        return mrcr_groups(reference.get("needles") or group.removeprefix("n"), known)
+        return mrcr_groups(reference.get("needles") or group.removeprefix("n"), _tokens(record))
     if task == GRAPHWALKS:
         kind = str(reference.get("problem_type") or group)
         return kind, f"{kind} to {length_labels([record['length']])[0]}"

@@ -72,6 +72,7 @@ def test_openbench_s_log_with_mrcr(tmp_path: Path, capsys: pytest.CaptureFixture
     assert found["n4"]["card %"] == "0"
     assert found["n4"]["evalscope %"] == "100"
     assert "n2 8,193-16,384" in found
+    assert "openbench and evalscope count 3 of 3 rows in another bin" in printed
 
 
 def test_a_failed_request_is_in_no_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,7 +156,9 @@ def test_the_authors_own_results(tmp_path: Path, capsys: pytest.CaptureFixture[s
     rows = [longbench_row(number) | {"response": "The correct answer is (A)", "judge": True} for number in range(4)]
     rows[1]["response"] = ""
     assert main(["longbench-v2", lines_of(tmp_path / "model.jsonl", rows)]) == 0
-    found = table(capsys.readouterr().out)
+    printed = capsys.readouterr().out
+    found = table(printed)
+    assert "as LongBench's result.py prints it, 3 replies: overall 33.3, easy 50.0, hard 0.0, short 50.0," in printed
     assert found["overall"]["score %"] == "25.0"
     assert found["overall"]["authors %"] == "33.3"  # an empty reply is not in the authors' files
 
