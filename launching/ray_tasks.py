@@ -114,9 +114,13 @@ def _task() -> Any:
         import subprocess
         from pathlib import Path
 
-        with Path(log).open("ab") as file:
-            return subprocess.run(
-                command, cwd=here, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, check=False
-            ).returncode
+        with Path(log).open("ab") as out:
+            job = subprocess.Popen(command, cwd=here, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+            try:
+                return job.wait()
+            finally:  # taken back: it writes its files first
+                if job.poll() is None:
+                    job.terminate()
+                    job.wait()
 
     return shard

@@ -29,16 +29,6 @@ def test_what_a_pod_is_given():
     )
 
 
-@pytest.mark.parametrize("pods", [PODS, Pods("i", "c", "/w")])
-def test_the_published_schema_has_every_field(pods):
-    validate = pytest.importorskip("kubernetes_validate")
-    job = yaml.safe_load(indexed_job(PLAN, pods))
-
-    validate.validate(job, validate.latest_version(), strict=True)
-    with pytest.raises(validate.ValidationError):
-        validate.validate({**job, "spec": {**job["spec"], "indexes": 8}}, validate.latest_version(), strict=True)
-
-
 def test_the_commands_that_follow_are_comments():
     text = indexed_job(PLAN, PODS)
 
