@@ -26,7 +26,7 @@ class Progress:
         self._plan, self._out = plan, out
         self._terminal = out.isatty()
         self._said, self._shown = "", float("-inf")
-        self._told, self._read = "", float("-inf")
+        self._told, self._next = "", float("-inf")
 
     def tell(self, text: str) -> None:
         """Print a line of its own."""
@@ -47,8 +47,10 @@ class Progress:
     def _cells(self) -> str:
         """How many trials are done, and when all will be; journals are read for it, so not each time."""
         now = time.monotonic()
-        if now - self._read >= _AFRESH_S:
-            self._read, self._told = now, _done(self._plan.folder)
+        if now >= self._next:
+            self._told = _done(self._plan.folder)
+            took = time.monotonic() - now
+            self._next = now + max(_AFRESH_S, 20 * took)
         return self._told
 
     def merged(self) -> int:
