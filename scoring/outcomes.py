@@ -16,7 +16,8 @@ def outcome_of(
     """Decide the outcome of one trial, and its score (`None` where it must not enter an average).
 
     In this order: an error; a prompt that was not what it should be; an answer that the token limit cut off before it
-    gave anything right, or that never got beyond its reasoning (censored); a content filter (refused); the scorer's
+    gave anything right, or that never got beyond its reasoning (censored), unless nothing that could follow would have
+    made it right; a content filter (refused); the scorer's
     verdict, which is no score where the rules cannot tell (unclear). Without a score a blank answer is empty, and any
     other text an error: nothing judged it.
     """
@@ -25,7 +26,7 @@ def outcome_of(
     if invalid:
         return "invalid", None
     hit = score is not None and score.verdict in ("found", "partial")
-    if finish_reason in CUT_OFF and not hit:
+    if finish_reason in CUT_OFF and not hit and not (score and score.settled):
         return "censored", None
     if finish_reason == "content_filter" and not hit:
         return "refused", 0.0

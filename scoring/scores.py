@@ -45,7 +45,8 @@ class Score:
     """A judged answer: `value` in 0..1, the verdict, what was taken as the answer, and why.
 
     A score compares with numbers and other scores by its value (`assert score >= 0.9`), and equals another score when
-    every field does. `scorer` is `name vN`, written by whoever ran the scorer.
+    every field does. `scorer` is `name vN`, written by whoever ran the scorer. `settled`: nothing that could follow
+    would make the answer right, so it has a score where the token limit cut it off.
     """
 
     value: float
@@ -54,6 +55,7 @@ class Score:
     why: str = ""
     details: Mapping[str, float | str | int | bool | None] = field(default_factory=dict)
     scorer: str = ""
+    settled: bool = False
 
     def __float__(self) -> float:
         return self.value

@@ -58,13 +58,15 @@ def mrcr_score(answer: str, reference: Reference) -> Score:
     if place != "first":
         refused = name == "none" and declined_until(normalize(answer[:4000])) is not None
         why = "without the string at its start" + (f"; gives {name}" if name != "none" else "")
-        return Score(0.0, "refused" if refused else "wrong", shown, why, details)
+        # What begins with other words than the string will not begin with it later.
+        begun = len(_flat(answer)) > 2 * len(string)
+        return Score(0.0, "refused" if refused else "wrong", shown, why, details, settled=begun)
     if name == "wanted":
         verdict: Verdict = "found" if similarity >= _SAME else "partial"
         return Score(similarity, verdict, shown, f"the wanted piece, {similarity:.4f} alike", details)
     if name == "none":
         return Score(0.0, "wrong", shown, "no one piece of the conversation", details)
-    return Score(0.0, "distractor", shown, f"another piece: {name}", details)
+    return Score(0.0, "distractor", shown, f"another piece: {name}", details, settled=True)
 
 
 def _parted(answer: str, string: str) -> tuple[str, str]:

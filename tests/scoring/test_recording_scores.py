@@ -46,6 +46,8 @@ class Exchange:
         (None, "length", (), Score(0.0, "empty"), "", ("censored", None)),
         (None, "length", (), None, "", ("censored", None)),
         (None, "unfinished", (), Score(0.0, "empty"), "", ("censored", None)),
+        (None, "length", (), Score(0.0, "wrong", settled=True), "x", ("wrong", 0.0)),
+        (None, "length", (), Score(0.0, "distractor", settled=True), "x", ("distractor", 0.0)),
         (None, "content_filter", (), WRONG, "x", ("refused", 0.0)),
         (None, "content_filter", (), None, "", ("refused", 0.0)),
         (None, "content_filter", (), FOUND, "x", ("found", 1.0)),

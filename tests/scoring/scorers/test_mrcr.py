@@ -118,3 +118,11 @@ def test_any_piece_is_known_by_its_own_words(pieces: list[str], data: st.DataObj
     for other in others:
         if " ".join(other.split()) != " ".join(wanted.split()):
             assert mrcr_score(STRING + other, reference).value < 1
+
+
+def test_what_begins_otherwise_is_settled_wherever_it_is_cut_off() -> None:
+    assert mrcr_score("Let me think about which riddle it could have been", REFERENCE).settled
+    assert mrcr_score(STRING + SECOND, REFERENCE).settled
+    assert not mrcr_score("**", REFERENCE).settled
+    assert not mrcr_score(STRING[:-2], REFERENCE).settled
+    assert not mrcr_score(STRING + WANTED[:20], REFERENCE).settled
