@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -15,6 +16,7 @@ from needlework.haystack_fixtures.models.served.engines.recipe import Recipe, fi
 from needlework.haystack_fixtures.settings.settings import Settings
 
 _EMBEDDED = "smollm2"
+_ADDRESS = "NEEDLEWORK_BASE_URL"
 _WANTED = {
     "gguf": "give a GGUF file, --model FILE.gguf",
     "folder": "give --model FOLDER, or a name of the hub",
@@ -62,7 +64,7 @@ def served_run(settings: Settings) -> ServedRun | None:
                 "--serve-arg", settings.serve_arg[0].partition("=")[0], "there is no --serve that takes it"
             )
         return None
-    if settings.base_url is not None:
+    if settings.base_url not in (None, os.environ.get(_ADDRESS)):  # that of the environment is for other runs
         raise InputError("--serve", settings.serve, "it is reached where it starts: leave out --base-url")
     if settings.batch_out or settings.batch_in:
         raise InputError("--serve", settings.serve, "batch files ask no server: leave it out, or --batch-out")
@@ -84,6 +86,7 @@ def with_server(settings: Settings, served: ServedRun) -> Settings:
     return replace(
         settings,
         model=(f"openai:{served.name}",),
+        base_url=None,
         tokenizer=settings.tokenizer or served.tokenizer,
         server_id=settings.server_id or served.identity,
     )

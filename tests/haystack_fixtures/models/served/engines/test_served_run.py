@@ -95,5 +95,11 @@ def test_options_that_contradict_each_other_are_refused(tmp_path, gguf):
     written = {"serve": "llama.cpp", "model": [str(gguf)], "base_url": "http://127.0.0.1:1/v1"}
     with pytest.raises(InputError, match="leave out --base-url"):
         served_run(resolve_settings(written, {}, tmp_path))
+    with pytest.MonkeyPatch.context() as patch:  # an address of the environment is for runs without a server of theirs
+        patch.setenv("NEEDLEWORK_BASE_URL", "http://127.0.0.1:1/v1")
+        settings = resolve_settings(written, {}, tmp_path)
+        found = served_run(settings)
+        assert found is not None
+        assert with_server(settings, found).base_url is None
     with pytest.raises(InputError, match="needlework matrix"):
         served_run(resolve_settings({"serve": "llama.cpp", "model": ["a.gguf", "b.gguf"]}, {}, Path(tmp_path)))
