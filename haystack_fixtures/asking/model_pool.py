@@ -17,6 +17,7 @@ from needlework.haystack_fixtures.models.model_named import (
     load_model,
     resolve_tokenizer,
     runs_here,
+    served_tokenizer,
     weights_fingerprint,
 )
 from needlework.haystack_fixtures.models.served.connection import Connection
@@ -48,6 +49,8 @@ class ModelPool:
 
     def tokenizer(self, spec: str, named: str | None) -> Tokenizer:
         """What counts tokens for a model, or the tokenizer that was named instead."""
+        if named == "server":
+            return served_tokenizer(spec, self._args(), self._to_model(), self._cache_dir)
         return resolve_tokenizer(spec, self._args(), named, self._cache_dir)
 
     def described(self, spec: str) -> Described:
@@ -127,7 +130,7 @@ class ModelPool:
 
         if self._judge is None:
             connection = self._connection(self._settings.judge_base_url or self._settings.base_url)
-            self._judge = open_judge(self._settings.judge or "", connection, self._settings.tokenizer, self._cache_dir)
+            self._judge = open_judge(self._settings.judge or "", connection, self._named_tokenizer(), self._cache_dir)
         judge = self._judge
         return lambda system, user: ask(judge, system, user)
 
@@ -142,6 +145,10 @@ class ModelPool:
         from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
 
         return AnswerFiles(self._settings.batch_in)
+
+    def _named_tokenizer(self) -> str | None:
+        """The tokenizer that is named by itself, and not as what the server under test counts."""
+        return None if self._settings.tokenizer == "server" else self._settings.tokenizer
 
     def _to_model(self) -> Connection:
         """How the models under test are reached."""

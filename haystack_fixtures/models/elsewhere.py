@@ -13,6 +13,7 @@ from needlework.haystack_fixtures.models.sdk.packages import client_package
 from needlework.haystack_fixtures.models.served.args import address, check_for_batch, served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.model import ServedModel
+from needlework.haystack_fixtures.models.served.openai_transport import OpenAITransport
 from needlework.haystack_fixtures.models.served.paced import PacedModel
 from needlework.haystack_fixtures.models.served.transport import Transport
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -57,7 +58,7 @@ def load_served(
 
 
 def transport_of(kind: str, name: str, model_args: Mapping[str, str], connection: Connection) -> Transport:
-    """A provider's own client. Raises `InputError`."""
+    """HTTP in OpenAI's form, or a provider's own client. Raises `InputError`."""
     match kind:
         case "anthropic":
             from needlework.haystack_fixtures.models.sdk.anthropic_api import AnthropicTransport
@@ -67,6 +68,8 @@ def transport_of(kind: str, name: str, model_args: Mapping[str, str], connection
             from needlework.haystack_fixtures.models.sdk.google_api import GoogleTransport
 
             return GoogleTransport(name, native_options(GOOGLE, model_args), connection)
+        case "openai":
+            return OpenAITransport(name, served_options(model_args, connection), connection)
         case _:
             from needlework.haystack_fixtures.models.sdk.openai_api import OpenAISdkTransport
 

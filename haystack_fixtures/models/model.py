@@ -55,15 +55,17 @@ class Calibration:
     """How a server counts prompts laid out like one request, learnt from two short ones.
 
     `exact`: its count is ours plus `template_tokens`, whatever the prompt (0: the very same). `inconsistent`: there is
-    no such constant. `no_usage`: it gives no counts. `failed`: the short requests had no answer. `stale`: it gave one
-    of them the answer to the other. `ids_differ`: it gives every answer an id of its own, so that one that comes again
-    tells. `why`: what was seen, in words.
+    no such constant. `approximate`: we count with another tokenizer, off by about the share `error`, 0..1. `no_usage`:
+    it gives no counts. `failed`: the short requests had no answer. `stale`: it gave one the answer to the other.
+    `ids_differ`: it gives every answer an id of its own, so that one that comes again tells. `why`: what was seen, in
+    words.
     """
 
-    status: Literal["exact", "inconsistent", "no_usage", "failed", "stale"]
+    status: Literal["exact", "approximate", "inconsistent", "no_usage", "failed", "stale"]
     template_tokens: int = 0
     ids_differ: bool = False
     why: str = ""
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Response:
     the answer.
     `stale`: why this is the answer to another request; empty: nothing says so. `other_model`: why it is the answer of
     another model than the one under test, where such answers do not count (`--strict-model`).
+    `cut`: why the server has read less than the prompt, as its counts of other prompts show; empty: nothing says so.
     `calibration`: what is known of the server's counting; `None` for a model that counts as we do.
     """
 
@@ -101,6 +104,7 @@ class Response:
     server: str = ""
     stale: str = ""
     other_model: str = ""
+    cut: str = ""
     calibration: Calibration | None = None
 
 

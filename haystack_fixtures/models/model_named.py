@@ -123,9 +123,7 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
         case "mock":
             return load_tokenizer(_MOCK_TOKENIZER)
         case "anthropic" | "google":
-            remedy = (
-                "its tokenizer is not public: give --tokenizer server, or one that is near, such as tiktoken:o200k_base"
-            )
+            remedy = "its tokenizer is not public: give --tokenizer server, which counts by the provider's own counter"
             raise InputError("--model", spec, remedy)
         case "openai" | "openai-sdk":
             try:
@@ -135,6 +133,18 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
                 raise InputError("--model", spec, remedy) from None
         case _:
             return _plugin(parsed.kind).resolve_tokenizer(parsed.name, model_args, cache_dir)
+
+
+def served_tokenizer(spec: str, model_args: Mapping[str, str], connection: Connection, cache_dir: Path) -> Tokenizer:
+    """What counts tokens by the server's own counter, see `models.counted`. Raises `InputError`."""
+    parsed = parse_spec(spec)
+    if parsed.kind not in _SERVED:
+        raise InputError("--tokenizer", "server", f"{spec} is behind no server that could count: leave it out")
+    from needlework.haystack_fixtures.models.counted import server_tokenizer
+    from needlework.haystack_fixtures.models.elsewhere import check_served
+
+    check_served(parsed.kind, model_args, connection)
+    return server_tokenizer(parsed.kind, parsed.name, model_args, connection, cache_dir)
 
 
 def weights_fingerprint(spec: str, model_args: Mapping[str, str], cache_dir: Path) -> str | None:

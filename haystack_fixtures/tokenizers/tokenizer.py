@@ -34,6 +34,11 @@ def char_starts(places: NDArray[np.int64], text: str, data: bytes) -> NDArray[np
     return begun
 
 
+def approximation(tokenizer: object) -> float:
+    """The share, 0..1, by which a tokenizer's counts may be off: 0 for the model's own."""
+    return float(getattr(tokenizer, "error", 0.0))
+
+
 class Tokenizer(Protocol):
     """A tokenizer as the model under test uses it.
 

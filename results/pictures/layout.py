@@ -65,6 +65,7 @@ class Layout:
     cell_lines: Lines
     mean_lines: Lines
     mean_rotation: float
+    x_title: str = "context length (tokens)"
 
 
 def layout_of(panel: Panel, title: str, numbers: bool) -> Layout:
@@ -81,6 +82,8 @@ def layout_of(panel: Panel, title: str, numbers: bool) -> Layout:
         mean_notes=[mean_notes_of(column) for column in panel.columns],
         mean_characters=_mean_characters(panel),
     )
+    if panel.length_error:
+        layout = replace(layout, x_title=f"context length (tokens, about ±{100 * panel.length_error:.1f} %)")
     return replace(layout, marks=marks, partly=panel.partly, blank=panel.blank)
 
 

@@ -80,7 +80,7 @@ def grid_axes(axes: Axes, layout: Layout) -> None:
     axes.set_xticks([i + 0.5 for i in x.at], x.labels, fontsize=x.size, rotation=x.rotation, **slanted)
     axes.set_yticks([i + 0.5 for i in y.at], y.labels, fontsize=y.size)
     axes.tick_params(length=2.5, width=0.6, pad=2.5, color=FRAME, labelcolor=INK)
-    axes.set_xlabel("context length (tokens)", fontsize=9.5, labelpad=4, color=INK)
+    axes.set_xlabel(layout.x_title, fontsize=9.5, labelpad=4, color=INK)
     axes.set_ylabel(layout.y_title, fontsize=9.5, labelpad=5, color=INK)
 
 

@@ -28,6 +28,7 @@ def prompt_facts(trial: Trial) -> dict[str, Any]:
         "tokens": prompt.tokens,
         "context_tokens": prompt.context_tokens,
         "slack": prompt.slack,
+        **({"tokens_error": round(prompt.error, 4)} if prompt.error else {}),
         "template": trial.suite.template,
         "sha256": prompt.text_sha256,
         "filler_sha256": prompt.filler_sha256,

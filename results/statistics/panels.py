@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum, isfinite
 from typing import get_args
 
@@ -87,7 +87,7 @@ class Panel:
     `lengths`: tokens, ascending. `depths`: percent, ascending, `None` ("all") last. `cells`: by (length, depth); a
     missing key is a cell that never ran. `columns`, `rows`: one tally for each length and each depth, over trials and
     not over cells, so that a missing cell shows in its n. `source`: the system whose files these are. `note`: what is
-    to be said of the run beside the score.
+    to be said of the run beside the score. `length_error`: the share by which lengths may be off, 0..1.
     """
 
     model: str
@@ -101,6 +101,7 @@ class Panel:
     overall: Tally
     source: str = OWN
     note: str = ""
+    length_error: float = 0.0
 
     @property
     def name(self) -> str:
@@ -123,7 +124,10 @@ def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
 
     Controls are left out: they have a table of their own (`needlework.results.statistics.tasks`).
     """
-    return panels_of(trial_of(record) for record in without_controls(records))
+    asked = without_controls(records)
+    off = {record["model"]: error for record in asked if (error := record["prompt"].get("tokens_error"))}
+    panels = panels_of(map(trial_of, asked))
+    return tuple(replace(panel, length_error=off.get(panel.model, 0.0)) for panel in panels) if off else panels
 
 
 def trial_of(record: Record) -> Trial:

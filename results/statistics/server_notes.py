@@ -30,6 +30,11 @@ def server_notes(records: Sequence[Record]) -> tuple[str, ...]:
 def _of_model(asked: Sequence[Record]) -> Iterator[str]:
     yield from _names(asked)
     yield from _template(asked)
+    off = max((float(record["prompt"].get("tokens_error") or 0) for record in asked), default=0.0)
+    if off:
+        far = sum("length_off" in _flags(record) for record in asked)
+        beyond = f"; {_of(far, asked)} are further off, by the server's own count" if far else ""
+        yield f"lengths are approximate: a scaled tokenizer counts, {100 * off:.1f} % off in its calibration{beyond}"
     flags = Counter(flag for record in asked for flag in _flags(record))
     if flags["no_usage"]:
         yield (

@@ -27,7 +27,8 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "tokenizer",
         WHO,
-        "what counts tokens, where the model does not say: tiktoken:NAME, smollm2, a folder, gguf:PATH",
+        "what counts tokens, where the model does not say: tiktoken:NAME, smollm2, a folder, gguf:PATH;"
+        " server: about, by the server's own counter",
         text,
         metavar="SPEC",
     ),

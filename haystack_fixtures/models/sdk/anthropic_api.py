@@ -49,6 +49,10 @@ class AnthropicTransport(SdkTransport):
         """Tokens of these messages, by Anthropic's own counter (an estimate, it says). Raises what it raises."""
         return int(self._client.messages.count_tokens(model=self._name, timeout=60, **_messages(messages)).input_tokens)
 
+    def count_text(self, text: str) -> int:
+        """Tokens of one message with this text, what stands around it included."""
+        return self.count((Message("user", text),))
+
     def abort(self) -> None:
         self._client.close()
 

@@ -57,6 +57,10 @@ class GoogleTransport(SdkTransport):
         counted = self._client.models.count_tokens(model=self._name, contents=self._contents(turns))
         return int(counted.total_tokens or 0)
 
+    def count_text(self, text: str) -> int:
+        """Tokens of one message with this text, what stands around it included."""
+        return self.count((Message("user", text),))
+
     def abort(self) -> None:
         self._client.close()
 

@@ -17,6 +17,7 @@ from needlework.haystack_fixtures.models.served.facts.window import Window, disc
 from needlework.haystack_fixtures.models.served.http.client import Allowed
 from needlework.haystack_fixtures.models.served.http.exchanged import Exchanged
 from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreadableError
+from needlework.haystack_fixtures.models.served.reading.fields import count, table_of
 from needlework.haystack_fixtures.models.served.reading.reply import Reply, read_body, read_events, within
 from needlework.haystack_fixtures.models.served.request import Dialect, Sender
 from needlework.haystack_fixtures.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
@@ -76,6 +77,17 @@ class OpenAITransport:
         if not self._open:
             return Window(None, "not asked: OpenAI and Azure do not tell")
         return discover_window(json_fetch(self._sender.http), self._sender.base_url, self._name)
+
+    def count_text(self, text: str) -> int | None:
+        """Tokens of a text, where the server has a counter: vLLM's and llama.cpp's `/tokenize`."""
+        if not self._open:
+            return None
+        root = self._sender.base_url.partition("?")[0].rstrip("/").removesuffix("/v1")
+        # Each server reads its own names, and passes the other's over.
+        body = {"model": self._name, "prompt": text, "content": text, "add_special_tokens": False, "add_special": False}
+        told = table_of(json_fetch(self._sender.http)(f"{root}/tokenize", body, 60))
+        tokens = told.get("tokens")
+        return count(told.get("count")) or (len(tokens) if isinstance(tokens, list) and tokens else None)
 
     def identify(self) -> dict[str, str]:
         # A gateway's list of models changes with its catalogue, and says nothing of who answers.

@@ -48,6 +48,10 @@ class Transport(Protocol):
         """The window that was given, else what the server tells of it."""
         ...
 
+    def count_text(self, text: str) -> int | None:
+        """Tokens of a text, a constant number for what stands around it included; `None` where nobody counts."""
+        ...
+
     def identify(self) -> dict[str, str]:
         """What the server says of itself."""
         ...

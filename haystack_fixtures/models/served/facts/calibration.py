@@ -49,8 +49,11 @@ def new_short_requests(request: Request, tokenizer: Tokenizer) -> tuple[Request,
     return short_requests(request, tokenizer, random.SystemRandom())
 
 
-def calibrate(ours: Sequence[int], responses: Sequence[Response]) -> Calibration:
-    """What the responses to two short requests say, which have `ours` tokens by our count."""
+def calibrate(ours: Sequence[int], responses: Sequence[Response], error: float = 0.0) -> Calibration:
+    """What the responses to two short requests say, which have `ours` tokens by our count.
+
+    `error`: the share by which our count may be off, where another tokenizer than the model's counts.
+    """
     for response in responses:
         if response.error is not None:
             return Calibration("failed", why=f"a short request failed: {response.error.message}")
@@ -66,6 +69,9 @@ def calibrate(ours: Sequence[int], responses: Sequence[Response]) -> Calibration
             (response.prompt_tokens or 0) + (response.cached_tokens or 0) * cached - tokens
             for response, tokens in zip(responses, ours, strict=True)
         ]
+        if error:
+            why = f"another tokenizer than the model's counts, off by about {error:.1%}"
+            return Calibration("approximate", min(differences, key=abs), ids_differ, why, error)
         if abs(differences[0] - differences[1]) <= 1:
             return Calibration("exact", min(differences, key=abs), ids_differ)
     seen = ", ".join(f"{served} for {tokens}" for served, tokens in zip(counts, ours, strict=True))

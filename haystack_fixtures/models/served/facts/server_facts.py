@@ -12,11 +12,12 @@ from typing import Any
 from needlework.haystack_fixtures.cache import cache_key, learnt_once
 from needlework.haystack_fixtures.models.model import Calibration, Request, Response
 from needlework.haystack_fixtures.models.served.facts.calibration import calibrate, layout_of, new_short_requests
+from needlework.haystack_fixtures.models.served.facts.growth import Growth
 from needlework.haystack_fixtures.models.served.facts.model_name import same_model
 from needlework.haystack_fixtures.models.served.facts.replays import Replays
 from needlework.haystack_fixtures.models.served.facts.who import fingerprint
 from needlework.haystack_fixtures.models.served.facts.window import Window
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer, approximation
 
 _TRIES = 2
 
@@ -64,6 +65,7 @@ class ServerFacts:
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
         self._failures: dict[tuple[str, ...], int] = {}
         self._replays = Replays()
+        self._growth = Growth(approximation(tokenizer))
         self._answered = False
 
     def checked(self, request: Request) -> Response:
@@ -73,6 +75,8 @@ class ServerFacts:
         if response.error is not None or calibration is None:
             return response
         self._answered = True
+        if calibration.status == "approximate":
+            response = replace(response, cut=self._growth.problem(request.prompt.tokens, response))
         stale = calibration.why if calibration.status == "stale" else response.stale
         return self._named(replace(response, stale=stale, calibration=calibration))
 
@@ -144,7 +148,11 @@ class ServerFacts:
             found["window_source"] = self._window.source
         found |= {f"server {name}": told for name, told in sorted(self._server.items())}
         for layout, known in sorted(self._calibrations.items()):
-            said = f"{known.status}, {known.template_tokens:+d} tokens" if known.status == "exact" else known.status
+            said = (
+                f"{known.status}, {known.template_tokens:+d} tokens"
+                if known.status in ("exact", "approximate")
+                else known.status
+            )
             found[f"calibration {' '.join(layout)}".strip()] = f"{said}: {known.why}" if known.why else said
         return found
 
@@ -164,7 +172,7 @@ class ServerFacts:
     def _learn_calibration(self, request: Request) -> tuple[dict[str, Any], bool]:
         counts, responses = self._ask_short(request)
         failed = next((i for i, response in enumerate(responses) if response.error is not None), len(responses))
-        found = calibrate(counts, responses[: failed + 1])
+        found = calibrate(counts, responses[: failed + 1], error=approximation(self._tokenizer))
         return asdict(found), found.status != "failed"
 
     def _ask_both(self, request: Request) -> tuple[list[int], list[Response]]:

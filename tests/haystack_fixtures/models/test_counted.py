@@ -1,0 +1,87 @@
+"""`--tokenizer server`: a counter is asked a handful of times, and its counts are met."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.counted import server_tokenizer
+from needlework.haystack_fixtures.models.model import Response
+from needlework.haystack_fixtures.models.model_named import served_tokenizer
+from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.haystack_fixtures.models.served.facts.growth import Growth
+from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from tests.loopback import Asked, Said, loopback
+from tests.native_servers import native_server
+
+PROSE = "The keeper of the lighthouse wrote down every ship that passed, and the colour of its sails. " * 20
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "google"])
+def test_a_providers_counter_is_met_within_what_is_said(provider: str, tmp_path: Path) -> None:
+    with native_server(provider) as server:
+        found = server_tokenizer(provider, "mm", {}, Connection(base_url=server.url), tmp_path)
+        asked = server.counted
+    known = load_tokenizer("tiktoken:cl100k_base")  # what the server counts with
+    assert asked <= 16
+    assert 0 < found.error < 0.03
+    assert "by its counter" in found.name
+    for text in (PROSE, "Its number is 4711023, not 38. " * 30):
+        assert len(found.encode(text).ids) == pytest.approx(len(known.encode(text).ids), rel=0.05)
+
+
+def test_without_a_counter_usage_counts(tmp_path: Path) -> None:
+    with loopback() as server:
+        found = server_tokenizer("openai", "m", {}, Connection(base_url=server.url), tmp_path)
+        asked = len([each for each in server.requests if each.path.endswith("/chat/completions")])
+    assert "by usage" in found.name
+    assert 0 < found.error < 0.03
+    assert asked <= 16
+
+
+def test_a_server_that_counts_nothing_is_one_line(tmp_path: Path) -> None:
+    def uncounted(asked: Asked) -> Said:
+        return Said(raw=b'{"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]}')
+
+    with loopback(uncounted) as server, pytest.raises(InputError, match="the server counts no tokens"):
+        server_tokenizer("openai", "m", {}, Connection(base_url=server.url), tmp_path)
+    with pytest.raises(InputError, match="a batch service counts nothing"):
+        server_tokenizer("openai", "m", {}, Connection(batch=True), tmp_path)
+    with pytest.raises(InputError, match="is behind no server that could count"):
+        served_tokenizer("mock:perfect", {}, Connection(), tmp_path)
+
+
+def test_what_is_known_of_a_provider_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("needlework.haystack_fixtures.models.counted.is_loopback", lambda url: False)
+    with native_server("anthropic") as server:
+        connection = Connection(base_url=server.url)
+        first = server_tokenizer("anthropic", "mm", {}, connection, tmp_path)
+        asked = server.counted
+        again = server_tokenizer("anthropic", "mm", {}, connection, tmp_path)
+        assert server.counted == asked
+    assert first.fingerprint == again.fingerprint
+
+
+def read(tokens: int, cached: int | None = None) -> Response:
+    return Response(prompt_tokens=tokens, cached_tokens=cached)
+
+
+def test_counts_that_stop_growing_are_told() -> None:
+    growth = Growth(0.01)
+    assert growth.problem(1000, read(1010)) == ""
+    assert growth.problem(2000, read(2030)) == ""
+    assert growth.problem(4000, read(2048)) == ""  # the first that was cut: nothing to compare with
+    assert "2048 of one of about 4000" in growth.problem(8000, read(2048))
+    assert growth.problem(2010, read(2029)) == ""  # hardly longer
+    assert growth.problem(8000, read(60, 7950)) == ""  # the rest was in its cache
+
+
+@pytest.mark.slow
+def test_llama_cpps_counter(llama_server: str, tmp_path: Path) -> None:
+    found = server_tokenizer("openai", "any", {}, Connection(base_url=llama_server), tmp_path)
+    known = load_tokenizer("tiktoken:cl100k_base")
+    assert "by its counter" in found.name
+    assert found.error < 0.05
+    assert len(found.encode(PROSE).ids) == pytest.approx(len(known.encode(PROSE).ids), rel=0.15)

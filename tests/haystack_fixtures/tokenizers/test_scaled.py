@@ -1,0 +1,74 @@
+"""A stand-in for a tokenizer that is not public: counts as the other would, cuts and joins as any tokenizer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.haystack_fixtures.tokenizers.scaled import ScaledTokenizer, fitted
+from needlework.haystack_fixtures.tokenizers.tiktoken_ranks import tiktoken_tokenizer
+
+INNER = tiktoken_tokenizer("cl100k_base")
+SCALES = [
+    {"words": 1.0, "digits": 1.0, "scripts": 1.0},
+    {"words": 1.3, "digits": 2.4, "scripts": 0.7},
+    {"words": 0.4, "digits": 0.9, "scripts": 1.9},
+]
+TEXT = "The ferry to Ærø left at 06:45 with 38 crates of tea. 红房子在河边，门牌是 4711。 " * 40
+
+
+def scaled(number: int) -> ScaledTokenizer:
+    return ScaledTokenizer("x", INNER, SCALES[number], 0.01)
+
+
+def test_a_scale_of_one_is_the_tokenizer_itself() -> None:
+    found, known = scaled(0).encode(TEXT), INNER.encode(TEXT)
+    assert found.ids.tolist() == known.ids.tolist()
+    assert found.starts.tolist() == known.starts.tolist()
+
+
+@pytest.mark.parametrize("number", range(len(SCALES)))
+@given(text=st.text(max_size=200) | st.sampled_from([TEXT, TEXT[7:90]]))
+def test_every_text_comes_back_and_begins_at_its_beginning(number: int, text: str) -> None:
+    text = text.encode("utf-8", "replace").decode()
+    found = scaled(number).encode(text)
+    assert scaled(number).decode([]) == ""
+    made = scaled(number)
+    assert made.decode(made.encode(text).ids.tolist()) == INNER.decode(INNER.encode(text).ids.tolist())
+    assert len(found.ids) == len(found.starts)
+    assert (np.diff(found.starts) >= 0).all()
+    assert not text or found.starts[0] == 0
+
+
+@pytest.mark.parametrize("number", range(len(SCALES)))
+def test_counts_of_parts_add_up(number: int) -> None:
+    """What a token counts for does not depend on its neighbours."""
+    made = scaled(number)
+    sentence, other = "The ferry left at noon.", " Rain fell on the quay."
+    both = len(made.encode(sentence + other).ids)
+    assert abs(both - len(made.encode(sentence).ids) - len(made.encode(other).ids)) <= 1
+
+
+KINDS = {
+    "words": "The ferry left at noon, and rain fell on the quay. " * 60,
+    "digits": " ".join(str(7919 * n) for n in range(400)),
+    "scripts": "红房子在河边，门是蓝色的，窗前有一棵梨树。" * 60,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("times", [0.8, 1.0, 1.27, 3.1])
+def test_a_fit_counts_its_own_text_rightly(kind: str, times: float) -> None:
+    text = KINDS[kind]
+    wanted = round(times * len(INNER.encode(text).ids))
+    scale = dict.fromkeys(("words", "digits", "scripts"), 1.0)
+    scale[kind] = fitted(INNER, text, wanted, kind, scale)
+    assert len(ScaledTokenizer("x", INNER, scale, 0.0).encode(text).ids) == pytest.approx(wanted, rel=0.07)
+    # Short texts have few kinds of tokens, so that steps are wide; see the whole corpora in models/test_counted.py.
+
+
+def test_another_scale_is_another_tokenizer() -> None:
+    assert len({scaled(number).fingerprint for number in range(len(SCALES))}) == len(SCALES)
+    assert scaled(1).fingerprint == scaled(1).fingerprint
