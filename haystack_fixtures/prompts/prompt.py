@@ -47,8 +47,8 @@ class Prompt:
     `slack`: tokens by which the prompt is shorter than its budget. `corpus_passes`: how much of the corpus was used,
     1.0 = all of it once, 2.5 = text repeats, 0 where the context is no corpus's text. `text_sha256`, `filler_sha256`:
     of the text, and of the context without needles. `truncated`: share of a document's tokens that was left out, 0..1.
-    `conversation`: the context is turns, each a message. `error`: the share by which counts of tokens may be off, 0 where
-    the model's own tokenizer counts.
+    `conversation`: the context is turns, each a message. `error`: the share by which counts of tokens may be off, 0
+    where the model's own tokenizer counts.
     """
 
     messages: tuple[Message, ...]

@@ -26,7 +26,7 @@ from needlework.haystack_fixtures.retrieval.found import Retrieved
 from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Prose
-from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer, approximation
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 from needlework.haystack_fixtures.trials.sources import Sources
 
 _LISTS_KEPT = 4
@@ -111,8 +111,7 @@ class Contexts:
                 raise ValueError(f"{suite.task} is a conversation")
         if self._verify:
             verify_prompt(self._tokenizer, built.prompt)
-        error = approximation(self._tokenizer)
-        return replace(built, prompt=replace(built.prompt, error=error)) if error else built
+        return built
 
     def _with_statements(self, suite: Suite, cell: Cell, asked: Asked, around: _Around, ends: Canaries | None) -> Built:
         """Prose or a list, with needles and distractors in it."""

@@ -27,7 +27,7 @@ from needlework.haystack_fixtures.settings.own import Own
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
 from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Prose
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer, approximation
 from needlework.haystack_fixtures.trials.contexts import Contexts, Frame, put
 from needlework.haystack_fixtures.trials.conversations import Conversations
 from needlework.haystack_fixtures.trials.resume_key import RECIPE_VERSION, recipe_frame, trial_key
@@ -181,7 +181,9 @@ class TrialBuilder:
         else:
             frame = self._framed(suite, question, mark, asked.introduction, prefix)
             built = self._contexts.build(suite, cell, asked, frame, self.canaries(suite, cell))
-        return Trial(cell, suite, built.asked, built.prompt, built.skipped, built.retrieved)
+        error = approximation(self._tokenizer)
+        prompt = replace(built.prompt, error=error) if error else built.prompt
+        return Trial(cell, suite, built.asked, prompt, built.skipped, built.retrieved)
 
     def key(self, suite: Suite, cell: Cell, model: Mapping[str, Any]) -> str:
         """Identify a trial by everything that can change its answer; not by worker, order, path or time."""

@@ -176,6 +176,7 @@ def test_a_judge_is_asked_when_the_answers_are_read(project: Project) -> None:
     [
         (("--stability=2", "--batch-out=q"), "--stability: '2': no batch service asks again*"),
         (("--top-up=2", "--gate=score >= 0.1", "--batch-out=q"), "--top-up: '2': a batch is written at once*"),
+        (("--adaptive=quick", "--batch-out=q"), "--adaptive: 'quick': does not go with --batch-out*"),
         (("--shard=1/2", "--batch-out=q"), "--shard: '1/2': --batch-limits parts a batch*"),
         (("--batch-in=a", "--batch-out=q"), "--batch-in: 'a': first write requests, then read answers*"),
         (("--batch-in=a",), "--batch-in: 'a': cannot be read (No such file or directory)"),
