@@ -73,8 +73,9 @@ def bar_words(found: Statement) -> str:
 
 def cost_words(found: Statement, turns: int) -> str:
     """`30.8M tokens, 627 trials in 19 turns (full grid of ten samples: 230M)`."""
-    sent = f"{short_number(found.tokens)} tokens, {found.trials:,} trials in {turns} {'turn' if turns == 1 else 'turns'}"
-    return f"{sent} (full grid of ten samples: {short_number(found.grid_tokens)})"
+    grid = f"full grid of ten samples: {short_number(found.grid_tokens)}"
+    asked = f"{found.trials:,} trials in {turns} {'turn' if turns == 1 else 'turns'}"
+    return f"{short_number(found.tokens)} tokens, {asked} ({grid})"
 
 
 def length_words(found: LengthFound, base: int | None = None) -> str:
