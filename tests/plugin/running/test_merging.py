@@ -27,17 +27,28 @@ def shards(project, monkeypatch):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return tmp_path_factory.mktemp("made") / "r"
+    return tmp_path_factory.mktemp("made")
+
+
+def once(project, shards, made: Path, of: int) -> None:
+    """All shards of so many in the project's run; they are made once for this file."""
+    kept = made / str(of)
+    if not kept.exists():
+        for number in range(1, of + 1):
+            shards(number, of=of)
+        for shard in (project.runs / "r/shards").glob(f"*-of-{of}"):
+            shutil.copytree(shard, kept / shard.name)
+    shutil.copytree(kept, project.runs / "r/shards", dirs_exist_ok=True)
 
 
 @pytest.fixture
 def three(project, shards, made):
-    """All three, made once for this file."""
-    if not made.exists():
-        for number in (1, 2, 3):
-            shards(number)
-        shutil.copytree(project.runs / "r", made)
-    shutil.copytree(made, project.runs / "r", dirs_exist_ok=True)
+    once(project, shards, made, 3)
+
+
+@pytest.fixture
+def halves(project, shards, made):
+    once(project, shards, made, 2)
 
 
 def journal(project, shard) -> Path:
@@ -87,9 +98,8 @@ def test_the_merged_run_goes_on_like_any_other(project, three, shards):
     assert len(project.records()) == 24, "what was asked beside the shards stays"
 
 
-def test_a_missing_shard_is_named(project, shards, capsys):
-    shards(1)
-    shards(3)
+def test_a_missing_shard_is_named(project, three, capsys):
+    shutil.rmtree(project.runs / "r/shards/2-of-3")
 
     assert main(["results/runs/r"]) == 3
     assert "shards/2-of-3 is missing (6 trials): run it" in capsys.readouterr().err
@@ -109,9 +119,7 @@ def test_what_a_killed_shard_lacks_is_named_and_a_torn_line_is_passed_over(proje
     assert len(project.records()) == 18
 
 
-def test_an_answer_beats_an_error_whatever_the_order(project, three, shards):
-    shards(1, of=2)
-    shards(2, of=2)
+def test_an_answer_beats_an_error_whatever_the_order(project, three, halves):
     failed = {"outcome": "error", "score": None, "error": {"kind": "timeout", "message": ""}}
     first, last = (change(journal(project, shard), at, **failed) for shard, at in (("1-of-3", 0), ("2-of-2", -1)))
 
@@ -155,22 +163,23 @@ def test_a_shard_of_another_window_is_no_part(project, three, capsys):
     assert "window: 8192 / 4096" in capsys.readouterr().err
 
 
-def test_the_same_trial_with_another_prompt_is_no_part(project, three, shards, capsys):
-    shards(1, of=2)
+def test_the_same_trial_with_another_prompt_is_no_part(project, three, halves, capsys):
     change(journal(project, "1-of-2"), key="of another text")
 
     assert main(["results/runs/r"]) == 2
     assert "asked another prompt for niah-len" in capsys.readouterr().err
 
 
-def test_the_gates_of_the_shards_are_judged_of_the_whole(project, shards, capsys):
-    for number in (1, 2, 3):
-        shards(number, "--gate=score >= 0.99", model="mock:perfect")
+def test_the_gates_of_the_shards_are_judged_of_the_whole(project, three, capsys):
+    for path in project.runs.glob("r/shards/*/manifest.json"):
+        content = json.loads(path.read_text())
+        content["options"]["gate"] = ["score >= 0.6"]
+        path.write_text(json.dumps(content))
 
     assert main(["results/runs/r"]) == 10
-    assert "gate score >= 0.99" in capsys.readouterr().out
-    assert main(["results/runs/r", "--gate", "score >= 0.3"]) == 0
-    assert main(["results/runs/r", "--gate", "score <= 0.3"]) == 1
+    assert "gate score >= 0.6" in capsys.readouterr().out
+    assert main(["results/runs/r", "--gate", "score >= 0.1"]) == 0
+    assert main(["results/runs/r", "--gate", "score <= 0.1"]) == 1
     assert main(["results/runs/r", "--gate", "score is good"]) == 2
     assert json.loads(project.file("results.json"))["gates"][0]["verdict"] == "fail"
 
@@ -185,12 +194,12 @@ def test_a_merged_run_is_held_against_a_baseline(project, three, capsys):
     assert "is the folder that is merged into" in capsys.readouterr().err
 
 
-def test_dividing_anew_counts_what_the_old_shards_have(project, shards, capsys):
-    shards(1)
-    shards(1, of=2)
+def test_dividing_anew_counts_what_the_old_shards_have(project, three, halves, capsys):
+    for gone in ("2-of-3", "3-of-3", "2-of-2"):
+        (project.runs / "r/shards" / gone).rename(project.runs / gone)
     assert main(["results/runs/r"]) == 3
     assert "2-of-2 is missing (9 trials)" in capsys.readouterr().err
-    shards(2, of=2)
+    (project.runs / "2-of-2").rename(project.runs / "r/shards/2-of-2")
 
     assert main(["results/runs/r"]) == 0
     assert len(project.records()) == 18
@@ -206,9 +215,10 @@ def test_parts_of_several_versions_are_told(project, three, capsys):
     assert "parts were made by several versions of needlework: " in capsys.readouterr().out
 
 
-def test_errors_of_all_shards_make_a_run_void(project, shards):
+def test_errors_of_all_shards_make_a_run_void(project, three):
     for number in (1, 2, 3):
-        shards(number, model="mock:error=timeout")
+        error = {"kind": "timeout", "message": ""}
+        change(journal(project, f"{number}-of-3"), outcome="error", score=None, error=error)
 
     assert main(["results/runs/r"]) == 11
 

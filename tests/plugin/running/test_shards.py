@@ -36,7 +36,7 @@ def test_what_k_leaves_is_what_is_divided(project):
     assert shard_file(project, "1-of-2")["counts"] == [1, 1]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n2",), marks=pytest.mark.slow)])
 def test_a_shard_without_cells_is_done(project, workers):
     result = project.run("--shard=3/3", *workers)
 

@@ -1,0 +1,59 @@
+"""Whether parts are of one model and prompt, as far as their manifests tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from needlework.results.merge.agreement import differing_facts
+
+MODEL = {
+    "spec": "openai:m",
+    "server": "http://a:8000/v1",
+    "window": 8192,
+    "window_source": "vLLM /v1/models",
+    "server model_path": "m.gguf",
+    "server total_slots": "4",
+    "calibration chat user": "exact, +0 tokens",
+}
+
+
+def told(first: dict, second: dict) -> list[str]:
+    return list(differing_facts({"models": {"m": first}}, {"models": {"m": second}}))
+
+
+@pytest.mark.parametrize(
+    ("fact", "other", "said"),
+    [
+        ("window", 4096, "model m window: 8192 / 4096"),
+        ("server model_path", "q4.gguf", "model m server model_path: m.gguf / q4.gguf"),
+        ("calibration chat user", "exact, +23 tokens", "calibration chat user: exact, +0 tokens / exact, +23 tokens"),
+    ],
+)
+def test_servers_that_say_that_they_differ_are_told(fact, other, said):
+    (line,) = told(MODEL, MODEL | {fact: other})
+
+    assert line.endswith(said)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"server": "http://b:8000/v1"},
+        {"window": None, "window_source": "the server does not tell"},
+        {"calibration chat user": "failed: a short request failed"},
+        {"server total_slots": "8"},
+    ],
+)
+def test_another_place_and_what_one_of_them_does_not_tell_is_no_difference(other):
+    assert told(MODEL, MODEL | other) == []
+
+
+def test_a_shard_that_loaded_no_model_agrees_with_all():
+    assert list(differing_facts({"models": {"m": MODEL}}, {"models": {}})) == []
+    assert list(differing_facts({"models": {"m": MODEL}}, {})) == []
+
+
+@pytest.mark.parametrize("part", ["corpora", "tokenizers", "prompts"])
+def test_other_texts_are_told(part):
+    assert list(differing_facts({part: {"x": "sha one"}}, {part: {"x": "sha two"}})) == [f"{part} x: sha one / sha two"]
+    assert list(differing_facts({part: {"x": "sha one"}}, {part: {"y": "sha two"}})) == []
