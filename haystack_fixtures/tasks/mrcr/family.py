@@ -66,7 +66,10 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     )
     assert cell.depth is not None
     return Asked(
-        needles=tuple(Needle(f"piece{n}", text, question, "", ask=ask) for n, text in enumerate(pieces, 1)),
+        needles=tuple(
+            Needle(f"piece{n}", text, question, "", ask=ask, distractor_answers=(string + text,) if n != k else ())
+            for n, text in enumerate(pieces, 1)
+        ),
         depths=depths_around(cell.depth, k, count),
         question=question,
         answer=string + pieces[k - 1],

@@ -18,7 +18,7 @@ from needlework.haystack_fixtures.tasks.mrcr.family import depths_around, wanted
 from needlework.haystack_fixtures.tasks.mrcr.pieces import grammar, piece
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.trials.trial import Trial
-from tests.haystack_fixtures.tasks.built import build, builder, judged, mock_value, settings_of, trials
+from tests.haystack_fixtures.tasks.built import build, builder, judged, mock_says, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 
 __all__ = ["tokenizer", "tokenizers"]
@@ -163,6 +163,8 @@ def test_mock_models_score_as_they_should() -> None:
         for behaviour in ("wrong", "empty", "echo", "ramble"):
             assert mock_value(trial, behaviour) == 0, behaviour
         assert mock_value(trial, "refuse") == absent
+        if not absent and trial.asked.needles:
+            assert judged(trial, mock_says(trial, "distractor")).for_asserting.verdict == "distractor"
 
 
 def test_the_piece_given_is_recorded_against_the_piece_asked_for() -> None:
