@@ -85,7 +85,7 @@ def walk(design: Design, see: See) -> Walk:
 def asked_next(found: Walk, see: See, width: int) -> list[tuple[int, int]]:
     """Return the (number of a length, repeat) to send next: what the look needs, and up to `width` that may be needed.
 
-    After the look: the rest of the turn, the other parts of its plan, and the next looks of the same length; never a
+    After the look: the rest of the turn, the other parts of its plan, and one more look at the same length; never a
     length that was not asked yet.
     """
     asked: dict[tuple[int, int], None] = {}
@@ -105,12 +105,17 @@ def _looks_ahead(found: Walk) -> Iterator[tuple[int, int]]:
         column = found.columns[part.at]
         if number and not column.n:
             continue
-        ahead = [look for look in design.looks[column.looks :] if look < column.n + part.trials]
-        rest = [look for look in design.looks[column.looks :] if look not in ahead]
-        yield from ((part.at, look) for look in [*ahead, *rest[:1]])
+        yield from ((part.at, look) for look in _looks_of(design, column, part))
     if found.parts:
-        first = found.parts[0].at
-        yield from ((first, look) for look in design.looks[found.columns[first].looks :])
+        first, column = found.parts[0], found.columns[found.parts[0].at]
+        after = column.looks + len(_looks_of(design, column, first))
+        yield from ((first.at, look) for look in design.looks[after : after + 1])
+
+
+def _looks_of(design: Design, column: Column, part: Part) -> list[int]:
+    """The looks of a part of a turn, to the first that has all of its trials."""
+    coming = design.looks[column.looks :]
+    return [look for at, look in enumerate(coming) if not at or coming[at - 1] < column.n + part.trials]
 
 
 def _looked(design: Design, column: Column, at: int, see: See) -> Column | None:
