@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import struct
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from needlework.haystack_fixtures.errors import InputError
 
 ARGUMENT = "ANSWERS"
 _KINDS = (".eval", ".json", ".jsonl", ".csv")
+_ZSTD = 93
 _ATTACHED = "attachment://"
 _LETTERS = "ABCDEFGHIJ"
 _ANSWERS = ("response", "prediction", "completion", "answer")
@@ -67,8 +69,9 @@ def _file(path: Path, *, whole: bool) -> Iterator[Answer]:
 def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
     if path.suffix == ".eval":
         with zipfile.ZipFile(path) as file:
-            for name in sorted(name for name in file.namelist() if name.startswith("samples/")):
-                yield json.loads(file.read(name))
+            for entry in sorted(file.infolist(), key=lambda entry: entry.filename):
+                if entry.filename.startswith("samples/"):
+                    yield json.loads(_entry(file, path, entry))
         return
     if path.suffix == ".csv":
         csv.field_size_limit(sys.maxsize)
@@ -87,6 +90,22 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
             if not isinstance(row, dict):
                 raise ValueError("a line is no object")
             yield row
+
+
+def _entry(file: zipfile.ZipFile, path: Path, entry: zipfile.ZipInfo) -> bytes:
+    """The bytes of an entry of a log; Inspect packs them with zstd, which `zipfile` learns with Python 3.14."""
+    if entry.compress_type != _ZSTD:
+        return file.read(entry)
+    try:
+        from pyarrow import decompress
+    except ImportError:
+        raise InputError(ARGUMENT, path, "its zstd needs pyarrow: pip install 'needlework[data]'") from None
+    with path.open("rb") as raw:
+        raw.seek(entry.header_offset)
+        name, extra = struct.unpack("<26x2H", raw.read(30))
+        raw.seek(name + extra, 1)
+        packed = raw.read(entry.compress_size)
+    return bytes(decompress(packed, decompressed_size=entry.file_size, codec="zstd", asbytes=True))
 
 
 def _answer(row: Mapping[str, Any]) -> Answer | None:
@@ -129,7 +148,8 @@ def _of_review(row: Mapping[str, Any]) -> Answer:
     score = judged.get("score") if isinstance(judged.get("score"), dict) else {}
     columns = dict(_with_prompt(judged.get("sample_metadata"), row.get("input")))
     columns.setdefault("answer", row.get("target"))
-    return Answer(str(score.get("prediction") or ""), columns, str(row.get("index", "")), source="evalscope")
+    key = _key(columns) or str(row.get("index", ""))
+    return Answer(str(score.get("prediction") or ""), columns, key, source="evalscope")
 
 
 def _with_prompt(metadata: object, asked: object) -> Mapping[str, Any]:

@@ -21,6 +21,7 @@ from needlework.scoring.scores import Score
 
 # Reasoning that a harness left in the reply: our rule reads what follows it, the published ones read all of it.
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|thought|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
+_ASKED = 20_000  # characters at the end of a prompt in which its question stands
 _NUMBER = re.compile(r"(?:\A|_q)(\d+)(?:-r\d+)?\Z")  # a number, or an id of ours
 
 
@@ -58,15 +59,17 @@ def score_answers(answers: Sequence[Answer], benchmark: Benchmark, data: DataSet
 
 
 def _entry(answer: Answer, data: DataSet) -> Entry | None:
-    """The row that an answer names: by its id, else by its number, unless another question was asked."""
+    """The row that an answer names: by its id, by the question at the end of its prompt, else by its number."""
     by_id = next((entry for entry in data.entries if str(entry.row.get("_id")) == answer.key), None)
-    found = _NUMBER.search(answer.key)
-    if by_id is not None or not found or int(found[1]) >= len(data.entries):
+    asked = answer.columns.get("prompt")
+    if by_id is not None:
         return by_id
-    entry = data.entries[int(found[1])]
-    asked, question = answer.columns.get("prompt"), entry.row.get("question")
-    other = isinstance(asked, str) and isinstance(question, str) and question.strip() not in asked
-    return None if other else entry
+    if isinstance(asked, str) and "question" in data.layout.columns:
+        # Numbers of some harnesses begin anew in every part of the data.
+        found = [entry for entry in data.entries if str(entry.row["question"]).strip() in asked[-_ASKED:]]
+        return found[0] if len(found) == 1 else None
+    number = _NUMBER.search(answer.key)
+    return data.entries[int(number[1])] if number and int(number[1]) < len(data.entries) else None
 
 
 def _scored(

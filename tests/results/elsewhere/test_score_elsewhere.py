@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import zipfile
 from collections.abc import Sequence
 from itertools import pairwise
@@ -75,6 +76,29 @@ def test_openbench_s_log_with_mrcr(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "openbench and evalscope count 3 of 3 rows in another bin" in printed
 
 
+def packed_with_zstd(path: Path, name: str, content: bytes) -> None:
+    """A zip file with one entry as Inspect writes it today; `zipfile` cannot before Python 3.14."""
+    pyarrow = pytest.importorskip("pyarrow")
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(name, bytes(pyarrow.compress(content, codec="zstd", asbytes=True)))
+    data = bytearray(path.read_bytes())
+    central = data.index(b"PK\x01\x02")
+    for at in (8, central + 10):
+        struct.pack_into("<H", data, at, 93)
+    for at in (22, central + 24):
+        struct.pack_into("<I", data, at, len(content))
+    path.write_bytes(data)
+
+
+def test_a_log_that_is_packed_with_zstd(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = graph_row(1)
+    output = {"choices": [{"message": {"content": f"Final Answer: [{row['answer_nodes'][0]}]"}}]}
+    sample = {"id": 1, "input": row["prompt"], "target": row["answer_nodes"], "output": output, "metadata": {}}
+    packed_with_zstd(tmp_path / "log.eval", "samples/1_epoch_1.json", json.dumps(sample).encode())
+    assert main(["graphwalks", str(tmp_path / "log.eval")]) == 0
+    assert table(capsys.readouterr().out)["overall"]["score %"] == "100"
+
+
 def test_a_failed_request_is_in_no_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     row = graph_row(1)
     sample = {"id": 1, "input": row["prompt"], "target": row["answer_nodes"], "output": {}, "metadata": {}}
@@ -137,7 +161,7 @@ def test_evalscope_s_reviews_and_predictions(tmp_path: Path, capsys: pytest.Capt
     assert found["overall"]["authors %"] == "0"
     predictions = [
         {
-            "index": at,
+            "index": 7 - at,  # numbers of some harnesses begin anew in every part
             "model_output": {"choices": [{"message": {"content": f"The correct answer is ({row['answer']})"}}]},
             "messages": [{"role": "user", "content": f"Read. {row['question']}"}],
         }
