@@ -14,7 +14,7 @@ class Live:
 
     def __init__(self, out: TextIO) -> None:
         self._out, self._terminal = out, out.isatty()
-        self._shown = time.monotonic()
+        self._said, self._shown = "", time.monotonic()
 
     def tell(self, line: str) -> None:
         """Print a line of its own."""
@@ -25,8 +25,9 @@ class Live:
         if self._terminal:
             self._print(f"\r\x1b[K{state[: get_terminal_size().columns - 1]}")
         elif time.monotonic() - self._shown >= _EVERY_S:
-            self._shown = time.monotonic()
-            self._print(f"{state}\n")
+            if state != self._said:
+                self._print(f"{state}\n")
+            self._said, self._shown = state, time.monotonic()
 
     def _print(self, text: str) -> None:
         self._out.write(text)

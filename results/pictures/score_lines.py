@@ -43,7 +43,9 @@ def _drawn(found: Sequence[Against], lengths: Sequence[int], title: str) -> list
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows = -(-len(found) // 3)
+    longest = max(len(one_line(each.name)) for each in found)
+    columns = min(len(found), 5 if longest <= 12 else 3 if longest <= 24 else 2)
+    rows = -(-len(found) // columns)
     height = _HEIGHT + _ROW * rows
     names = "".join(one_line(each.name) for each in found)
     with rc_context(look_of(fonts_for(title + names))):
@@ -65,7 +67,12 @@ def _drawn(found: Sequence[Against], lengths: Sequence[int], title: str) -> list
         for side in axes.spines.values():
             side.set_color(FRAME)
         figure.legend(
-            *axes.get_legend_handles_labels(), loc="lower center", ncols=3, frameon=False, fontsize=8.5, handlelength=3
+            *axes.get_legend_handles_labels(),
+            loc="lower center",
+            ncols=columns,
+            frameon=False,
+            fontsize=8.5,
+            handlelength=3,
         )
         figure.text(0.02, 1 - 0.24 / height, title, fontsize=12, weight="bold", color=INK, va="center")
         said = "bands: 95 % intervals; x: no trial of that length has a score"

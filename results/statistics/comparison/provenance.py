@@ -31,8 +31,21 @@ def differing_parts(first: Mapping[str, Any] | None, second: Mapping[str, Any] |
         _line(name, a[name], b[name]) for name in _OPTIONS if a[name] != b[name] and not (alike and name == "base_url")
     ]
     for part in _PARTS:
-        lines += _entries(part, _object(first.get(part)), _object(second.get(part)))
+        lines += _entries(part, _named(first, part), _named(second, part))
     return lines
+
+
+def _named(manifest: Mapping[str, Any], part: str) -> Mapping[str, Any]:
+    """The named things of a manifest's part; the command of a server that the run started says what `server_id` says,
+    and where programs lie.
+    """
+    found = _object(manifest.get(part))
+    if part != "models":
+        return found
+    return {
+        name: {key: of for key, of in model.items() if key != "command"} if isinstance(model, Mapping) else model
+        for name, model in found.items()
+    }
 
 
 def differing_dtypes(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> list[str]:

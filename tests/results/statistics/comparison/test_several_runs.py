@@ -10,6 +10,7 @@ from needlework.results.files.several_file import several_object
 from needlework.results.html.several import several_html
 from needlework.results.pictures.score_lines import write_score_lines
 from needlework.results.statistics.comparison.comparison import compare
+from needlework.results.statistics.comparison.provenance import differing_parts
 from needlework.results.statistics.comparison.several import compare_several
 from needlework.results.tables.several import several_lines
 from tests.results.statistics.comparison.test_comparison import grid, record
@@ -135,3 +136,10 @@ def test_page_and_picture_name_every_configuration_and_load_nothing(tmp_path):
     assert "&lt;b&gt;small" in page
     assert "default-src 'none'" in page
     assert "http" not in page.replace("http-equiv", "")
+
+
+def test_the_command_of_a_served_model_is_no_difference_beside_what_stands_for_the_server():
+    def manifest(server, command):
+        return {"options": {"server_id": server}, "models": {"openai:m": {"command": command, "window": 512}}}
+
+    assert differing_parts(manifest("a", "x"), manifest("b", "y")) == ["server_id: a / b"]
