@@ -38,11 +38,11 @@ def _group(entry: Entry) -> str:
 
 
 def _labels(suite: Suite) -> tuple[str, ...]:
-    return tuple(entries_of(LAYOUT, suite, _group))
+    return tuple(entries_of(LAYOUT, suite, _group, _size))
 
 
 def _lengths(suite: Suite, label: str) -> tuple[int, ...]:
-    return nominal_length(_size(entries_of(LAYOUT, suite, _group)[label]), suite.lengths)
+    return nominal_length(_size(entries_of(LAYOUT, suite, _group, _size)[label]), suite.lengths)
 
 
 def _size(entry: Entry) -> float:
@@ -52,7 +52,7 @@ def _size(entry: Entry) -> float:
 
 
 def _sizes(suite: Suite) -> dict[str, float]:
-    return {label: _size(entry) for label, entry in entries_of(LAYOUT, suite, _group).items()}
+    return {label: _size(entry) for label, entry in entries_of(LAYOUT, suite, _group, _size).items()}
 
 
 def scored_with(queries: str, entry: Entry) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def scored_with(queries: str, entry: Entry) -> dict[str, Any]:
 
 
 def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
-    data, entry = data_of(LAYOUT, suite), entries_of(LAYOUT, suite, _group)[cell.needle]
+    data, entry = data_of(LAYOUT, suite), entries_of(LAYOUT, suite, _group, _size)[cell.needle]
     queries = data.text(entry.number)
     final = str(entry.row.get("view_ops") or "Prepend ")
     at = queries.rfind(final)

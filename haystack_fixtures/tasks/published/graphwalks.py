@@ -43,11 +43,11 @@ def _group(entry: Entry) -> str:
 
 
 def _labels(suite: Suite) -> tuple[str, ...]:
-    return tuple(entries_of(LAYOUT, suite, _group))
+    return tuple(entries_of(LAYOUT, suite, _group, _size))
 
 
 def _lengths(suite: Suite, label: str) -> tuple[int, ...]:
-    return nominal_length(_size(entries_of(LAYOUT, suite, _group)[label]), suite.lengths)
+    return nominal_length(_size(entries_of(LAYOUT, suite, _group, _size)[label]), suite.lengths)
 
 
 def _size(entry: Entry) -> float:
@@ -56,7 +56,7 @@ def _size(entry: Entry) -> float:
 
 
 def _sizes(suite: Suite) -> dict[str, float]:
-    return {label: _size(entry) for label, entry in entries_of(LAYOUT, suite, _group).items()}
+    return {label: _size(entry) for label, entry in entries_of(LAYOUT, suite, _group, _size).items()}
 
 
 def nodes_of(entry: Entry) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ def nodes_of(entry: Entry) -> tuple[str, ...]:
 
 
 def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
-    data, entries = data_of(LAYOUT, suite), entries_of(LAYOUT, suite, _group)
+    data, entries = data_of(LAYOUT, suite), entries_of(LAYOUT, suite, _group, _size)
     entry = entries[cell.needle]
     prompt, nodes = data.text(entry.number), nodes_of(entry)
     at = prompt.rfind(_OPERATION)

@@ -44,11 +44,11 @@ def _group(entry: Entry) -> str:
 
 
 def _labels(suite: Suite) -> tuple[str, ...]:
-    return tuple(entries_of(LAYOUT, suite, _group))
+    return tuple(entries_of(LAYOUT, suite, _group, _size))
 
 
 def _lengths(suite: Suite, label: str) -> tuple[int, ...]:
-    return nominal_length(_size(entries_of(LAYOUT, suite, _group)[label]), suite.lengths)
+    return nominal_length(_size(entries_of(LAYOUT, suite, _group, _size)[label]), suite.lengths)
 
 
 def _size(entry: Entry) -> float:
@@ -57,7 +57,7 @@ def _size(entry: Entry) -> float:
 
 
 def _sizes(suite: Suite) -> dict[str, float]:
-    return {label: _size(entry) for label, entry in entries_of(LAYOUT, suite, _group).items()}
+    return {label: _size(entry) for label, entry in entries_of(LAYOUT, suite, _group, _size).items()}
 
 
 def messages_of(prompt: str, number: int) -> tuple[Turn, ...]:
@@ -91,7 +91,7 @@ def scored_with(prompt: str, entry: Entry) -> dict[str, Any]:
 
 
 def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
-    data, entry = data_of(LAYOUT, suite), entries_of(LAYOUT, suite, _group)[cell.needle]
+    data, entry = data_of(LAYOUT, suite), entries_of(LAYOUT, suite, _group, _size)[cell.needle]
     prompt = data.text(entry.number)
     messages, reference = messages_of(prompt, entry.number), scored_with(prompt, entry)
     piece = entry.row["answer"].removeprefix(entry.row["random_string_to_prepend"]).strip()

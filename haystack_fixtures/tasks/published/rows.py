@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from math import ceil, log2
 from typing import Any
 
 from needlework.haystack_fixtures.corpora.corpus import Corpus
@@ -17,6 +18,7 @@ from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Suite
 
 Group = Callable[[Entry], str]
+Size = Callable[[Entry], float]
 Sizes = Callable[[Suite], Mapping[str, float]]
 Facts = dict[str, dict[str, Any]]
 
@@ -32,14 +34,20 @@ def data_of(layout: Layout, suite: Suite) -> DataSet:
     return open_data(given, layout)
 
 
-def entries_of(layout: Layout, suite: Suite, group: Group) -> dict[str, Entry]:
-    """The rows that a suite asks, by label (`n8_q0123`: the group and the row's number). Raises `InputError`."""
-    return _entries(data_of(layout, suite), own_of(suite, DataOptions), group)
+def entries_of(layout: Layout, suite: Suite, group: Group, size: Size) -> dict[str, Entry]:
+    """The rows that a suite asks, by label (`n8_q0123`: the group and the row's number). Raises `InputError`.
+
+    `size`: about how many tokens a row has. `--data-limit` counts those of a group between two powers of 2.
+    """
+    return _entries(data_of(layout, suite), own_of(suite, DataOptions), group, size)
 
 
 @lru_cache(8)
-def _entries(data: DataSet, own: DataOptions, group: Group) -> dict[str, Entry]:
-    return {f"{group(entry)}_q{entry.number:04}": entry for entry in chosen(data, own, group)}
+def _entries(data: DataSet, own: DataOptions, group: Group, size: Size) -> dict[str, Entry]:
+    def kind(entry: Entry) -> object:
+        return group(entry), ceil(log2(max(1.0, size(entry))))
+
+    return {f"{group(entry)}_q{entry.number:04}": entry for entry in chosen(data, own, kind)}
 
 
 def told_of(layout: Layout, suite: Suite, needed: Sizes | None = None) -> dict[str, str | int]:

@@ -87,6 +87,13 @@ def test_graphwalks_is_sent_as_given(run: Run) -> None:
         assert mock_value(trial, "perfect") == 1
 
 
+def test_a_limit_counts_each_kind_and_length(run: Run) -> None:
+    rows = [graph_row(number, edges=(40, 700)[number > 3]) for number in range(1, 8)]
+    found = run("graphwalks", "g.jsonl", rows, data_limit="2")
+    assert sorted(cell.split("-")[1] for cell in found) == ["len16384", "len16384", "len8192", "len8192"]
+    assert set(run("graphwalks", "g.jsonl", rows, data_limit="1")) < set(found)
+
+
 def test_an_answer_that_the_budget_cannot_hold_is_skipped_with_its_size(run: Run) -> None:
     row = graph_row(1)
     row["answer_nodes"] = [f"{number:010x}" for number in range(50)]
