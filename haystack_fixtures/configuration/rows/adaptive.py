@@ -27,7 +27,7 @@ OPTIONS: tuple[Option, ...] = (
         "adaptive",
         ADAPTIVE,
         "bracket the effective length to one doubling, 95 % sure, and ask no more than that takes: at most 10, 20 or 40"
-        " rounds of the depths a length; anytime: proved for any scores and any stop, about twice the tokens; without a"
+        " rounds of the depths a length; anytime: proved for any scores and any stop, with a wider bracket; without a"
         " word: normal",
         one_of("quick", "normal", "careful", "anytime"),
         shown_default="the whole grid is asked",
