@@ -56,6 +56,7 @@ def test_the_worst_settings_are_no_worse_than_the_docs_say(samples: int, depths:
 def test_the_weak_spot_of_partial_credit_is_where_the_docs_say() -> None:
     assert covered(Setting("logit", 40, 11, 0.95, 0.3), 1_500, quarters).held >= least(0.925, 1_500)
     assert covered(Setting("beta", 40, 11, 0.95, 0.3), TIMES, quarters).held >= least(0.95)
+    assert covered(Setting("logit", 20, 99, 0.95, 0.3), TIMES).held >= least(0.92)
 
 
 @pytest.mark.slow
