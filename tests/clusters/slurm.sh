@@ -16,7 +16,10 @@ up() {
         (umask 077 && dd if=/dev/urandom of=/etc/munge/munge.key bs=1 count=1024 2>/dev/null && chown munge: /etc/munge/munge.key)
     fi
     install -d -o munge -g munge -m 0755 /run/munge
-    [ -S /run/munge/munge.socket.2 ] || runuser -u munge -- munged
+    if ! [ -S /run/munge/munge.socket.2 ]; then
+        runuser -u munge -- munged
+        cp /run/munge/munged.pid "$folder/run/munged.pid" # ours to end
+    fi
     # cred_expire: a requeued job starts no sooner than that; 120 seconds by default.
     cat >"$folder/slurm.conf" <<CONF
 ClusterName=needlework
