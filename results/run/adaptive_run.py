@@ -70,7 +70,8 @@ def turn_line(cells: Sequence[Cell]) -> str:
     lengths = sorted({cell.length for cell in cells})
     counts = [sum(cell.length == length for cell in cells) for length in lengths]
     labels = length_labels(lengths)
-    told = [f"{count} {'trials at ' if not at else 'at '}{labels[at]}" for at, count in enumerate(counts)]
+    noun = "trial " if counts[:1] == [1] else "trials "
+    told = [f"{count} {'' if at else noun}at {labels[at]}" for at, count in enumerate(counts)]
     return f"adaptive: {', '.join(told)}"
 
 

@@ -39,8 +39,8 @@ def config(workers):
     )  # fmt: skip
 
 
-def started(tests, workers, further=None):
-    scheduling = HaystackScheduling(config(workers), None, further)
+def started(tests, workers, further=None, **more):
+    scheduling = HaystackScheduling(config(workers), None, further, **more)
     nodes = [Worker(tests) for _ in range(workers)]
     for node in nodes:
         scheduling.add_node(node)
@@ -169,6 +169,27 @@ def test_without_further_cells_it_ends_like_any_run():
     done = [name for name, _ in run(*started(ids_of(first), 2, further_rounds()))]
 
     assert sorted(name for name in done if name != "pause") == sorted(ids_of(first))
+
+
+class TestAllNamed:
+    """Of an adaptive run's cells none runs that was not named; tests without a cell do."""
+
+    def test_what_is_named_runs_round_by_round(self):
+        first = [*ids_of(cells((400, 600))), "test_y.py::test_a"]
+        rounds = [[Cell("niah", 400, 0.0, "code", 0)], [Cell("niah", 600, 2.0, "code", repeat) for repeat in range(4)]]
+        scheduling, nodes = started(first, 2, further_rounds(*rounds), all_named=True)
+        done = [name for name, _ in run(scheduling, nodes) if name != "pause"]
+
+        assert done[0] == "test_y.py::test_a"
+        assert done[1:2] == ids_of(rounds[0])
+        assert sorted(done[2:]) == sorted(ids_of(rounds[1]))
+
+    def test_a_worker_may_die_before_anything_else_was_done(self):
+        named = [Cell("niah", 400, 0.0, "code", repeat) for repeat in range(3)]
+        scheduling, nodes = started(ids_of(cells((400,))), 2, further_rounds(named), all_named=True)
+        done = [name for name, _ in run(scheduling, nodes, die=ids_of(named)[0]) if name != "pause"]
+
+        assert sorted(done) == sorted(ids_of(named[1:]))
 
 
 @pytest.mark.parametrize("died_on", [0, 2, 5, 6, 7])
