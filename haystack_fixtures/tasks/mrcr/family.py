@@ -23,7 +23,7 @@ from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, witho
 
 _PIECES = {"n2": 2, "n4": 4, "n8": 8}
 # As many statements of other tasks take as much room (see `fitting`).
-_ROOM = {"n2": 15, "n4": 36, "n8": 72}
+_ROOM = {"n2": 20, "n4": 36, "n8": 72}
 _ALIKE = 0.6  # most that two wanted pieces have in common (Indel similarity)
 _BEGINNING = 12  # characters with which no two of them begin alike
 _NEAR = 3  # every third of the other rounds has the wanted topic, or the wanted format and a topic of few

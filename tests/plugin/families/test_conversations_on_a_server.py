@@ -13,7 +13,7 @@ from needlework.results.prompt import PromptsOfRuns
 def test_the_server_counts_what_we_count(project, llama_server):
     project.asks("mrcr")
     result = project.run(
-        "--preset=mrcr-offline", "--lengths=1k", "--depths=0,100", "--repeats=1", "--controls=none", "-k", "n2",
+        "--preset=mrcr-offline", "--lengths=1300", "--depths=0,100", "--repeats=1", "--controls=none", "-k", "n2",
         f"--base-url={llama_server}", "--tokenizer=smollm2", "--concurrency=1",
         "--verify-prompts", model="openai:smollm2",
     )  # fmt: skip
@@ -22,7 +22,7 @@ def test_the_server_counts_what_we_count(project, llama_server):
     assert len(records) == 2
     for record in records:
         assert record["outcome"] not in ("error", "invalid", "skipped")
-        assert record["response"]["prompt_tokens"] == record["prompt"]["tokens"] == 1000 - 256
+        assert record["response"]["prompt_tokens"] == record["prompt"]["tokens"] == 1300 - 256
         assert {needle["name"] for needle in record["prompt"]["needles"]} == {"piece1", "piece2"}
         wanted = record["prompt"]["needles"][int(record["reference"]["wanted"][1:]) - 1]
         assert wanted["depth"] == record["depth"]
