@@ -18,22 +18,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from needlework.scoring.answers.folding import fold, fold_lines
-from needlework.scoring.answers.keys import Asked, asked_for
+from needlework.scoring.answers.folding import fold_lines
 from needlework.scoring.answers.mentions import find_mentions
 from needlework.scoring.answers.passages import CLOSING, LONG, conclusion, first_sentence, split_at_question, weight
 from needlework.scoring.answers.readings import Reading, is_quote, read_values
 from needlework.scoring.answers.refusals import declined_until
 from needlework.scoring.answers.rivals import is_one_of_two, preferred
 from needlework.scoring.answers.wording import familiar_words
+from needlework.scoring.scorers.wanted import Wanted, folded_value, wanted_of
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 _SHOWN = 160
 _SCANNED = 3000
-_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
-_TRIM = " .,;:!?。，；：！？、…\"'"
 _NEXT = re.compile(
     r"\n\s*(?:q(?:uestion)?|user|human|passage|document|context|instruction|input|frage|问题|问|質問)\s*\d*\s*[:.]"
 )
@@ -47,41 +45,21 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A reference, folded. `parts` has one tuple of spellings for each value that is wanted.
-
-    `alone`: only whether the value is affirmed, whatever else is given; `size`: how many values the answer may hold.
-    """
-
-    parts: tuple[tuple[str, ...], ...]
-    distractors: tuple[str, ...]
-    statement: str
-    question: str
-    asked: Asked
-    size: int
-    alone: bool = False
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        return tuple(value for part in self.parts for value in part)
-
-
 def match_score(answer: str, reference: Reference) -> Score:
     """Judge one answer; see the module for the rule. A reference without any value raises `ValueError`."""
-    return _score(fold_lines(answer), _wanted(reference))
+    return _score(fold_lines(answer), wanted_of(reference))
 
 
 def affirms(answer: str, value: str, reference: Reference) -> bool:
     """Whether an answer gives one value, whole, neither denied nor taken back nor copied, whatever else it gives."""
-    if not _value(value):
+    if not folded_value(value):
         return False
-    wanted = _wanted(replace(reference, answers=(value,), parts=(), distractors=()))
+    wanted = wanted_of(replace(reference, answers=(value,), parts=(), distractors=()))
     wanted = replace(wanted, alone=True, size=max(1, len(reference.parts)))
     return _score(fold_lines(answer), wanted).value == 1
 
 
-def _score(lines: str, wanted: _Wanted) -> Score:
+def _score(lines: str, wanted: Wanted) -> Score:
     if not lines:
         return Score(0.0, "empty", why="no text")
     lines = _without_next_question(lines, wanted)
@@ -100,29 +78,7 @@ def _score(lines: str, wanted: _Wanted) -> Score:
     return earlier if earlier.value > 0 else score
 
 
-def _wanted(reference: Reference) -> _Wanted:
-    spellings = tuple(value for answer in reference.answers for value in _spellings(answer))
-    parts = tuple(spelled for spelled in map(_spellings, reference.parts) if spelled)
-    if not parts and not spellings:
-        raise ValueError("the reference has no value to match: give answers or parts")
-    statement = _value(reference.statement) if reference.statement else ""
-    question = fold(reference.question) if reference.question else ""
-    wrong = tuple(value for value in map(_value, reference.distractors) if value)
-    parts = parts or (spellings,)
-    return _Wanted(parts, wrong, statement, question, asked_for(question or statement), len(parts))
-
-
-def _spellings(text: str) -> tuple[str, ...]:
-    """A value folded, and with its umlauts written out (`Goettingen`)."""
-    return tuple(dict.fromkeys(value for value in (_value(text), _value(text.translate(_UMLAUTS))) if value))
-
-
-def _value(text: str) -> str:
-    value = fold(text)
-    return value.lstrip(" \"'").rstrip(_TRIM) or value
-
-
-def _without_next_question(lines: str, wanted: _Wanted) -> str:
+def _without_next_question(lines: str, wanted: Wanted) -> str:
     """Leave out a further question and its answer, where an answer stands before them."""
     found = _NEXT.search(lines)
     before = lines[: found.start()] if found else ""
@@ -131,7 +87,7 @@ def _without_next_question(lines: str, wanted: _Wanted) -> str:
     return before if find_mentions(before.replace("\n", " "), wanted.values, wanted.distractors, "") else lines
 
 
-def _judge(lines: str, wanted: _Wanted, *, opening: bool) -> Score:
+def _judge(lines: str, wanted: Wanted, *, opening: bool) -> Score:
     size = wanted.size
     half = _SCANNED + CLOSING * size
     whole = len(lines) <= 2 * half
@@ -204,7 +160,7 @@ def _judge_one(lines: str, read: Sequence[Reading]) -> Score:
     return Score(1.0, "found", last.mention.value, f"{last.mention.value[:60]!r} at character {last.start}")
 
 
-def _judge_parts(text: str, read: Sequence[Reading], wanted: _Wanted) -> Score:
+def _judge_parts(text: str, read: Sequence[Reading], wanted: Wanted) -> Score:
     last = {each.mention.value: each for each in read}
     given = {value for value, each in last.items() if each.said == "given"}
     found = [part for part in wanted.parts if any(value in given for value in part)]
