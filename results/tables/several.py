@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from needlework.results.statistics.comparison.several import Against, Scores
+from needlework.results.statistics.comparison.several import Against, Scores, needed_samples
 from needlework.results.style.text import length_labels, one_line
 from needlework.results.tables.columns import NONE, aligned
 from needlework.results.tables.comparison import interval_words, loss_words, p_words, points1, score_words
@@ -67,7 +67,7 @@ def several_row(each: Against, *, first: bool, losses: bool) -> tuple[str, ...]:
     if losses and whole.counted is not None:
         counted = (points1(whole.counted.mean),)
     p = NONE if whole.p_adjusted is None else p_words(whole.p_adjusted)
-    return (*own, difference, ends or NONE, *counted, p, _worse_from(each), whole.verdict)
+    return (*own, difference, ends or NONE, *counted, p, _worse_from(each), str(each.verdict))
 
 
 def cautions(found: Sequence[Against]) -> list[str]:
@@ -77,9 +77,11 @@ def cautions(found: Sequence[Against]) -> list[str]:
         if each.different_prompts:
             trials = f"{each.different_prompts} trials"
             lines.append(f"caution: {one_line(each.name)} was asked other prompts in {trials} (another tokenizer?)")
-    few = [one_line(each.name) for each in found if each.verdict == "undetermined"]
+    few = [each for each in found if each.whole is not None and each.verdict == "undetermined"]
     if few:
-        lines.append(f"undetermined: too few samples for a verdict ({', '.join(few)}); give more --repeats")
+        needed = max(needed_samples(each.whole.families) for each in few if each.whole is not None)
+        names = ", ".join(one_line(each.name) for each in few)
+        lines.append(f"undetermined: too few samples for a verdict ({names}); give --repeats {needed} or more")
     return lines
 
 

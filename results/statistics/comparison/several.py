@@ -10,6 +10,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.record import SCORED, Record
 from needlework.results.records.samples import sample_of
 from needlework.results.statistics.comparison.comparison import (
+    LEVEL,
     FamilyDifference,
     Verdict,
     compare,
@@ -18,7 +19,7 @@ from needlework.results.statistics.comparison.comparison import (
     panel_of,
 )
 from needlework.results.statistics.comparison.losses import Losses
-from needlework.results.statistics.intervals.paired import holm
+from needlework.results.statistics.intervals.paired import FEWEST_FOR_P, holm
 from needlework.results.statistics.intervals.score import Interval, score_interval
 
 
@@ -53,8 +54,12 @@ class Against:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Against the first; `None` where it is not compared."""
-        return None if self.whole is None else self.whole.verdict
+        """Against the first; `None` where it is not compared. `undetermined` also where all samples speak for one side,
+        and are too few for so many runs.
+        """
+        if self.whole is None:
+            return None
+        return "undetermined" if _too_few(self.whole) else self.whole.verdict
 
     @property
     def losses(self) -> tuple[Losses, ...]:
@@ -73,6 +78,20 @@ def compare_several(runs: Mapping[str, Sequence[Record]]) -> tuple[Against, ...]
     adjusted = holm([each.whole.p if each.whole else None for each in against])
     count = sum(each.whole is not None for each in against)
     return tuple(_adjusted(each, p, count) for each, p in zip(against, adjusted, strict=True))
+
+
+def needed_samples(runs: int) -> int:
+    """The fewest samples that can show a difference when so many runs are compared with the first: the smallest p of n
+    samples is 2 / 2^n, and Holm takes it times the number of runs.
+    """
+    return next(n for n in range(FEWEST_FOR_P, 64) if 2.0 ** (1 - n) * runs < LEVEL)
+
+
+def _too_few(whole: FamilyDifference) -> bool:
+    """Whether no difference is shown although the samples could not differ more."""
+    if whole.verdict != "no difference shown" or whole.p is None or whole.counted is None:
+        return False
+    return whole.p <= 2.0 ** (1 - whole.counted.clusters)
 
 
 def worse_from(at: Mapping[int, FamilyDifference]) -> int | None:
