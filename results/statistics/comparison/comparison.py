@@ -65,7 +65,8 @@ class FamilyDifference:
 
     `p`: as of `sign_flip_p`; `p_adjusted`: Holm over all `families`. `better` (B beats A) and `worse` need both the
     interval to exclude 0 and the adjusted p, where there is one, to be below 5 %. `undetermined`: fewer than five
-    samples, or five where several families are compared, which no p can tell apart.
+    samples, or five where several families are compared, which no p can tell apart; or all speak for one side and are
+    too few for so many families.
     `columns`, `rows`: each length and each depth, each interval as if it were the only one. `outcomes`: of all trials
     of A, and of B. `losses`: what one run could not answer and the other could; `counted`: B - A with these as misses,
     which p and verdict are about; the same as `difference` where there are none. What did not fit one run's window
@@ -102,8 +103,13 @@ class FamilyDifference:
         if self.counted is None or self.counted.clusters < (FEW if self.families == 1 else FEWEST_FOR_P):
             return "undetermined"
         if self.p_adjusted is not None and self.p_adjusted >= LEVEL:
-            return "no difference shown"
+            return "undetermined" if self._all_on_one_side else "no difference shown"
         return "better" if self.counted.sign > 0 else "worse" if self.counted.sign < 0 else "no difference shown"
+
+    @property
+    def _all_on_one_side(self) -> bool:
+        """Whether p is the smallest that so many samples can have: 2 / 2^n."""
+        return self.p is not None and self.counted is not None and self.p <= 2.0 ** (1 - self.counted.clusters)
 
 
 @dataclass(frozen=True, slots=True)

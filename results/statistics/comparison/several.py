@@ -54,12 +54,8 @@ class Against:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Against the first; `None` where it is not compared. `undetermined` also where all samples speak for one side,
-        and are too few for so many runs.
-        """
-        if self.whole is None:
-            return None
-        return "undetermined" if _too_few(self.whole) else self.whole.verdict
+        """Against the first; `None` where it is not compared."""
+        return None if self.whole is None else self.whole.verdict
 
     @property
     def losses(self) -> tuple[Losses, ...]:
@@ -85,13 +81,6 @@ def needed_samples(runs: int) -> int:
     samples is 2 / 2^n, and Holm takes it times the number of runs.
     """
     return next(n for n in range(FEWEST_FOR_P, 64) if 2.0 ** (1 - n) * runs < LEVEL)
-
-
-def _too_few(whole: FamilyDifference) -> bool:
-    """Whether no difference is shown although the samples could not differ more."""
-    if whole.verdict != "no difference shown" or whole.p is None or whole.counted is None:
-        return False
-    return whole.p <= 2.0 ** (1 - whole.counted.clusters)
 
 
 def worse_from(at: Mapping[int, FamilyDifference]) -> int | None:

@@ -182,6 +182,16 @@ def test_holm_runs_over_the_families() -> None:
     assert (x.verdict, y.verdict, y.p_adjusted) == ("worse", "no difference shown", 1.0)
 
 
+def test_samples_that_could_not_differ_more_and_are_too_few_for_so_many_families_are_undetermined() -> None:
+    """Six samples that all fall have p = 2 / 2^6, and twice that is above 5 %."""
+    first = [*grid(lambda *_: 1.0, 6, needle="x"), *grid(lambda *_: 1.0, 6, needle="y")]
+    second = [*grid(lambda *_: 0.0, 6, needle="x"), *grid(lambda *_: 1.0, 6, needle="y")]
+    x, y = compare(first, second).families
+
+    assert x.p == pytest.approx(2 / 64)
+    assert (x.verdict, y.verdict) == ("undetermined", "no difference shown")
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from([0.0, 0.5, 1.0, None]), st.sampled_from([0.0, 1.0, None])), min_size=1, max_size=24
