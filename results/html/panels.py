@@ -56,7 +56,8 @@ class LengthView:
 
 @dataclass(frozen=True, slots=True)
 class PanelView:
-    """One panel's section. `partly`, `blank`: whether a cell has trials without a score beside its score; never ran."""
+    """One panel's section. `partly`, `blank`: whether a cell has trials without a score beside its score; never ran.
+    `about`: `, about ±1.2 %` where lengths are approximate."""
 
     name: str
     model: str
@@ -68,6 +69,7 @@ class PanelView:
     marks: tuple[Mark, ...]
     partly: bool
     blank: bool
+    about: str
     by_length: tuple[RateView, ...]
     by_depth: tuple[RateView, ...]
     statistics: tuple[StatisticRow, ...]
@@ -119,6 +121,7 @@ def _panel_view(
         marks=tuple(mark for mark in MARKS if mark.outcome in used),
         partly=panel.partly,
         blank=panel.blank,
+        about=f", about ±{100 * panel.length_error:.1f} %" if panel.length_error else "",
         by_length=tuple(_rate(label, column) for label, column in columns),
         by_depth=tuple(_rate(label, row) for label, row in rows),
         statistics=() if found is None else tuple(panel_rows(found)),

@@ -51,6 +51,13 @@ def test_the_headline_has_the_effective_length_with_its_interval(make_record: Ma
     assert "score >= 85.6 %, up to that length" in page.inside("p")
 
 
+def test_lengths_that_are_approximate_say_by_how_much(make_record: MakeRecord) -> None:
+    record = make_record()
+    assert "in tokens. Down" in html_text(run_report([record]), title="x")
+    about = {**record, "prompt": {**record["prompt"], "tokens_error": 0.012}}
+    assert "in tokens, about ±1.2 %. Down" in html_text(run_report([about]), title="x")
+
+
 def test_too_few_samples_have_no_interval_of_the_effective_length(make_record: MakeRecord) -> None:
     records = [make_record(length=length, outcome="found") for length in (1000, 2000, 8000)]
     page = Page(html_text(run_report(records), title="x"))
