@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 
-# How long an example takes says how busy the machine is: no deadlines. The same few examples each time by default;
-# `--hypothesis-profile=thorough` (`make test-slow`) looks for new ones. A test that names its own number keeps it.
-_ANY = hypothesis.settings(
-    deadline=None,
-    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow],
-)
-hypothesis.settings.register_profile("fast", _ANY, max_examples=20, derandomize=True, database=None)
-hypothesis.settings.register_profile("thorough", _ANY, max_examples=100)
-hypothesis.settings.load_profile("fast")
+# `pytest --pyargs needlework.benchmarks` in a checkout, and with it `needlework matrix` and `needlework.run()`, loads
+# this file as well: also where `make benchmark` has installed nothing that only tests need.
+if find_spec("hypothesis"):
+    from hypothesis import HealthCheck
+    from hypothesis import settings as profile
+
+    # How long an example takes says how busy the machine is: no deadlines. The same few examples each time by default;
+    # `--hypothesis-profile=thorough` (`make test-slow`) looks for new ones. A test that names its own number keeps it.
+    any_profile = profile(
+        deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    )
+    profile.register_profile("fast", any_profile, max_examples=20, derandomize=True, database=None)
+    profile.register_profile("thorough", any_profile, max_examples=100)
+    profile.load_profile("fast")
 
 _SLOW_FIXTURES = {"browser", "llama_server", "embedding_server"}
 

@@ -96,3 +96,18 @@ def test_collecting_cells_loads_no_model_library(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert "LOADED []" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def test_a_run_by_package_needs_nothing_that_only_tests_need():
+    """In a checkout pytest loads tests/conftest.py for `--pyargs` too; `needlework matrix` starts its runs so."""
+    code = (
+        "import os, sys, pytest\n"
+        "sys.modules['hypothesis'] = None  # as after `make benchmark`\n"
+        "os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'  # hypothesis' own plugin\n"
+        "words = '-p needlework.plugin -p no:cacheprovider --collect-only -q --lengths 500'\n"
+        "sys.exit(pytest.main([*words.split(), '--pyargs', 'needlework.benchmarks']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "niah-len500" in done.stdout
