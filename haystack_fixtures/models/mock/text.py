@@ -17,6 +17,7 @@ _RAMBLE = {
 _REFUSAL = {"en": "I'm sorry, but I can't help with that request.", "zh": "抱歉，我无法回答这个问题。"}
 _NOTHING_ASKED = {"en": "OK.", "zh": "好的。"}
 _SENTENCE_ENDS = (".", "!", "?", "。", "！", "？")
+_LONG_CHARS = 120  # no value of a needle has as many; a poem to give back has
 _CJK = re.compile(r"[\u3400-\u9fff]")
 
 
@@ -26,11 +27,11 @@ def language_of(text: str) -> str:
 
 
 def answer_sentence(answers: Sequence[str], language: str) -> str:
-    """All answers in one sentence; an answer that is a sentence itself stays as it is."""
+    """All answers in one sentence; an answer that is one itself, a list in brackets or a long text stays as it is."""
     found = list(dict.fromkeys(answer.strip() for answer in answers if answer.strip()))
     if not found:
         return _NOTHING_ASKED[language]
-    if len(found) == 1 and found[0].endswith(_SENTENCE_ENDS):
+    if len(found) == 1 and (found[0].endswith((*_SENTENCE_ENDS, "]")) or len(found[0]) > _LONG_CHARS):
         return found[0]
     bare = [answer.rstrip("".join(_SENTENCE_ENDS)) for answer in found]
     if language == "zh":

@@ -12,7 +12,7 @@ import pytest
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.mock.model import MockModel
-from needlework.haystack_fixtures.models.mock.text import wrong_answer
+from needlework.haystack_fixtures.models.mock.text import answer_sentence, wrong_answer
 from needlework.haystack_fixtures.models.model import Request, Response
 from needlework.haystack_fixtures.needles.needle import Needle
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -134,3 +134,8 @@ def test_windows_and_unknown_arguments(mock_tokenizer: Tokenizer) -> None:
     assert MockModel("perfect", {}, mock_tokenizer).window is None
     with pytest.raises(InputError, match="dtype"):
         MockModel("perfect", {"dtype": "float32"}, mock_tokenizer)
+
+
+@pytest.mark.parametrize("given", ["Final Answer: [n22]", "x7Kelso, Monday " + "the quiet harbour " * 20])
+def test_a_text_to_give_back_stays_as_it_is(given: str) -> None:
+    assert answer_sentence([given], "en") == given.strip()
