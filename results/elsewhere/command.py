@@ -51,7 +51,9 @@ class Elsewhere:
             if not scored.items:
                 columns = ", ".join(benchmark.layout.columns)
                 remedy = (
-                    f"tells no right answers ({columns}): give --data PATH, and rows with the id or number of theirs"
+                    f"has no row of {options.data}: give rows with its ids, or its rows' numbers from 0"
+                    if data
+                    else f"tells no right answers ({columns}): give --data PATH, and rows with its ids or numbers"
                 )
                 raise InputError("ANSWERS", path, remedy)
             table = field_table(

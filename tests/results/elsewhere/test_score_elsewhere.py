@@ -224,3 +224,9 @@ def test_what_cannot_be_scored_is_one_line(
     told = capsys.readouterr().err
     assert said in told
     assert len(told.splitlines()) == 1
+
+
+def test_answers_to_no_row_of_the_data_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = written(tmp_path / "data.jsonl", [graph_row(0)])
+    assert main(["graphwalks", lines_of(tmp_path / "a.jsonl", [{"id": 99, "answer": "x"}]), "--data", data]) == 2
+    assert f"has no row of {data}: give rows with its ids" in capsys.readouterr().err
