@@ -30,8 +30,10 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         depths = sorted({cell.depth for cell in group}, key=lambda depth: -1 if depth is None else depth)
         repeats = len({cell.repeat for cell in group})
         corpus = engine.builder(first).corpus(suite)
-        prompt_tokens = sum(cell.length - reserved(suite) for cell in group)
-        answer_tokens = len(group) * (suite.answer_budget + suite.thinking_budget)
+        model = engine.described(series.model)
+        fit = [cell for cell in group if model.window is None or cell.length <= model.window]
+        prompt_tokens = sum(cell.length - reserved(suite) for cell in fit)
+        answer_tokens = len(fit) * (suite.answer_budget + suite.thinking_budget)
         total_in, total_out = total_in + prompt_tokens, total_out + answer_tokens
         shown = [depth_label(depth) for depth in depths]
         yield ""
@@ -50,7 +52,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         yield f"  prompt {suite.prompt}, template {suite.template}, {told}"
         yield f"  {prompt_tokens:,} prompt tokens, at most {answer_tokens:,} answer tokens"
         lengths_asked = [cell.length for cell in group]
-        for line in size_lines(engine.described(series.model), lengths_asked, engine.settings.gpu_memory):
+        for line in size_lines(model, lengths_asked, engine.settings.gpu_memory):
             yield f"  {line}"
     yield ""
     total = f"{total_in:,} prompt tokens, at most {total_out:,} answer tokens"

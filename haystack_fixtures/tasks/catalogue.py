@@ -148,6 +148,9 @@ def _grid(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[M
         except TooShortError as error:
             misfits += [Misfit(suite.task, length, error.least) for length in suite.lengths]
             continue
+        if not task.rows:
+            shortest = min((min(lengths) for _, lengths, _ in axes), default=0)
+            misfits += [Misfit(suite.task, length, None) for length in suite.lengths if length < shortest]
         for label, lengths, depths in axes:
             for spec, model in zip(specs, slugs, strict=True):
                 count += len(lengths) * (1 if suite.spread else len(depths)) * suite.repeats

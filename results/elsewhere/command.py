@@ -80,12 +80,16 @@ def _notes(scored: ScoredAnswers, data: DataSet | None) -> list[str]:
     sources = sorted({each.answer.source for each in scored.items} - {""})
     notes = [f"written by {', '.join(sources)}"] if sources else []
     if scored.without:
-        notes.append(f"left out, since no right answer is told (give --data): {scored.without}")
+        remedy = "the data has no row of theirs" if data is not None else "no right answer is told: give --data"
+        notes.append(f"left out, since {remedy}: {scored.without}")
     failed = sum(each.score is None for each in scored.items)
     if failed:
         notes.append(f"failed requests, in no mean: {failed}")
     if data is not None:
         notes.append(f"data: sha256 {data.sha256[:12]}, {len(data.entries):,} rows")
+        missing = len(data.entries) - len({each.entry for each in scored.items})
+        if missing:
+            notes.append(f"{missing:,} of {len(data.entries):,} rows have no answer here: the score is of the others")
         if data.outdated:
             notes.append(data.outdated)
     return notes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from zlib import crc32
 
@@ -27,12 +27,14 @@ _NUMBER = re.compile(r"(?:\A|_q)(\d+)(?:-r\d+)?\Z")  # a number, or an id of our
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """An answer with its score, and the columns of its question. `score`: `None` where the request failed."""
+    """An answer with its score, and the columns of its question. `score`: `None` where the request failed. `entry`: the
+    number of its row in the data that was given."""
 
     answer: Answer
     score: Score | None
     row: Row
     columns: Mapping[str, Any] = field(repr=False)
+    entry: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +49,15 @@ def score_answers(answers: Sequence[Answer], benchmark: Benchmark, data: DataSet
     """Score what has a reference, by its own columns or by the row of the data set with its id or number."""
     items, without = [], 0
     for number, answer in enumerate(answers):
-        columns = dict(answer.columns)
+        columns, entry = dict(answer.columns), None
         if data is not None and (entry := _entry(answer, data)) is not None:
             columns |= {**entry.row, data.layout.text: data.text(entry.number)}
         reference = benchmark.reference(columns)
         if reference is None:
             without += 1
             continue
-        items.append(_scored(answer, benchmark, columns, reference, model, number))
+        scored = _scored(answer, benchmark, columns, reference, model, number)
+        items.append(replace(scored, entry=entry.number if entry is not None else None))
     return ScoredAnswers(tuple(items), without)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.adaptive.statement import Statement
@@ -16,7 +16,7 @@ from needlework.results.statistics.summary_rows import PanelStatistics
 from needlework.results.style.palette import MARKS, Mark, mark_of
 from needlework.results.style.text import length_labels, percent
 from needlework.results.tables.adaptive import answer, bar_words
-from needlework.results.tables.headline import range_notes, range_words, score_and_interval, scored_of
+from needlework.results.tables.headline import UNEVEN, range_notes, range_words, score_and_interval, scored_of
 from needlework.results.tables.panels import StatisticRow, panel_rows
 
 NO_SCORE = "–"
@@ -115,7 +115,7 @@ def _panel_view(
         model=on_one_line(panel.model),
         task=on_one_line(panel.task),
         needle=on_one_line(panel.needle),
-        overall=_rate("", panel.overall),
+        overall=_uneven(panel.overall) if panel.uneven else _rate("", panel.overall),
         effective=_walked(walked) if walked is not None else None if found is None else _effective(found),
         grid=grid_view(panel.lengths, panel.depths, panel.columns, _cells(panel), _cell, mean=_mean),
         marks=tuple(mark for mark in MARKS if mark.outcome in used),
@@ -157,6 +157,11 @@ def _mean(column: Tally | None, with_n: bool) -> CellView:
     if column is None or column.range is None:
         return _cell(column, with_n)
     return CellView("range", range_words(column.range, whole=True), f"n={scored_of(column)}" if with_n else "")
+
+
+def _uneven(each: Tally) -> RateView:
+    """No score: what is said in its place."""
+    return replace(_rate("", each), score=NO_SCORE, interval=NO_SCORE, bar=None, ranged=(f"{UNEVEN}, n = {each.n}",))
 
 
 def _rate(label: str, each: Tally) -> RateView:

@@ -7,9 +7,10 @@ from collections.abc import Generator, Iterator, Sequence
 
 import pytest
 
+from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles.needle_sets import EACH
-from needlework.haystack_fixtures.session.kept import grid_of, settings_of
+from needlework.haystack_fixtures.session.kept import engine_of, grid_of, settings_of
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results.adaptive import forecast
 from needlework.results.gates.power_plan import parse_power, power_lines
@@ -25,7 +26,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
     if not settings.plan or not cells or not isinstance(reporter, pytest.TerminalReporter):
         return done
-    lengths = [cell.length for cell in cells]
+    lengths = _lengths(engine_of(session.config), cells)
     for line in _adaptive_lines(session.config, cells) if settings.adaptive else time_lines(settings, lengths):
         reporter.write_line(line)
     if settings.power:
@@ -33,6 +34,12 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         for line in power_lines(parse_power(settings.power), cells, own):
             reporter.write_line(line)
     return done
+
+
+def _lengths(engine: Engine, cells: Sequence[Cell]) -> list[int]:
+    """Of the cells that their model's window holds, as far as it is known: tokens."""
+    windows = {cell.model: engine.described(engine.series_of(cell).model).window for cell in cells}
+    return [cell.length for cell in cells if (window := windows[cell.model]) is None or cell.length <= window]
 
 
 def _adaptive_lines(config: pytest.Config, cells: Sequence[Cell]) -> Iterator[str]:

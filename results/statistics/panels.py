@@ -87,7 +87,8 @@ class Panel:
     `lengths`: tokens, ascending. `depths`: percent, ascending, `None` ("all") last. `cells`: by (length, depth); a
     missing key is a cell that never ran. `columns`, `rows`: one tally for each length and each depth, over trials and
     not over cells, so that a missing cell shows in its n. `source`: the system whose files these are. `note`: what is
-    to be said of the run beside the score. `length_error`: the share by which lengths may be off, 0..1.
+    to be said of the run beside the score. `length_error`: the share by which lengths may be off, 0..1. `uneven`: the
+    answers decided how often each length was asked, so that no score over all of them estimates anything.
     """
 
     model: str
@@ -102,6 +103,7 @@ class Panel:
     source: str = OWN
     note: str = ""
     length_error: float = 0.0
+    uneven: bool = False
 
     @property
     def name(self) -> str:

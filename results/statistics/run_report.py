@@ -23,7 +23,7 @@ from needlework.results.statistics.stability import Stability, stability_line, s
 from needlework.results.statistics.summary_rows import PanelStatistics, run_statistics, without_lengths
 from needlework.results.statistics.tasks import Macro, TaskScore, macros, task_scores
 
-AS_STOPPED = "as many trials at each length as it took: intervals as stopped"
+AS_STOPPED = "intervals as stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,10 @@ def run_report(
     early = interrupted(len(ordered), len(ordered) if planned is None else planned)
     return RunReport(
         records=ordered,
-        panels=noted(summarise(ordered), " · ".join(filter(None, (early, AS_STOPPED if adaptive else "")))),
+        panels=tuple(
+            replace(panel, uneven=True) if (panel.model, panel.task, panel.needle) in walked else panel
+            for panel in noted(summarise(ordered), " · ".join(filter(None, (early, AS_STOPPED if adaptive else ""))))
+        ),
         statistics=tuple(
             without_lengths(each) if (each.model, each.task, each.needle) in walked else each
             for each in run_statistics(ordered, relative_to=relative_to)

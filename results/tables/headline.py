@@ -10,14 +10,19 @@ from needlework.results.style.text import percent, percent1
 _PLURAL: dict[OutcomeName, str] = {"error": "errors"}
 
 
+UNEVEN = "no score over all lengths: each was asked as often as it took"
+
+
 def headline(panel: Panel) -> str:
     """`score 87.5 % (95 % interval 81.0–92.1), n = 96 · 20 cells of 5 trials · 1 error`; and the system, if not ours.
 
     Where answers are undecided the score is a range, and that of the scored ones comes second: `score 70.0–80.0 % (10
-    censored of 100: all missed to all hit) · of the scored 77.8 % (95 % interval 68.3–85.1), n = 90 · ...`.
+    censored of 100: all missed to all hit) · of the scored 77.8 % (95 % interval 68.3–85.1), n = 90 · ...`. Where the
+    answers decided how often each length was asked there is none.
     """
     overall = panel.overall
-    parts = [score_words(overall), _cells(panel), *_counts(overall)]
+    score = f"{UNEVEN}, n = {overall.n}" if panel.uneven else score_words(overall)
+    parts = [score, _cells(panel), *_counts(overall)]
     if panel.source != OWN:
         parts.append(f"data: {panel.source}")
     if panel.note:

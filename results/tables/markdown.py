@@ -29,7 +29,8 @@ def panel_table(
         statistic = found.get((panel.model, panel.task, panel.needle))
         reads = "–" if statistic is None or statistic.absolute is None else _length(statistic.absolute)
         reads = walked.get((panel.model, panel.task, panel.needle), reads)
-        lines.append(_row((panel.name, *score_and_interval(overall), str(overall.n), *counts, reads)))
+        score = ("–", "–") if panel.uneven else score_and_interval(overall)
+        lines.append(_row((panel.name, *score, str(overall.n), *counts, reads)))
     return lines
 
 

@@ -173,7 +173,8 @@ def test_evalscope_s_reviews_and_predictions(tmp_path: Path, capsys: pytest.Capt
     printed = capsys.readouterr().out
     assert table(printed)["overall"]["authors %"] == "100"
     assert table(printed)["overall"]["n"] == "5"
-    assert "left out, since no right answer is told (give --data): 1" in printed
+    assert "left out, since the data has no row of theirs: 1" in printed
+    assert "1 of 6 rows have no answer here: the score is of the others" in printed
 
 
 def test_the_authors_own_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
