@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.run_folder import MANIFEST
 
+_ENDED = (0, 1, 10, 11)  # of pytest: files are written
+_INCOMPLETE = 3  # as of a merge
 # Options of the command that wrote the requests which are said anew, and whether a value follows.
 _SAID_ANEW = {
     "--batch-out": True,
@@ -29,7 +31,8 @@ _SAID_ANEW = {
 
 
 def main(argv: Sequence[str]) -> int:
-    """Return pytest's exit code, which is the gates' (docs/ci.md); 2 where the run's command cannot be started."""
+    """Return pytest's exit code, which is the gates' (docs/ci.md); 2 where the run's command cannot be started, 3 where
+    nothing else is wrong than that cells have no answer yet."""
     parser = OneLineParser(prog="needlework batch-in", description=__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run that --batch-out wrote requests of")
     parser.add_argument(
@@ -47,12 +50,25 @@ def main(argv: Sequence[str]) -> int:
     answers = [f"--batch-in={path.resolve()}" for path in options.answers]
     named = [f"--results-dir={run.parent}", f"--run-name={run.name}"]
     done = subprocess.run([sys.executable, "-m", "pytest", *words, *named, *answers], cwd=folder, check=False)
-    return done.returncode
+    missing = _missing(_manifest(run)) if done.returncode in _ENDED else 0
+    if not missing:
+        return done.returncode
+    print(f"{missing:,} trials have no answer yet: the command that wrote the requests, with another --batch-out,")
+    print("writes those; then give all files of answers again")
+    return done.returncode or _INCOMPLETE
+
+
+def _missing(manifest: Mapping[str, Any]) -> int:
+    planned, recorded = manifest.get("planned"), manifest.get("recorded")
+    return max(0, planned - recorded) if isinstance(planned, int) and isinstance(recorded, int) else 0
 
 
 def command_of(run: Path) -> tuple[list[str], Path]:
     """The words after `pytest` that the run was started with, and where. Raises `InputError`."""
     manifest = _manifest(run)
+    asked = manifest.get("options")
+    if not isinstance(asked, dict) or not (asked.get("batch_out") or asked.get("batch_in")):
+        raise InputError("RUN", run, "is no run that --batch-out wrote requests of")
     command, folder = manifest.get("command"), manifest.get("folder")
     if not isinstance(command, list) or not all(isinstance(word, str) for word in command) or not command:
         raise InputError("RUN", run, "its manifest.json has no command line")

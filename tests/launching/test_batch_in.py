@@ -14,7 +14,7 @@ from tests.plugin.conftest import Project, project  # noqa: F401 - a fixture
 
 
 def manifest(at: Path, **content: object) -> Path:
-    (at / "manifest.json").write_text(json.dumps(content))
+    (at / "manifest.json").write_text(json.dumps({"options": {"batch_out": "q.jsonl"}} | content))
     return at
 
 
@@ -38,6 +38,7 @@ def test_options_that_are_said_anew_are_left_out() -> None:
     ("content", "why"),
     [
         ({}, "no command line"),
+        ({"options": {"batch_out": None, "batch_in": []}}, "is no run that --batch-out wrote requests of"),
         ({"command": ["pytest"], "folder": "/not/there"}, "which is not there"),
         ({"command": ["pytest", "--model-arg", "proxy_password=..."], "folder": "."}, "hidden value"),
     ],
@@ -71,5 +72,22 @@ def test_gates_are_judged_and_give_the_exit_code(project: Project) -> None:  # n
     project.run(*gate, model="openai:gpt-4", process=True)
     with loopback() as server:
         run_batch(Path("q.jsonl"), server.url, Path("o.jsonl"), Path("e.jsonl"))
+    lines = Path("o.jsonl").read_text().splitlines()
+    Path("part.jsonl").write_text("\n".join(lines[:-2]) + "\n")
+    assert main([str(project.runs / "r"), "part.jsonl"]) == 11  # the gate is void
     assert main([str(project.runs / "r"), "o.jsonl", "e.jsonl"]) == 0
     assert [record["outcome"] for record in project.records()] == ["found"] * 6
+
+
+@pytest.mark.slow
+def test_answers_that_are_missing_are_counted_and_end_with_a_code_of_their_own(
+    project: Project,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    project.run("--template=raw", "--batch-out=q.jsonl", model="openai:gpt-4", process=True)
+    with loopback() as server:
+        run_batch(Path("q.jsonl"), server.url, Path("o.jsonl"), Path("e.jsonl"))
+    lines = Path("o.jsonl").read_text().splitlines()
+    Path("part.jsonl").write_text("\n".join(lines[:-2]) + "\n")
+    assert main([str(project.runs / "r"), "part.jsonl"]) == 3
+    assert "2 trials have no answer yet" in capsys.readouterr().out
