@@ -166,3 +166,27 @@ def test_a_pipe_gets_no_line(tmp_path):
 
     assert "scored" in result.stdout
     assert "\x1b7" not in result.stdout
+
+
+@pytest.mark.slow
+def test_tests_that_are_only_named_like_cells_get_no_line(pytester):
+    pytester.makeconftest(
+        """
+        import needlework.results.run.progress.live as live
+
+        pytest_plugins = ("needlework.plugin",)
+        live.LogLines.every_s = live._QUIET_S = 0.2
+        """
+    )
+    pytester.makepyfile(
+        """
+        import time, pytest
+
+        @pytest.mark.parametrize("name", ["niah-len500-depth50-code-r0"])
+        def test_a_name(name):
+            time.sleep(1)
+        """
+    )
+    result = pytester.runpytest_subprocess("-pno:hypothesispytest")
+    result.assert_outcomes(passed=1)
+    assert "0/1 cells" not in result.stdout.str()
