@@ -6,24 +6,15 @@ Another benchmark than OpenAI's, with other prompts, another string and another 
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import Any
 
-from needlework.haystack_fixtures.documents.data_sets.chosen import nominal_length
 from needlework.haystack_fixtures.documents.data_sets.layout import Entry, Layout
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.document import Document
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.published.mrcr_rows import CHARS_PER_TOKEN, pieces_of, reference_of
-from needlework.haystack_fixtures.tasks.published.rows import (
-    check_rows,
-    corpus_of,
-    data_of,
-    entries_of,
-    facts_of,
-    told_of,
-)
-from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
+from needlework.haystack_fixtures.tasks.published.rows import Rows, data_of
+from needlework.haystack_fixtures.tasks.task import Asked
 
 LAYOUT = Layout(name="MRCR v2", columns=("queries", "answer"), text="queries")
 _STRING = 12  # characters of the string that the answer begins with
@@ -37,22 +28,13 @@ def _group(entry: Entry) -> str:
     return f"n{places}" if places else "rows"
 
 
-def _labels(suite: Suite) -> tuple[str, ...]:
-    return tuple(entries_of(LAYOUT, suite, _group, _size))
-
-
-def _lengths(suite: Suite, label: str) -> tuple[int, ...]:
-    return nominal_length(_size(entries_of(LAYOUT, suite, _group, _size)[label]), suite.lengths)
-
-
 def _size(entry: Entry) -> float:
     """About how many tokens prompt and answer have."""
     told = str(entry.row.get("context_len", ""))
     return float(told) if re.fullmatch(r"\d+(\.\d+)?", told) else entry.chars / CHARS_PER_TOKEN
 
 
-def _sizes(suite: Suite) -> dict[str, float]:
-    return {label: _size(entry) for label, entry in entries_of(LAYOUT, suite, _group, _size).items()}
+ROWS = Rows(LAYOUT, _group, _size)
 
 
 def scored_with(queries: str, entry: Entry) -> dict[str, Any]:
@@ -64,7 +46,7 @@ def scored_with(queries: str, entry: Entry) -> dict[str, Any]:
 
 
 def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
-    data, entry = data_of(LAYOUT, suite), entries_of(LAYOUT, suite, _group, _size)[cell.needle]
+    data, entry = data_of(LAYOUT, suite), ROWS.of(suite)[cell.needle]
     queries = data.text(entry.number)
     final = str(entry.row.get("view_ops") or "Prepend ")
     at = queries.rfind(final)
@@ -77,28 +59,16 @@ def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
         answer=entry.row["answer"].strip(),
         reference=reference
         | {"question": question, "needles": reference["same_ask"], "row": entry.number}
-        | told_of(LAYOUT, suite, _sizes),
+        | ROWS.told(suite),
         context=Document(conversation, truncation="never"),
         verbatim=True,
     )
 
 
 TASKS = (
-    Task(
+    ROWS.task(
         "deepmind_mrcr",
         "Google DeepMind's MRCR v2: the K-th piece that was written for an ask, from a conversation as one text",
-        _labels,
-        no_depths,
         _ask,
-        family="deepmind_mrcr",
-        scorer="deepmind_mrcr",
-        version=1,
-        absent=False,
-        focused=False,
-        lengths=_lengths,
-        corpus=partial(corpus_of, LAYOUT),
-        check=partial(check_rows, LAYOUT, needed=_sizes),
-        facts=partial(facts_of, LAYOUT, needed=_sizes),
-        rows=True,
     ),
 )

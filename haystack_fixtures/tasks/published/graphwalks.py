@@ -5,25 +5,16 @@ Text is never cut: a graph without some of its edges has another answer.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from needlework.haystack_fixtures.documents.data_sets.chosen import nominal_length
 from needlework.haystack_fixtures.documents.data_sets.data_set import iso_date
 from needlework.haystack_fixtures.documents.data_sets.layout import OPTION, Entry, Layout
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, slug
 from needlework.haystack_fixtures.haystacks.document import Document
 from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.published.rows import (
-    check_rows,
-    corpus_of,
-    data_of,
-    entries_of,
-    facts_of,
-    told_of,
-)
-from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
+from needlework.haystack_fixtures.tasks.published.rows import Rows, data_of
+from needlework.haystack_fixtures.tasks.task import Asked
 
 LAYOUT = Layout(
     name="GraphWalks",
@@ -42,21 +33,12 @@ def _group(entry: Entry) -> str:
     return slug(str(entry.row["problem_type"])).lower().replace("-", "_")
 
 
-def _labels(suite: Suite) -> tuple[str, ...]:
-    return tuple(entries_of(LAYOUT, suite, _group, _size))
-
-
-def _lengths(suite: Suite, label: str) -> tuple[int, ...]:
-    return nominal_length(_size(entries_of(LAYOUT, suite, _group, _size)[label]), suite.lengths)
-
-
 def _size(entry: Entry) -> float:
     """About how many tokens prompt and answer have."""
     return entry.chars / _CHARS_PER_TOKEN
 
 
-def _sizes(suite: Suite) -> dict[str, float]:
-    return {label: _size(entry) for label, entry in entries_of(LAYOUT, suite, _group, _size).items()}
+ROWS = Rows(LAYOUT, _group, _size)
 
 
 def nodes_of(entry: Entry) -> tuple[str, ...]:
@@ -68,7 +50,7 @@ def nodes_of(entry: Entry) -> tuple[str, ...]:
 
 
 def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
-    data, entries = data_of(LAYOUT, suite), entries_of(LAYOUT, suite, _group, _size)
+    data, entries = data_of(LAYOUT, suite), ROWS.of(suite)
     entry = entries[cell.needle]
     prompt, nodes = data.text(entry.number), nodes_of(entry)
     at = prompt.rfind(_OPERATION)
@@ -84,7 +66,7 @@ def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
             "floor": empty / len(entries),
             "problem_type": entry.row["problem_type"],
             "row": entry.number,
-            **told_of(LAYOUT, suite, _sizes),
+            **ROWS.told(suite),
             "added": iso_date(entry.row.get("date_added")),
         },
         context=Document(graph, truncation="never"),
@@ -97,22 +79,5 @@ def reference_of(entry: Entry) -> dict[str, Any]:
     return {"parts": nodes_of(entry)}
 
 
-TASKS = (
-    Task(
-        "graphwalks",
-        "GraphWalks: nodes at a distance, and parents, in a list of edges",
-        _labels,
-        no_depths,
-        _ask,
-        family="graphwalks",
-        scorer="graphwalks",
-        version=1,
-        absent=False,
-        focused=False,
-        lengths=_lengths,
-        corpus=partial(corpus_of, LAYOUT),
-        check=partial(check_rows, LAYOUT, needed=_sizes),
-        facts=partial(facts_of, LAYOUT, needed=_sizes),
-        rows=True,
-    ),
-)
+_ABOUT = "GraphWalks: nodes at a distance, and parents, in a list of edges"
+TASKS = (ROWS.task("graphwalks", _ABOUT, _ask),)

@@ -6,11 +6,9 @@ Messages are sent as the rows have them; nothing is added and nothing cut.
 from __future__ import annotations
 
 import json
-from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from needlework.haystack_fixtures.documents.data_sets.chosen import nominal_length
 from needlework.haystack_fixtures.documents.data_sets.data_set import iso_date
 from needlework.haystack_fixtures.documents.data_sets.layout import OPTION, Entry, Layout
 from needlework.haystack_fixtures.errors import InputError
@@ -19,15 +17,8 @@ from needlework.haystack_fixtures.haystacks.given_conversation import Conversati
 from needlework.haystack_fixtures.prompts.turns import Turn
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.published.mrcr_rows import CHARS_PER_TOKEN, Pieces, pieces_of, reference_of
-from needlework.haystack_fixtures.tasks.published.rows import (
-    check_rows,
-    corpus_of,
-    data_of,
-    entries_of,
-    facts_of,
-    told_of,
-)
-from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
+from needlework.haystack_fixtures.tasks.published.rows import Rows, data_of
+from needlework.haystack_fixtures.tasks.task import Asked
 
 LAYOUT = Layout(
     name="OpenAI MRCR",
@@ -43,21 +34,12 @@ def _group(entry: Entry) -> str:
     return f"n{entry.row['n_needles']}"
 
 
-def _labels(suite: Suite) -> tuple[str, ...]:
-    return tuple(entries_of(LAYOUT, suite, _group, _size))
-
-
-def _lengths(suite: Suite, label: str) -> tuple[int, ...]:
-    return nominal_length(_size(entries_of(LAYOUT, suite, _group, _size)[label]), suite.lengths)
-
-
 def _size(entry: Entry) -> float:
     """About how many tokens prompt and answer have."""
     return (entry.chars + len(entry.row["answer"])) / CHARS_PER_TOKEN
 
 
-def _sizes(suite: Suite) -> dict[str, float]:
-    return {label: _size(entry) for label, entry in entries_of(LAYOUT, suite, _group, _size).items()}
+ROWS = Rows(LAYOUT, _group, _size)
 
 
 def messages_of(prompt: str, number: int) -> tuple[Turn, ...]:
@@ -91,7 +73,7 @@ def scored_with(prompt: str, entry: Entry) -> dict[str, Any]:
 
 
 def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
-    data, entry = data_of(LAYOUT, suite), entries_of(LAYOUT, suite, _group, _size)[cell.needle]
+    data, entry = data_of(LAYOUT, suite), ROWS.of(suite)[cell.needle]
     prompt = data.text(entry.number)
     messages, reference = messages_of(prompt, entry.number), scored_with(prompt, entry)
     piece = entry.row["answer"].removeprefix(entry.row["random_string_to_prepend"]).strip()
@@ -108,7 +90,7 @@ def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
             "question": messages[-1].text,
             "needles": entry.row["n_needles"],
             "row": entry.number,
-            **told_of(LAYOUT, suite, _sizes),
+            **ROWS.told(suite),
             "added": iso_date(entry.row.get("date_added")),
         },
         context=Conversation(messages[:-1], wanted, by_window=True),
@@ -118,21 +100,5 @@ def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
 
 
 TASKS = (
-    Task(
-        "openai_mrcr",
-        "OpenAI MRCR: the K-th piece that was written for an ask, from a long conversation",
-        _labels,
-        no_depths,
-        _ask,
-        family="openai_mrcr",
-        scorer="openai_mrcr",
-        version=1,
-        absent=False,
-        focused=False,
-        lengths=_lengths,
-        corpus=partial(corpus_of, LAYOUT),
-        check=partial(check_rows, LAYOUT, needed=_sizes),
-        facts=partial(facts_of, LAYOUT, needed=_sizes),
-        rows=True,
-    ),
+    ROWS.task("openai_mrcr", "OpenAI MRCR: the K-th piece that was written for an ask, from a long conversation", _ask),
 )

@@ -4,18 +4,21 @@ asked."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from math import ceil, log2
 from typing import Any
 
 from needlework.haystack_fixtures.corpora.corpus import Corpus
-from needlework.haystack_fixtures.documents.data_sets.chosen import chosen
+from needlework.haystack_fixtures.documents.data_sets.chosen import chosen, nominal_length
 from needlework.haystack_fixtures.documents.data_sets.data_set import DataSet, open_data
 from needlework.haystack_fixtures.documents.data_sets.layout import OPTION, Entry, Layout
 from needlework.haystack_fixtures.documents.data_sets.options import DataOptions
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
 
 Group = Callable[[Entry], str]
 Size = Callable[[Entry], float]
@@ -93,3 +96,47 @@ def check_rows(layout: Layout, suites: Sequence[Suite], needed: Sizes | None = N
             raise InputError("--controls", ",".join(suite.controls), remedy)
         if suite.language != "en":
             raise InputError("--language", suite.language, f"rows of {layout.name} have one language: leave it out")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a data set as trials: each has a label of its own, and is asked at the shortest length that holds it.
+
+    `group`: what a row's label begins with; `size`: about how many tokens its prompt and answer have.
+    """
+
+    layout: Layout
+    group: Group
+    size: Size
+
+    def of(self, suite: Suite) -> dict[str, Entry]:
+        """The rows that a suite asks, by label. Raises `InputError`."""
+        return entries_of(self.layout, suite, self.group, self.size)
+
+    def sizes(self, suite: Suite) -> dict[str, float]:
+        """About how many tokens each of them has."""
+        return {label: self.size(entry) for label, entry in self.of(suite).items()}
+
+    def told(self, suite: Suite) -> dict[str, Any]:
+        """What a record's reference tells of the user's copy."""
+        return told_of(self.layout, suite, self.sizes)
+
+    def task(self, name: str, about: str, ask: Callable[[Suite, Cell, int], Asked]) -> Task:
+        """The task that asks them; its family and its scorer have its name."""
+        return Task(
+            name,
+            about,
+            lambda suite: tuple(self.of(suite)),
+            no_depths,
+            ask,
+            family=name,
+            scorer=name,
+            version=1,
+            absent=False,
+            focused=False,
+            lengths=lambda suite, label: nominal_length(self.size(self.of(suite)[label]), suite.lengths),
+            corpus=partial(corpus_of, self.layout),
+            check=partial(check_rows, self.layout, needed=self.sizes),
+            facts=partial(facts_of, self.layout, needed=self.sizes),
+            rows=True,
+        )
