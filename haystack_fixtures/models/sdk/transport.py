@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
@@ -52,7 +53,7 @@ class Clock:
             timer.cancel()
 
 
-class SdkTransport:
+class SdkTransport(ABC):
     """One model at one provider; `_ask` is each provider's own."""
 
     def __init__(
@@ -111,5 +112,6 @@ class SdkTransport:
         """Why the provider would take no request like this one; empty where it may."""
         return ""
 
+    @abstractmethod
     def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> Reply | Fault:
-        raise NotImplementedError
+        """Ask the provider once."""
