@@ -89,7 +89,7 @@ def _kubernetes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--image", required=True, metavar="IMAGE", help="has needlework, and what the model needs")
     parser.add_argument("--claim", required=True, metavar="PVC", help="claim of the volume that all pods write runs to")
     parser.add_argument(
-        "--mount", default="/work", metavar="DIR", help="where it is mounted, and pytest starts [/work]"
+        "--mount", default="/runs", metavar="DIR", help="where it is mounted, and pytest starts [/runs]"
     )
     parser.add_argument("--secret", metavar="NAME", help="Secret whose entries become environment variables: keys")
     parser.add_argument(

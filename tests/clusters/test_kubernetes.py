@@ -11,11 +11,11 @@ from needlework.launching.shards.plan import Plan
 
 yaml = pytest.importorskip("yaml")
 validate = pytest.importorskip("kubernetes_validate", reason="pip install kubernetes-validate")
-PLAN = Plan(Path("/work/results/runs/Big run"), 8, ("--gate", "score >= 0.9"), Path("/work"), 2)
+PLAN = Plan(Path("/runs/results/runs/Big run"), 8, ("--gate", "score >= 0.9"), Path("/runs"), 2)
 
 
 @pytest.mark.parametrize(
-    "pods", [Pods("registry/needle:1", "runs", "/work", "keys", 2, "8", "64Gi", 4), Pods("i", "c", "/w")]
+    "pods", [Pods("registry/needle:1", "runs", "/runs", "keys", 2, "8", "64Gi", 4), Pods("i", "c", "/w")]
 )
 def test_the_published_schema_has_every_field(pods):
     job = yaml.safe_load(indexed_job(PLAN, pods))

@@ -12,8 +12,8 @@ from needlework.launching.kubernetes import Pods, indexed_job, kubernetes_name
 from needlework.launching.shards.plan import Plan
 
 yaml = pytest.importorskip("yaml")
-PLAN = Plan(Path("/work/results/runs/Big run"), 8, ("--model", "m", "--gate", "score >= 0.9"), Path("/work"), 2)
-PODS = Pods("registry/needle:1", "runs", "/work", "keys", 2, "8", "64Gi", 4)
+PLAN = Plan(Path("/runs/results/runs/Big run"), 8, ("--model", "m", "--gate", "score >= 0.9"), Path("/runs"), 2)
+PODS = Pods("registry/needle:1", "runs", "/runs", "keys", 2, "8", "64Gi", 4)
 
 
 def test_what_a_pod_is_given():
@@ -24,7 +24,7 @@ def test_what_a_pod_is_given():
     assert container["resources"] == {"limits": {"nvidia.com/gpu": "2", "cpu": "8", "memory": "64Gi"}}
     assert container["envFrom"] == [{"secretRef": {"name": "keys"}}]
     assert container["command"][-1].endswith(
-        "--folder '/work/results/runs/Big run' --retries 0 --shard \"$((JOB_COMPLETION_INDEX + 1))\"/8"
+        "--folder '/runs/results/runs/Big run' --retries 0 --shard \"$((JOB_COMPLETION_INDEX + 1))\"/8"
         " -- --model m --gate 'score >= 0.9'"
     )
 
@@ -33,7 +33,7 @@ def test_the_commands_that_follow_are_comments():
     text = indexed_job(PLAN, PODS)
 
     assert "#   kubectl apply -f job.yaml" in text
-    assert '"needlework", "merge", "/work/results/runs/Big run"' in text
+    assert '"needlework", "merge", "/runs/results/runs/Big run"' in text
 
 
 @pytest.mark.parametrize("name", ["Big run", "a_b.c", "x" * 200, "é", "-"])
