@@ -1,4 +1,4 @@
-"""`needlework compare A B`: two runs trial by trial, as a table, a report and heatmaps of the difference."""
+"""`needlework compare A B ...`: runs trial by trial, as a table, a report and heatmaps of the difference."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from pathlib import Path
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
-from needlework.results.compare.several import several, write_several
-from needlework.results.files.read_run import Run, read_run
+from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.results.compare.arrange import ORDERS, arranged, models_of, parse_labels
+from needlework.results.compare.several import Several, several, summary_text, write_several
+from needlework.results.files.read_run import Run
 from needlework.results.html.comparison import write_comparison_html
 from needlework.results.pictures.difference import write_difference_heatmaps
 from needlework.results.pictures.heatmap import FORMATS, parse_formats
 from needlework.results.records.windows import common_window, windows_of
 from needlework.results.statistics.comparison.comparison import Comparison, compare
+from needlework.results.statistics.comparison.identity import weights_lines
 from needlework.results.statistics.comparison.joining import differing_trial
 from needlework.results.statistics.comparison.provenance import check_dtypes, differing_facts, differing_parts
 from needlework.results.statistics.run_report import interrupted
@@ -46,45 +49,61 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _compare_several(options: argparse.Namespace) -> bool:
-    """Print and write the comparison of three runs and more; whether one is shown worse than the first."""
-    paths = (options.first, options.second, *options.more)
-    runs = [_load(path) for path in paths]
-    alike = len({run.name for run in runs}) < len(runs)
-    names = [str(path) if alike else run.name for path, run in zip(paths, runs, strict=True)]
-    if len(set(names)) < len(names):
-        raise InputError("runs", ", ".join(names), "one of them is given twice")
-    found = several(dict(zip(names, runs, strict=True)))
+    """Print and write the comparison of three runs and more; whether one is shown worse than its base."""
+    runs = _runs(options)
+    found = several(runs, base=options.base)
     print(*found.lines, "", sep="\n")
-    folder = options.out or runs[-1].folder / f"compared-with-{slug(runs[0].name)}"
-    for path in write_several(found, folder, title=options.title or ", ".join(names)):
+    title = options.title or ", ".join(runs)
+    *_, last = runs.values()
+    folder = options.out or last.folder / f"compared-with-{slug(next(iter(runs)))}"
+    for path in (*write_several(found, folder, title=title), *_json(options, found, title)):
         print(path)
     return found.is_one_worse
 
 
+def _runs(options: argparse.Namespace) -> dict[str, Run]:
+    return arranged((options.first, options.second, *options.more), options.order, options.labels)
+
+
+def _json(options: argparse.Namespace, found: Several, title: str) -> list[Path]:
+    """Write the file of `--json`, where it is asked for."""
+    if options.json is None:
+        return []
+    write_whole(options.json, summary_text(found, title).encode())
+    return [options.json]
+
+
 def _compare(options: argparse.Namespace) -> Comparison:
-    first, second = _load(options.first), _load(options.second)
+    runs = _runs(options)
+    (first_name, first), (second_name, second) = runs.items()
     comparison = compare(first.records, second.records)
     parts = differing_parts(first.manifest or None, second.manifest or None)
     if comparison.prompts_differ:
         a, b = differing_trial(first.records, second.records)
         parts += differing_facts(a, b)
         if not options.allow_different_prompts:
-            raise InputError("runs", f"{first.name} and {second.name}", _refusal(comparison, parts))
+            raise InputError("runs", f"{first_name} and {second_name}", _refusal(comparison, parts))
     if not options.allow_different_dtypes:
-        check_dtypes("runs", f"{first.name} and {second.name}", first.manifest, second.manifest)
+        check_dtypes("runs", f"{first_name} and {second_name}", first.manifest, second.manifest)
     a_window, b_window = (common_window(windows_of(run.manifest), run.records) for run in (first, second))
     windows = a_window, b_window
-    print(f"A: {_label(first)}\nB: {_label(second)}", "", *comparison_lines(comparison, windows), sep="\n")
+    print(
+        f"A: {_label(first_name, first)}\nB: {_label(second_name, second)}",
+        "",
+        *comparison_lines(comparison, windows),
+        sep="\n",
+    )
     print(*differing_lines(parts or ["nothing"], "the runs", "in report.html"), sep="\n")
-    print()
-    folder = options.out or second.folder / f"compared-with-{slug(first.name)}"
+    print(*weights_lines({name: run.manifest for name, run in runs.items()}), "", sep="\n")
+    title = options.title or f"{second_name} − {first_name}"
+    folder = options.out or second.folder / f"compared-with-{slug(first_name)}"
     write_comparison_html(
         folder / "report.html",
         comparison,
         first.records,
         second.records,
-        title=options.title or f"{second.name} − {first.name}",
-        names=(_label(first), _label(second)),
+        title=title,
+        names=(_label(first_name, first), _label(second_name, second)),
         parts=parts,
         windows=windows,
     )
@@ -92,12 +111,15 @@ def _compare(options: argparse.Namespace) -> Comparison:
     for path in write_difference_heatmaps(
         comparison.families,
         folder,
-        titles=_titles(comparison, options.title, first, second),
+        titles=_titles(comparison, options.title, first_name, second_name),
         subtitles=[
-            f"A: {_label(first)} · B: {_label(second)} · {family_sentence(family)}" for family in comparison.families
+            f"A: {_label(first_name, first)} · B: {_label(second_name, second)} · {family_sentence(family)}"
+            for family in comparison.families
         ],
         formats=options.format,
     ):
+        print(path)
+    for path in _json(options, several(runs), title) if options.json else ():
         print(path)
     return comparison
 
@@ -112,26 +134,19 @@ def _refusal(comparison: Comparison, parts: Sequence[str]) -> str:
     )
 
 
-def _titles(comparison: Comparison, title: str | None, first: Run, second: Run) -> list[str]:
+def _titles(comparison: Comparison, title: str | None, first: str, second: str) -> list[str]:
     """The given title alone where there is one picture, before the family's name where there are several."""
     names = [family_name(family.family) for family in comparison.families]
     if title is not None and len(names) == 1:
         return [title]
-    return [f"{title or f'{second.name} - {first.name}'} · {name}" for name in names]
+    return [f"{title or f'{second} - {first}'} · {name}" for name in names]
 
 
-def _load(path: Path) -> Run:
-    run = read_run(path)
-    if not run.records:
-        raise InputError("run", path, "holds no trials; there is nothing to compare")
-    return run
-
-
-def _label(run: Run) -> str:
+def _label(name: str, run: Run) -> str:
     """`run (model)`, and whether it came to its end."""
-    models = ", ".join(sorted({record["model"] for record in run.records}))
+    models = ", ".join(models_of(run))
     early = interrupted(len(run.records), run.planned)
-    return one_line(f"{run.name} ({models}){f', {early}' if early else ''}")
+    return one_line(f"{name} ({models}){f', {early}' if early else ''}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -146,6 +161,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "more", type=Path, nargs="*", metavar="C", help="further runs: each is compared with A, in a line of its own"
     )
+    parser.add_argument(
+        "--base", choices=("first", "previous"), default="first", help="what each of several is compared with [first]"
+    )
+    parser.add_argument(
+        "--order",
+        choices=ORDERS,
+        default="given",
+        help="of the runs: as given, by name, by the date they began, by the step in their names [given]",
+    )
+    parser.add_argument(
+        "--labels", type=parse_labels, metavar="A,B,...", help="names to show, one for each run as given [folders]"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write scores, differences and verdicts to this file")
     parser.add_argument(
         "--allow-different-prompts", action="store_true", help="compare although the runs' prompts were not the same"
     )

@@ -1,4 +1,4 @@
-"""`summary.json` of several runs against the first: small, for dashboards and CI."""
+"""`summary.json` of several runs, each against its base: small, for dashboards and CI."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ def several_object(found: Sequence[Against], facts: Mapping[str, Mapping[str, An
             "configuration": each.name,
             **facts.get(each.name, {}),
             **_scores(each.scores),
+            "compared_with": each.base or None,
             "difference": _difference(each.whole),
             "verdict": each.verdict,
             "worse_from": each.worse_from,
             "not_compared": each.why or None,
             "different_prompts": each.different_prompts,
-            "losses": [_losses(loss, found[0].name, each.name) for loss in each.losses],
+            "losses": [_losses(loss, each.base, each.name) for loss in each.losses],
             "lengths": [
                 {"length": length, **_scores(scores), "difference": _difference(each.at.get(length))}
                 for length, scores in each.lengths.items()

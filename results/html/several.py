@@ -1,4 +1,4 @@
-"""The page of several runs against the first: losses, the table, the picture, scores by length, what differs."""
+"""The page of several runs, each against its base: losses, the table, the picture, scores by length, what differs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ def several_html(
     parts: Mapping[str, Sequence[str]],
     links: Mapping[str, str],
     picture: bytes | None,
+    notes: Sequence[str] = (),
 ) -> str:
-    """Return the page. `parts`: what differs of each run from the first; `links`: to each run's report; `picture`: a
-    PNG. It loads nothing and runs nothing.
+    """Return the page. `parts`: what differs of each run from its base; `links`: to each run's report; `picture`: a
+    PNG; `notes`: what else is to be said of them. It loads nothing and runs nothing.
     """
     style = "".join(map(asset, ("page.css", "comparison.css", "print.css"))) + _OWN
+    bases = {each.name: on_one_line(each.base) for each in found}
     lengths = sorted({length for each in found for length in each.lengths})
     return (
         environment()
@@ -36,9 +38,10 @@ def several_html(
             digest=digest(style),
             style=trusted(style),
             title=on_one_line(title),
+            previous=len({each.base for each in found[1:]}) > 1,
             first=on_one_line(found[0].name) if found else "",
             losses=losses_lines(found, windows) if found else [],
-            cautions=cautions(found),
+            cautions=[*cautions(found), *notes],
             head=head(found),
             rows=[several_row(each, first=each is found[0], losses=has_losses(found)) for each in found],
             links=[links.get(each.name, "") for each in found],
@@ -46,7 +49,7 @@ def several_html(
             lengths=length_labels(lengths),
             by_length=[[on_one_line(each.name), *(_cell(each.lengths.get(at)) for at in lengths)] for each in found],
             parts=[
-                {"name": on_one_line(name), "lines": [on_one_line(line) for line in lines]}
+                {"name": on_one_line(name), "base": bases[name], "lines": [on_one_line(line) for line in lines]}
                 for name, lines in parts.items()
             ],
         )

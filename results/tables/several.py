@@ -1,4 +1,4 @@
-"""Several runs against the first, in words: what cannot be answered first, then one line for each run."""
+"""Several runs, each against the first or the one before, in words: losses first, then one line for each run."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ def several_lines(found: Sequence[Against], windows: Mapping[str, int | None]) -
 
 def losses_lines(found: Sequence[Against], windows: Mapping[str, int | None]) -> list[str]:
     """`small cannot answer 12 of 36 trials that f16 scored: all 12 at 2k (12 skipped); window 1024, f16 had 8192`."""
-    first = found[0].name
     return [
-        loss_words(loss, (windows.get(first), windows.get(each.name)), (one_line(first), one_line(each.name)))
+        loss_words(loss, (windows.get(each.base), windows.get(each.name)), (one_line(each.base), one_line(each.name)))
         for each in found
         for loss in each.losses
     ]
@@ -39,7 +38,8 @@ def has_losses(found: Sequence[Against]) -> bool:
 def head(found: Sequence[Against]) -> tuple[str, ...]:
     """The table's columns."""
     counted = ("losses as misses",) if has_losses(found) else ()
-    difference = f"- {one_line(found[0].name)}"
+    bases = {each.base for each in found[1:]}
+    difference = f"- {one_line(found[0].name)}" if bases <= {found[0].name} else "- the one before"
     return (
         "configuration",
         "trials",

@@ -268,3 +268,93 @@ def test_three_runs_are_each_compared_with_the_first(tmp_path, capsys):
     assert {path.name for path in out.iterdir()} == {"report.html", "scores.png", "scores.svg", "summary.json"}
     assert main([runs[0], runs[2], runs[2]]) == 2
     assert "given twice" in capsys.readouterr().err
+
+
+SERIES = ("step-1k", "step-500", "step-2k")
+
+
+@pytest.fixture
+def series(write_run: Callable[..., Path]) -> list[str]:
+    """Three checkpoints, out of order; the last one falls at 8000 tokens."""
+    weights = {"step-500": "a" * 64, "step-1k": "b" * 64, "step-2k": "b" * 64}
+    return [
+        str(
+            write_run(
+                name,
+                lambda length, _, name=name: name == "step-2k" and length == 8000,
+                manifest={
+                    "started": f"2026-0{3 - number}-01T00:00:00+00:00",
+                    "models": {f"out/{name}": {"weights_sha256": weights[name]}},
+                    "tokenizers": {name: "c" * 64},
+                },
+                model=f"out/{name}",
+            )
+        )
+        for number, name in enumerate(SERIES)
+    ]
+
+
+def test_a_series_is_put_in_order_and_each_compared_with_the_one_before(
+    series: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = tmp_path / "told.json"
+    argv = [*series, "--order", "step", "--base", "previous", "--json", str(told), "--out", str(tmp_path / "out")]
+
+    assert main(argv) == 0
+    assert main([*argv, "--fail-if", "worse"]) == 1
+    content = json.loads(told.read_text(encoding="utf-8"))
+    assert [(each["configuration"], each["compared_with"]) for each in content["configurations"]] == [
+        ("step-500", None),
+        ("step-1k", "step-500"),
+        ("step-2k", "step-1k"),
+    ]
+    assert [each["verdict"] for each in content["configurations"]] == [None, "no difference shown", "worse"]
+    said = f"step-1k and step-2k are the same weights (sha256 {'b' * 12})"
+    assert content["same_weights"] == [said]
+    assert f"\n{said}\n" in capsys.readouterr().out
+    assert said in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("order", "names"), [("given", [0, 1, 2]), ("name", [0, 2, 1]), ("date", [2, 1, 0]), ("step", [1, 0, 2])]
+)
+def test_runs_stand_in_the_order_asked_for(series: list[str], order: str, names: list[int], tmp_path: Path) -> None:
+    told = tmp_path / "told.json"
+    assert main([*series, "--order", order, "--json", str(told), "--out", str(tmp_path / "out")]) == 0
+    content = json.loads(told.read_text(encoding="utf-8"))
+    assert [each["configuration"] for each in content["configurations"]] == [SERIES[at] for at in names]
+
+
+def test_two_runs_have_labels_and_a_file_too_and_one_tokenizer_is_no_difference(
+    series: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = tmp_path / "told.json"
+    argv = [*series[:2], "--labels", "new, old", "--order", "name", "--json", str(told), "--format", "svg"]
+
+    assert main([*argv, "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("A: new (out/step-1k)\nB: old (out/step-500)\n")
+    assert "tokenizers" not in printed
+    assert [each["configuration"] for each in json.loads(told.read_text())["configurations"]] == ["new", "old"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--labels", "a,b"], "--labels: 'a,b': give one for each of the 3 runs"),
+        (["--labels", "a,b,a"], "--labels: 'a, b, a': one label is given twice"),
+        (["--labels", "a,b,c", "--order", "step"], None),
+        (["--order", "size"], "invalid choice: 'size'"),
+    ],
+)
+def test_orders_and_labels_that_say_nothing_are_refused_in_one_line(
+    series: list[str], options: list[str], message: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = main([*series, *options, "--out", str(tmp_path / "out")])
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    error = capsys.readouterr().err
+    assert code == (2 if message else 0)
+    assert error.count("\n") == bool(message)
+    assert (message or "") in error

@@ -1,10 +1,11 @@
-"""Several runs, each against the first: one line for each, and from which length on it is worse."""
+"""Several runs, each against the first or the one before: a line each, and from which length on it is worse."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
+from typing import Literal
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.record import SCORED, Record
@@ -22,6 +23,8 @@ from needlework.results.statistics.comparison.losses import Losses
 from needlework.results.statistics.intervals.paired import FEWEST_FOR_P, holm
 from needlework.results.statistics.intervals.score import Interval, score_interval
 
+Base = Literal["first", "previous"]
+
 
 @dataclass(frozen=True, slots=True)
 class Scores:
@@ -35,17 +38,18 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """One of several runs, against the first. Of the first itself `whole` is `None`.
+    """One of several runs, against its base: the first, or the one before. Of the first itself `whole` is `None`.
 
-    `lengths`: its own scores by length (tokens). `whole`: all of its trials paired with the first run's, losses counted
-    as misses, p by Holm over the runs. `at`: the same of each length, p by Bonferroni over the runs. `worse_from`: the
-    shortest length from which on every length is shown worse. `different_prompts`: trials that were not asked the same
-    text. `why`: why it is not compared.
+    `base`: the base's name, empty for the first. `lengths`: its own scores by length (tokens). `whole`: all of its
+    trials paired with the base's, losses counted as misses, p by Holm over the runs. `at`: the same of each length, p
+    by Bonferroni over the runs. `worse_from`: the shortest length from which on every length is shown worse.
+    `different_prompts`: trials that were not asked the same text. `why`: why it is not compared.
     """
 
     name: str
     scores: Scores
     lengths: Mapping[int, Scores]
+    base: str = ""
     whole: FamilyDifference | None = None
     at: Mapping[int, FamilyDifference] = field(default_factory=dict)
     worse_from: int | None = None
@@ -54,23 +58,28 @@ class Against:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Against the first; `None` where it is not compared."""
+        """Against the base; `None` where it is not compared."""
         return None if self.whole is None else self.whole.verdict
 
     @property
     def losses(self) -> tuple[Losses, ...]:
-        """What it or the first could not answer and the other one could."""
+        """What it or its base could not answer and the other one could."""
         return () if self.whole is None else self.whole.losses
 
 
-def compare_several(runs: Mapping[str, Sequence[Record]]) -> tuple[Against, ...]:
-    """Compare each run with the first, in their order. A run without trials, or without one in common, says why."""
+def compare_several(runs: Mapping[str, Sequence[Record]], base: Base = "first") -> tuple[Against, ...]:
+    """Compare each run with the first, or with the one before it, in their order. A run without trials, or without one
+    in common with its base, says why.
+    """
     names = list(runs)
     found = [_alone(name, runs[name]) for name in names]
-    if not names or not runs[names[0]]:
-        why = f"{names[0]} has no trials to compare with" if names else ""
-        return tuple(each if i == 0 else replace(each, why=why) for i, each in enumerate(found))
-    against = [found[0], *(_against(each, runs[names[0]], runs[each.name]) for each in found[1:])]
+    if not names:
+        return ()
+    bases = ["", *(names[:-1] if base == "previous" else names[:1] * (len(names) - 1))]
+    against = [
+        _against(replace(each, base=of), runs[of], runs[each.name]) if of else each
+        for each, of in zip(found, bases, strict=True)
+    ]
     adjusted = holm([each.whole.p if each.whole else None for each in against])
     count = sum(each.whole is not None for each in against)
     return tuple(_adjusted(each, p, count) for each, p in zip(against, adjusted, strict=True))
@@ -98,6 +107,8 @@ def worse_from(at: Mapping[int, FamilyDifference]) -> int | None:
 
 
 def _against(run: Against, first: Sequence[Record], records: Sequence[Record]) -> Against:
+    if not first:
+        return replace(run, why=f"{run.base} has no trials to compare with")
     if not records:
         return replace(run, why="it has no trials")
     try:
