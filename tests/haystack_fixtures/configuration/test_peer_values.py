@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, LLMTEST, NAMES, OPENCOMPASS
+from needlework.haystack_fixtures.configuration.peer_values import translated
+from needlework.haystack_fixtures.errors import InputError
+
+
+def ours(table: dict[str, Any], **named: str) -> dict[str, Any]:
+    return dict(translated("mine.toml", table, **named).values)
+
+
+def test_opencompass_configuration() -> None:
+    published = {
+        "context_lengths": [1000, 2000],
+        "document_depth_percent_intervals": 20,
+        "document_depth_percent_interval_type": "linear",
+        "tokenizer_model": "gpt-4",
+        "file_list": ["zh_finance.jsonl"],
+        "num_repeats_per_file": 10,
+        "language": "Chinese",
+        "needle": "\n小明最喜欢的实习的地点就是上海人工智能实验室。\n",
+        "retrieval_question": "小明最喜欢的实习地点是哪里？",
+    }
+    assert ours(published) == {
+        "lengths": [1000, 2000],
+        "depths": "0:100:20",
+        "depth_spacing": "opencompass-linear",
+        "tokenizer_model": "gpt-4",
+        "file_list": ["zh_finance.jsonl"],
+        "num_repeats_per_file": 10,
+        "language": "zh",
+        "needle": "\n小明最喜欢的实习的地点就是上海人工智能实验室。\n",
+        "question": "小明最喜欢的实习地点是哪里？",
+    }
+
+
+def test_evalscope_extra_parameters() -> None:
+    published = {
+        "subset_list": ["chinese", "english"],
+        "context_lengths_min": 1000,
+        "context_lengths_max": 128000,
+        "context_lengths_num_intervals": 20,
+        "document_depth_percent_min": 0,
+        "document_depth_percent_max": 100,
+        "document_depth_percent_intervals": 10,
+        "tokenizer_path": "Qwen/Qwen3-0.6B",
+        "show_score": True,
+    }
+    assert ours(published) == {
+        "language": "zh,en",
+        "lengths": "1000:128000:20",
+        "depths": "0:100:10",
+        "tokenizer": "Qwen/Qwen3-0.6B",
+        "heatmap_numbers": True,
+    }
+
+
+def test_llmtest_spacing_is_its_own_where_its_ends_are_given() -> None:
+    table = {"document_depth_percent_interval_type": "sigmoid", "document_depth_percent_intervals": 35}
+    assert ours(table)["depth_spacing"] == "opencompass-sigmoid"
+    assert ours(table | {"document_depth_percent_min": 0})["depth_spacing"] == "sigmoid"
+    assert ours(table, peer=LLMTEST)["depth_spacing"] == "sigmoid"
+    assert ours(table | {"document_depth_percent_min": 0}, peer=OPENCOMPASS)["depth_spacing"] == "opencompass-sigmoid"
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"lengths": "1k", "context_lengths": [1000]}, "lengths, context_lengths.*two names for one thing"),
+        ({"context_lengths_min": 1000}, "give context_lengths_max and context_lengths_num_intervals too, or lengths"),
+        (
+            {"context_lengths": [1000], "context_lengths_min": 1, "context_lengths_max": 2}
+            | {"context_lengths_num_intervals": 2},
+            "two names for one thing",
+        ),
+        ({"document_depth_percent_interval_type": "cubic"}, "use linear or sigmoid"),
+        ({"depth_spacing": "log", "document_depth_percent_interval_type": "linear"}, "two names for one thing"),
+    ],
+)
+def test_what_is_said_twice_or_by_half_is_refused(table: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        translated("mine.toml", table)
+
+
+def test_a_systems_own_table_has_its_defaults_and_its_precedence() -> None:
+    assert ours({"context_lengths_max": 64000}, peer=EVALSCOPE)["lengths"] == "1000:64000:10"
+    assert ours({"context_lengths": [500], "context_lengths_max": 64000}, peer=LLMTEST)["lengths"] == [500]
+    both = {"needle": "a", "needles": ["b", "c"]}
+    assert ours(both | {"multi_needle": False}, peer=LLMTEST) == {"needle": "a"}
+    assert ours(both | {"multi_needle": True}, peer=LLMTEST) == {"task": "multi_needle", "needles": ["b", "c"]}
+
+
+def test_every_parameter_tells_what_became_of_it() -> None:
+    found = translated("mine.toml", {"abbr": "x", "depth": 50, "scorer": "match", "length": None})
+    assert found.values == {"depths": 50, "scorer": "match"}
+    assert found.became == {"depth": "depths", "scorer": "scorer"}
+    assert found.left == ("abbr",)
+    assert NAMES["abbr"].remedy
+
+
+def test_every_row_says_what_to_write_here() -> None:
+    for row in NAMES.values():
+        assert row.peers
+        assert row.remedy != "--"
+        assert row.same or row.about
