@@ -1,0 +1,77 @@
+"""How long a context may be, as a clause: what the scores say, and beside it what is sure."""
+
+from __future__ import annotations
+
+from needlework.results.adaptive.base import SHARE
+from needlework.results.adaptive.statement import Statement
+from needlework.results.statistics.in_short.parts import tokens
+from needlework.results.statistics.length.answer import RELATIVE, EffectiveLength
+from needlework.results.style.text import percent1
+
+
+def length_clause(found: EffectiveLength | None) -> str:
+    """`holds 85.6 % up to 2k tokens (95 % sure: 1k to 4k)`; empty where nothing was scored, or no length decides.
+
+    What is "sure" is what the intervals say: at least `conservative`, at most `optimistic`.
+    """
+    if found is None or found.longest_tested is None or (found.rule == "relative" and not found.base):
+        return ""
+    bar = _bar(found)
+    if found.status == "at least":
+        return f"holds {bar} at every length, up to {tokens(found.longest_tested)} tokens (95 % sure)"
+    if found.status == "none":
+        return f"does not hold {bar} at any length, {tokens(found.decisive)} tokens included (95 % sure)"
+    said = f"up to {tokens(found.point)} tokens" if found.point is not None else "at no length by its scores"
+    return f"holds {bar} {said} ({_sure(found)})"
+
+
+def few_clause(found: EffectiveLength | None) -> str:
+    """What so few samples showed of the length, and how many would do: `too few to say ...`; else empty."""
+    if found is None or not found.few or (found.rule == "relative" and not found.base):
+        return ""
+    bar = _bar(found)
+    held = f"held {bar} up to {tokens(found.point)} tokens" if found.point is not None else f"held {bar} at no length"
+    most = ""
+    if found.optimistic is None:
+        most = "; 95 % sure is that it holds it nowhere"
+    elif found.optimistic != found.longest_tested:
+        most = f"; 95 % sure is only that it ends by {tokens(found.optimistic)}"
+    a_length = "one question" if found.samples == 1 else f"{found.samples} questions"
+    return f"in this run it {held}, but {a_length} a length cannot prove that ({found.needed} can){most}"
+
+
+def adaptive_clause(found: Statement) -> str:
+    """`holds 85.6 % up to 32k to 64k tokens (95 % sure)`; empty where the bar is not known."""
+    if found.bar is None:
+        return ""
+    bar = f"{percent1(found.bar)} %" if found.rule == "absolute" else f"{100 * SHARE:.0f} % of its base score"
+    low, high = found.low, found.high
+    if high is None:
+        return f"does not hold {bar} even at {tokens(found.lengths[0].length)} tokens (95 % sure)"
+    if low is None:
+        return "" if found.or_more else f"holds {bar} up to at most {tokens(high)} tokens (95 % sure)"
+    if low == high and found.or_more:
+        return f"holds {bar} at every length, up to {tokens(high)} tokens (95 % sure)"
+    if found.or_more:
+        return f"holds {bar} up to {tokens(low)} tokens at least (95 % sure)"
+    ends = tokens(low) if low == high else f"a length between {tokens(low)} and {tokens(high)}"
+    return f"holds {bar} up to {ends} tokens (95 % sure)"
+
+
+def _bar(found: EffectiveLength) -> str:
+    if found.rule == "absolute":
+        return f"{percent1(found.threshold)} %"
+    return f"{100 * RELATIVE:.0f} % of its base score"
+
+
+def _sure(found: EffectiveLength) -> str:
+    """What is sure of a length: both ends, one of them, or nothing."""
+    most = None if found.optimistic == found.longest_tested else tokens(found.optimistic)
+    if found.optimistic is None:
+        return "95 % sure: at no length"
+    if found.conservative is None:
+        return f"95 % sure: at most {most}" if most else "nothing about it is 95 % sure yet"
+    least = tokens(found.conservative)
+    if most is None:
+        return f"95 % sure: {least} or more"
+    return "95 % sure" if least == most else f"95 % sure: {least} to {most}"

@@ -1,0 +1,200 @@
+"""A run in one sentence that a person can repeat: for the page, the terminal and the files for machines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from needlework.results.records.controls import as_asked, retriever_of
+from needlework.results.records.record import NOTHING_SAID, UNSCORED, Record
+from needlework.results.records.samples import OWN_DOCUMENTS
+from needlework.results.records.tests_of_cells import task_of
+from needlework.results.statistics.in_short.faults import Fault, faults_of
+from needlework.results.statistics.in_short.lengths import adaptive_clause, few_clause, length_clause
+from needlework.results.statistics.in_short.models import beside_each_other, one_score
+from needlework.results.statistics.in_short.own_documents import document_clauses
+from needlework.results.statistics.in_short.parts import (
+    depth_clause,
+    ends_words,
+    lost_clauses,
+    range_words,
+    score_clause,
+    span,
+)
+from needlework.results.statistics.in_short.surer import Surer, surer
+from needlework.results.statistics.panels import Panel, Tally, trial_of
+from needlework.results.statistics.run_report import RunReport
+from needlework.results.statistics.summary_rows import PanelStatistics
+from needlework.results.statistics.tasks import Macro, TaskScore
+from needlework.results.style.text import one_line, percent1
+
+
+@dataclass(frozen=True, slots=True)
+class InShort:
+    """What to say of a run first.
+
+    `sentence`: one line, ends with a full stop. `models`: a sentence for each model, where there are several. `rests`:
+    what it rests on: trials, questions, those without a score. `faults`: errors and invalid trials by reason, the most
+    frequent first. `surer`: what would make it surer.
+    """
+
+    sentence: str
+    models: tuple[str, ...]
+    rests: str
+    faults: tuple[Fault, ...]
+    surer: Surer | None
+
+
+def in_short(report: RunReport) -> InShort:
+    """Say a run in short. The same for the same records; it claims nothing that the intervals deny."""
+    told = {model: _of_model(report, model) for model in report.models}
+    return InShort(
+        sentence=_sentence(report, told),
+        models=tuple(told.values()) if len(told) > 1 else (),
+        rests=_rests(report),
+        faults=faults_of(report.records),
+        surer=_surer(report),
+    )
+
+
+def _sentence(report: RunReport, told: Mapping[str, str]) -> str:
+    if not told:
+        return "Nothing was recorded: no question has an answer yet."
+    early = f"{report.interrupted[0].upper()}{report.interrupted[1:]}: " if report.interrupted else ""
+    if len(told) == 1:
+        return early + next(iter(told.values()))
+    return early + beside_each_other({model: one_score(report, model) for model in told})
+
+
+def _of_model(report: RunReport, model: str) -> str:
+    """A sentence about one model."""
+    asked = [row for row in report.tasks if row.model == model]
+    clauses = _clauses(report, model, [row for row in asked if task_of(row.task) not in OWN_DOCUMENTS])
+    found = next((each for each in report.documents if each.model == model), None)
+    if found is not None:
+        position = next((row.overall for row in asked if task_of(row.task) == "doc_position"), None)
+        clauses = [*document_clauses(found, position), *clauses]
+    lost = lost_clauses([_lost_of(panel) for panel in report.panels if panel.model == model])
+    if not clauses:
+        return f"{one_line(model)} has no score{': ' if lost else ''}{'; '.join(lost)}."
+    return f"{one_line(model)} {'; '.join([*clauses, *lost])}."
+
+
+def _lost_of(panel: Panel) -> Tally:
+    """A panel's counts; where the answer is absent, to refuse one is right."""
+    if task_of(panel.task) != "doc_absent":
+        return panel.overall
+    counts = {name: 0 if name in NOTHING_SAID else count for name, count in panel.overall.counts.items()}
+    return replace(panel.overall, counts=counts | {"found": panel.overall.trials - sum(counts.values())})
+
+
+def _clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
+    """What is said of tasks that are not about the user's own documents."""
+    walked = [clause for each in report.adaptive if each.model == model and (clause := adaptive_clause(each))]
+    if walked:
+        return walked[:3]
+    if len(rows) == 1:
+        return _one_task(report, rows[0])
+    if rows:
+        return _several_tasks(report, model, rows)
+    return [f"with {row.retriever} search {clause}" for row in report.retrieval if row.model == model
+            and task_of(row.task) not in OWN_DOCUMENTS and (clause := score_clause(row.score))]  # fmt: skip
+
+
+def _one_task(report: RunReport, row: TaskScore) -> list[str]:
+    panels = _panels(report, row.model, row.task)
+    if any(panel.uneven for panel in panels):
+        return []
+    found = _statistics(report, panels[0]) if len(panels) == 1 else None
+    score = score_clause(row.overall)
+    if not score:
+        return []
+    where = f"{score} {span(sorted({length for panel in panels for length in panel.lengths}))}"
+    if found is None:
+        return [where, *_spread([(panel.needle, panel.overall) for panel in panels], "")]
+    rule = found.absolute or found.relative
+    depth = depth_clause(found.depth)
+    length = length_clause(rule) if rule is not None and not rule.few else ""
+    few = few_clause(rule)
+    if length and row.overall.range is not None:
+        length += f" by the {row.overall.n} answers that have a score"
+    return [each for each in ((length, depth, where) if length else (where, depth, few)) if each]
+
+
+def _several_tasks(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
+    macro = next((each for each in report.macros if each.model == model), None)
+    parts = [_macro(macro)] if macro is not None and _macro(macro) else []
+    return [*parts, *_spread([(row.task, row.overall) for row in rows], f"on {len(rows)} tasks, ")]
+
+
+def _macro(found: Macro) -> str:
+    over = f"as the mean of {found.families} kinds of tasks"
+    if found.range is not None:
+        return f"scores {range_words(found.range)} {over}"
+    score = found.score
+    if score.value is None:
+        return ""
+    ends = f" ({ends_words(score.low, score.high)})" if score.low is not None and score.high is not None else ""
+    return f"scores {percent1(min(1.0, max(0.0, score.value)))} %{ends} {over}"
+
+
+def _spread(scores: Sequence[tuple[str, Tally]], lead: str) -> list[str]:
+    """`from 10.0 % (chain) to 90.0 % (niah)`: the lowest and the highest that were seen."""
+    known = sorted(
+        ((found.mean, one_line(name)) for name, found in scores if found.mean is not None and found.range is None)
+    )
+    if len(known) < 2:
+        return []
+    (low, worst), (high, best) = known[0], known[-1]
+    if low == high:
+        return [f"{lead or 'on each part '}{percent1(low)} % each"]
+    return [f"{lead}from {percent1(low)} % ({worst}) to {percent1(high)} % ({best})"]
+
+
+def _panels(report: RunReport, model: str, task: str) -> list[Panel]:
+    """The panels of a task, those of retrievers left out."""
+    retrieved = {_panel_of(record) for record in report.records if retriever_of(record)}
+    own = [panel for panel in report.panels if (panel.model, panel.task) == (model, task)]
+    return [panel for panel in own if (panel.model, panel.task, panel.needle) not in retrieved]
+
+
+def _panel_of(record: Record) -> tuple[str, str, str]:
+    trial = trial_of(record)
+    return trial.model, trial.task, trial.needle
+
+
+def _statistics(report: RunReport, panel: Panel) -> PanelStatistics | None:
+    at = panel.model, panel.task, panel.needle
+    return next((each for each in report.statistics if (each.model, each.task, each.needle) == at), None)
+
+
+def _rests(report: RunReport) -> str:
+    """`304 trials of 19 independent questions; 3 without a score (2 invalid, 1 error)`."""
+    trials, counts = len(report.records), Counter(record["outcome"] for record in report.records)
+    lost = [f"{counts[name]:,} {name}" for name in UNSCORED if counts[name]]
+    without = f"; {sum(counts[name] for name in UNSCORED):,} without a score ({', '.join(lost)})" if lost else ""
+    # Models, controls and retrievers are asked the same questions: none counts twice.
+    samples = len({_sample(record) for record in report.records})
+    of = f"{samples:,} independent {'question' if samples == 1 else 'questions'}"
+    return f"{trials:,} {'trial' if trials == 1 else 'trials'} of {of}{without}"
+
+
+def _sample(record: Record) -> tuple[str, str, int]:
+    trial = trial_of(record)
+    return ("", "", trial.sample) if task_of(trial.task) in OWN_DOCUMENTS else (trial.task, trial.needle, trial.sample)
+
+
+def _surer(report: RunReport) -> Surer | None:
+    """Of the first task that is no retriever's: where a run has many, of the one that says least."""
+    found = []
+    for row in report.tasks:
+        panels = _panels(report, row.model, row.task)
+        if not panels or any(panel.uneven for panel in panels):
+            continue
+        statistics = _statistics(report, panels[0]) if len(panels) == 1 else None
+        rule = (statistics.absolute or statistics.relative) if statistics is not None else None
+        records = [r for r in as_asked(report.records) if (r["model"], r["task"]) == (row.model, row.task)]
+        if (each := surer(records, rule, row.overall)) is not None:
+            found.append(each)
+    return max(found, key=lambda each: each.repeats, default=None)

@@ -1,0 +1,72 @@
+"""What would make a run's answer surer: more samples, and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from needlework.haystack_fixtures.tasks.catalogue import family_of
+from needlework.results.records.record import Record
+from needlework.results.records.samples import OWN_DOCUMENTS
+from needlework.results.records.tests_of_cells import task_of
+from needlework.results.statistics.intervals.evidence import further_samples, of_scores
+from needlework.results.statistics.length.answer import EffectiveLength
+from needlework.results.statistics.panels import Tally, trial_of
+
+_WIDE = 0.05  # half the width of an interval from which on a narrower one is worth its trials
+# Their questions are what they are: a further repeat asks the same ones again.
+_FIXED = ("leval", "openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2")
+_MOST = 10_000  # repeats
+
+
+@dataclass(frozen=True, slots=True)
+class Surer:
+    """`what` a further run would decide, and how: `repeats` for `--repeats`, 0 where another thing than an option is to
+    be done, which `what` then says."""
+
+    what: str
+    repeats: int = 0
+
+
+def surer(records: Sequence[Record], found: EffectiveLength | None, overall: Tally) -> Surer | None:
+    """Return what would make the answer of one task surer; `None` where it is sure, or repeats would not help.
+
+    `records`: those of the task; `found`: its effective length; `overall`: all of its trials.
+    """
+    if not records or not overall.n:
+        return None
+    task = task_of(records[0]["task"])
+    if task in OWN_DOCUMENTS:
+        wide = _half_width(overall) > _WIDE
+        return Surer(f"more questions: intervals count questions, and these are {overall.samples}") if wide else None
+    if family_of(task) in _FIXED:
+        return None
+    asked = 1 + max(record["repeat"] for record in records)
+    if found is not None and found.few and found.needed and found.samples:
+        repeats = asked * ceil(found.needed / found.samples)
+        return _repeats(repeats, "to prove a length, as far as every answer is right")
+    if found is not None and found.status == "undetermined" and found.decisive is not None:
+        more = _to_decide(records, found)
+        return _repeats(asked + more * asked // max(1, found.samples or 1), "to decide the length") if more else None
+    if _half_width(overall) > _WIDE:
+        return _repeats(4 * asked, "for an interval half as wide")
+    return None
+
+
+def _to_decide(records: Sequence[Record], found: EffectiveLength) -> int | None:
+    """Further samples after which the decisive length is decided, if they score as those so far."""
+    trials = [trial for record in records if (trial := trial_of(record)).length == found.decisive]
+    scored = [(trial.score, trial.sample_name) for trial in trials if trial.score is not None]
+    if not scored:
+        return None
+    evidence = of_scores([score for score, _ in scored], [sample for _, sample in scored])
+    return further_samples(evidence, lambda low, high: low >= found.threshold or high < found.threshold, 1)
+
+
+def _half_width(found: Tally) -> float:
+    return 1.0 if found.interval is None else (found.interval.high - found.interval.low) / 2
+
+
+def _repeats(count: int, what: str) -> Surer | None:
+    return Surer(what, count) if count <= _MOST else None
