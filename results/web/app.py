@@ -21,6 +21,7 @@ from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.results.web import log
 from needlework.results.web.earlier_logs import TABLES, take_over_earlier
 from needlework.results.web.guard import Guard
+from needlework.results.web.login import Login
 from needlework.results.web.page import Context, Page, Rebuild, templates
 from needlework.results.web.rating import marks
 from needlework.results.web.sources import Sources
@@ -37,9 +38,9 @@ _STATIC = Path(__file__).parent / "static"
 
 
 def build_app(
-    sources: Sources, state: Path, *, rebuild: Rebuild, hosts: Collection[str], token: str | None = None
+    sources: Sources, state: Path, *, rebuild: Rebuild, hosts: Collection[str], login: Login, token: str | None = None
 ) -> ASGIApp:
-    """Make the app. `hosts`: addresses that it answers to. Raises `InputError`."""
+    """Make the app. `hosts`: addresses that it answers to. `token`: what changes carry. Raises `InputError`."""
     modules = [import_module(name) for name in PAGES]
     store = Store(state, [log.SCHEMA, marks.SCHEMA], earlier=TABLES)
     _take_over_earlier(store)
@@ -63,7 +64,9 @@ def build_app(
             Exception: _fault(context),
         },
     )
-    return Guard(app, token=context.token, hosts=hosts)  # around all, also what answers for a fault of ours
+    closed = context.templates.get_template("login.html.j2").render()
+    # Around all, also what answers for a fault of ours.
+    return Guard(app, token=context.token, hosts=hosts, login=login, closed=closed)
 
 
 def _take_over_earlier(store: Store) -> None:

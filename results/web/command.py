@@ -6,6 +6,7 @@ PATH: run folders, a folder of runs, prediction files (*.pred.jsonl), a jsonl fi
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -53,6 +54,7 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> 
         import uvicorn
 
         from needlework.results.web.app import build_app
+        from needlework.results.web.login import PARAMETER, VARIABLE, login_for
     except ImportError as error:
         raise InputError("serve", error.name or "", "not installed: pip install 'needlework[web]'") from None
     if not 0 <= options.port <= 65_535:
@@ -60,17 +62,22 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> 
     sources = find_sources(options.paths, options.documents)
     with _listening(options.port) as place:
         port = place.getsockname()[1]
+        login, given = login_for(port, os.environ)
         app = build_app(
             sources,
             # Building a prompt changes the folder that relative paths start from.
             (options.state or _state_at(sources)).absolute(),
             rebuild=open_rebuild(),
             hosts=[f"{name}{end}" for name in (_HOST, "localhost") for end in _ends(port)],
+            login=login,
         )
-        print(f"http://{_HOST}:{port}/ (this machine alone; Ctrl-C ends)", flush=True)
+        end = "" if given else f"?{PARAMETER}={login.token}"
+        how = f"with ?{PARAMETER}= and what {VARIABLE} says; " if given else ""
+        print(f"http://{_HOST}:{port}/{end} ({how}this machine alone; Ctrl-C ends)", flush=True)
         config = uvicorn.Config(
             app,
-            log_level="warning",
+            log_level="error",  # what others ask for is no news; a web page could fill the terminal
+            ws="none",
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=_PATIENCE_S,

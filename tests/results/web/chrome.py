@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from needlework.results.web.login import PARAMETER
 from tests.chromium import Page
+from tests.results.web.signed_in import TOKEN
 
 _PATIENCE_S = 10.0
 
@@ -15,9 +17,17 @@ _PATIENCE_S = 10.0
 class Chrome(Page):
     """A browser with one page open."""
 
+    def __init__(self, driver: Any) -> None:
+        super().__init__(driver)
+        self._known: set[str] = set()
+
     def open(self, address: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
         """Go to an address, in a window of so many CSS pixels; 320 wide is 1280 at 400 % zoom."""
         self.look(width=width, height=height, dark=dark)
+        site = "/".join(address.split("/", 3)[:3])
+        if address.startswith("http:") and site not in self._known:
+            self._known.add(site)
+            self.driver.get(f"{site}/?{PARAMETER}={TOKEN}")  # the address that a server prints
         self.driver.get(address)
 
     def until(self, script: str, *arguments: object) -> Any:

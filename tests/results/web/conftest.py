@@ -1,43 +1,24 @@
-"""The real `needlework serve` in a process of its own, and a real browser: Debian's `chromium`."""
+"""The real `needlework serve`, and a real browser: Debian's `chromium`."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import ExitStack
 
 import pytest
 
 from tests.chromium import chromium_driver
 from tests.results.web.chrome import Chrome
+from tests.results.web.served import served
 
-ROOT = Path(__file__).parents[3]
 Serve = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
 def serve() -> Iterator[Serve]:
     """Start the server on paths and options; gives its address, `http://127.0.0.1:PORT/`. All end with the module."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(*words: object) -> str:
-        command = [sys.executable, "-m", "needlework", "serve", *map(str, words), "--port", "0"]
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-        )
-        started.append(process)
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if not line.startswith("http://127.0.0.1:"):
-            process.kill()
-            pytest.fail(f"needlework serve: {line}{process.communicate()[1]}")
-        return line.split()[0]
-
-    yield start
-    for process in started:
-        process.terminate()
-        process.communicate(timeout=10)
+    with ExitStack() as started:
+        yield lambda *words: started.enter_context(served(*words))[1]
 
 
 @pytest.fixture(scope="module")

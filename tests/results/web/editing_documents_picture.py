@@ -8,7 +8,6 @@ The document is CPython's language reference, as pydoc has it.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from pydoc_data.topics import topics
@@ -16,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 from tests.chromium import chromium_driver
 from tests.results.web.chrome import Chrome
+from tests.results.web.served import served
 
 PAIRS = {
     "When is a name local to a block?": "If a name is bound in a block, unless it is declared nonlocal or global.",
@@ -39,13 +39,8 @@ def main(path: Path, kind: str = "") -> None:
     with TemporaryDirectory() as folder:
         source = Path(folder) / "python_reference.jsonl"
         source.write_text("".join(f"{json.dumps(row)}\n" for row in rows()), encoding="utf-8")
-        command = [sys.executable, "-m", "needlework", "serve", str(source), "--port", "0"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-            assert server.stdout is not None
-            try:
-                _picture(f"{server.stdout.readline().split()[0]}editing/0/", path, kind)
-            finally:
-                server.terminate()
+        with served(source) as (_, address):
+            _picture(f"{address}editing/0/", path, kind)
 
 
 def _picture(address: str, path: Path, kind: str) -> None:

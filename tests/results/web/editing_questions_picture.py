@@ -16,6 +16,7 @@ from PIL import Image
 
 from tests.chromium import chromium_driver
 from tests.results.web.chrome import Chrome
+from tests.results.web.served import served
 
 ROOT = Path(__file__).parents[3]
 ENTER = "\ue007"
@@ -44,13 +45,8 @@ def main(path: Path, theme: str = "light") -> None:
     command = [sys.executable, "-m", "needlework"]
     subprocess.run([*command, "questions", "check", str(documents), str(questions)], cwd=ROOT, check=True)
     checked = folder / "manuals.questions.checked.json"
-    serving = [*command, "serve", str(checked), "--documents", str(documents), "--port", "0"]
-    with subprocess.Popen(serving, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        try:
-            _take(f"{server.stdout.readline().split()[0]}editing/0/", folder / "profile", path, dark=theme == "dark")
-        finally:
-            server.terminate()
+    with served(checked, "--documents", documents) as (_, address):
+        _take(f"{address}editing/0/", folder / "profile", path, dark=theme == "dark")
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from starlette.testclient import TestClient
-
 from needlework.results.web.app import build_app
 from needlework.results.web.sources import find_sources
+from tests.results.web.signed_in import HOST, LOGIN, signed_in
 
-HOST = "127.0.0.1:8765"
 HEADERS = {"x-needlework-token": "t", "origin": f"http://{HOST}", "content-type": "application/json"}
 DOCUMENTS = {
     "harbour.txt": "The lighthouse of Port Elin was built in 1874.\n\nIts keeper, Mara Voss, kept a grey cat.",
@@ -60,8 +58,10 @@ class Site:
 
         self.questions = questions
         sources = find_sources([questions], documents)
-        app = build_app(sources, questions.parent / "people.sqlite", rebuild=rebuild, hosts=(HOST,), token="t")
-        self.client = TestClient(app, base_url=f"http://{HOST}")
+        app = build_app(
+            sources, questions.parent / "people.sqlite", rebuild=rebuild, hosts=(HOST,), login=LOGIN, token="t"
+        )
+        self.client = signed_in(app)
 
     def get(self, path: str, status: int = 200, **words: Any) -> Any:
         answer = self.client.get(f"/editing/0/{path}", params=words)

@@ -5,7 +5,6 @@ The document and the questions are this project's own.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -14,6 +13,7 @@ from tempfile import TemporaryDirectory
 from tests.chromium import chromium_driver
 from tests.results.web.chrome import Chrome
 from tests.results.web.rating_site import write_rows
+from tests.results.web.served import served
 
 ROOT = Path(__file__).parents[3]
 ENTER = "\ue007"
@@ -55,13 +55,8 @@ def main(picture: Path, look: str = "") -> None:
         document = (ROOT / "docs/trust.md").read_text(encoding="utf-8")
         gold = [reference for reference, _ in ASKED.values()]
         write_rows(folder / "docs.jsonl", [{"instructions": list(ASKED), "outputs": gold, "input": document}])
-        command = [sys.executable, "-m", "needlework", "serve", str(folder), str(folder / "docs.jsonl"), "--port", "0"]
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
-            assert server.stdout is not None
-            try:
-                _take(server.stdout.readline().split()[0], picture, dark=look == "dark")
-            finally:
-                server.terminate()
+        with served(folder, folder / "docs.jsonl") as (_, address):
+            _take(address, picture, dark=look == "dark")
 
 
 def _take(address: str, picture: Path, *, dark: bool) -> None:

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from starlette.testclient import TestClient
-
 from needlework.results.web.app import build_app
 from needlework.results.web.sources import find_sources
+from tests.results.web.signed_in import HOST, LOGIN, signed_in
 
-HOST = "127.0.0.1:8765"
 HEADERS = {"x-needlework-token": "t", "origin": f"http://{HOST}"}
 
 
@@ -43,8 +41,8 @@ class Site:
         def rebuild(_run: Path, _id: str) -> Any:
             raise AssertionError
 
-        app = build_app(find_sources(paths, None), state, rebuild=rebuild, hosts=(HOST,), token="t")
-        self.client = TestClient(app, base_url=f"http://{HOST}")
+        app = build_app(find_sources(paths, None), state, rebuild=rebuild, hosts=(HOST,), login=LOGIN, token="t")
+        self.client = signed_in(app)
 
     def page(self, path: str) -> str:
         answer = self.client.get(f"/rating{path}", headers={"accept": "text/html"})

@@ -16,7 +16,8 @@ from needlework.results.web.app import build_app
 from needlework.results.web.page import RebuiltPrompt
 from needlework.results.web.sources import find_sources
 from tests.results.web.browsing_runs import record, write_journal
-from tests.results.web.rating_site import HEADERS, HOST, write_rows
+from tests.results.web.rating_site import HEADERS, write_rows
+from tests.results.web.signed_in import HOST, LOGIN, signed_in
 
 PAIR = {"question": "What pressure?", "answer": "40 bar", "answer_doc": "a.txt"}
 
@@ -26,8 +27,8 @@ def never(_run: Path, _cell: str) -> RebuiltPrompt:
 
 
 def client(*paths: Path, state: Path) -> TestClient:
-    app = build_app(find_sources(paths, None), state, rebuild=never, hosts=[HOST], token="t")
-    return TestClient(app, base_url=f"http://{HOST}", headers={"accept": "text/html"})
+    app = build_app(find_sources(paths, None), state, rebuild=never, hosts=[HOST], login=LOGIN, token="t")
+    return signed_in(app, headers={"accept": "text/html"})
 
 
 def post(site: TestClient, path: str, body: dict[str, Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -14,6 +14,7 @@ from needlework.results.records.journal import line_of
 from tests.results.web.browsing_runs import real_run, record, write_journal
 from tests.results.web.chrome import Chrome
 from tests.results.web.conftest import Serve
+from tests.results.web.signed_in import TOKEN
 
 READY = "return document.getElementById('record')?.dataset.state"
 GRID = ("--language=en", "--lengths=2k,128k", "--depths=75", "--repeats=2")
@@ -75,7 +76,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(serve: Serve, runs: Path) -> str:
     address = serve(runs) + "browse/"
     # The first prompt of a run opens its tokenizer and corpus; on a busy machine that is longer than a test waits.
-    with urlopen(f"{address}0/prompt?id={LONG}", timeout=60) as made:
+    asked = Request(f"{address}0/prompt?id={LONG}", headers={"authorization": f"Bearer {TOKEN}"})
+    with urlopen(asked, timeout=60) as made:
         assert made.status == 200
     return address
 

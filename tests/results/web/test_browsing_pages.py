@@ -16,8 +16,8 @@ from needlework.results.web.app import build_app
 from needlework.results.web.page import RebuiltPrompt
 from needlework.results.web.sources import find_sources
 from tests.results.web.browsing_runs import record, write_journal
+from tests.results.web.signed_in import HOST, LOGIN, signed_in
 
-HOST = "127.0.0.1:8765"
 HOSTILE = "<script>alert(1)</script>\"'&{{ 7 * 7 }} \u2028 \u202e \ud800 你好 שלום"
 
 
@@ -26,8 +26,10 @@ def no_rebuild(_run: Path, _cell: str) -> RebuiltPrompt:
 
 
 def client(*runs: Path) -> TestClient:
-    app = build_app(find_sources(runs, None), runs[0] / "people.sqlite", rebuild=no_rebuild, hosts=[HOST], token="t")
-    return TestClient(app, base_url=f"http://{HOST}", headers={"accept": "text/html"})
+    app = build_app(
+        find_sources(runs, None), runs[0] / "people.sqlite", rebuild=no_rebuild, hosts=[HOST], login=LOGIN, token="t"
+    )
+    return signed_in(app, headers={"accept": "text/html"})
 
 
 def run_of(folder: Path, *records: Record) -> Path:

@@ -3,12 +3,11 @@
 import json
 
 import pytest
-from starlette.testclient import TestClient
 
 from needlework.results.web.app import build_app
 from needlework.results.web.sources import find_sources
+from tests.results.web.signed_in import HOST, LOGIN, signed_in
 
-HOST = "127.0.0.1:8765"
 HEADERS = {"origin": f"http://{HOST}", "x-needlework-token": "t"}
 FIRST = {"input": "A long day.", "instructions": ["What day?"], "outputs": ["long"], "evaluation": "LLM", "source": "x"}
 
@@ -33,8 +32,8 @@ def client(source):
 
 def client_of(*paths):
     state = paths[0].parent / "people.sqlite"
-    app = build_app(find_sources(paths, None), state, rebuild=never, hosts=[HOST], token="t")
-    return TestClient(app, base_url=f"http://{HOST}", headers=HEADERS, follow_redirects=False)
+    app = build_app(find_sources(paths, None), state, rebuild=never, hosts=[HOST], login=LOGIN, token="t")
+    return signed_in(app, headers=HEADERS, follow_redirects=False)
 
 
 def content(client, row=0):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from tests.results.web.rating_site import HEADERS, HOST, Site, predictions
+from tests.results.web.rating_site import HEADERS, Site, predictions
+from tests.results.web.signed_in import HOST, LOGIN, TOKEN, signed_in
 
 JSON = {**HEADERS, "content-type": "application/json"}
 
@@ -17,7 +18,7 @@ JSON = {**HEADERS, "content-type": "application/json"}
 def client(tmp_path: Path) -> TestClient:
     predictions(tmp_path, {"alpha": ["yes"]})
     app = Site(tmp_path, state=tmp_path / "state").client.app
-    return TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False)
+    return signed_in(app, raise_server_exceptions=False)
 
 
 @pytest.mark.parametrize("host", ["evil.test", f"evil.test:{HOST[-4:]}", f"{HOST}@evil.test", f"[::1]:{HOST[-4:]}", ""])
@@ -81,3 +82,42 @@ def test_what_is_nested_too_deep_is_refused(client: TestClient, depth: int) -> N
 def test_more_than_a_page_may_send_is_refused(client: TestClient) -> None:
     answer = client.post("/rating/begin", content='{"name": "' + "x" * (17 << 20) + '"}', headers=JSON)
     assert answer.status_code == 400
+
+
+@pytest.fixture
+def stranger(client: TestClient) -> TestClient:
+    """Another account of this machine: it finds the port, and has no cookie."""
+    return TestClient(client.app, base_url=f"http://{HOST}", follow_redirects=False)
+
+
+@pytest.mark.parametrize("path", ["/", "/rating/", "/rating/results", "/nowhere", f"/?token={TOKEN}x", "/?token="])
+def test_without_the_token_there_is_nothing_to_see(stranger: TestClient, path: str) -> None:
+    answer = stranger.get(path, headers={"accept": "text/html"})
+    assert answer.status_code == 403
+    assert "with everything after the" in answer.text
+    assert TOKEN not in answer.text
+    assert 'name="token"' not in answer.text
+    assert stranger.get(path).json()["error"].startswith("log in first")
+    assert stranger.post("/rating/begin", content='{"name": "Ann"}', headers=JSON).status_code == 403
+
+
+def test_the_token_is_taken_out_of_the_address_for_a_cookie(stranger: TestClient) -> None:
+    answer = stranger.get(f"/rating/?late=1&token={TOKEN}")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/rating/?late=1")
+    assert answer.headers["set-cookie"].endswith("; Path=/; HttpOnly; SameSite=Strict")
+    assert TOKEN not in answer.headers["set-cookie"]
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert stranger.get("/rating/").status_code == 200
+    assert stranger.get(f"http://{HOST}//evil.test/?token={TOKEN}").headers["location"] == "/evil.test/"
+
+
+def test_a_script_names_the_token_in_a_header(stranger: TestClient) -> None:
+    assert stranger.get("/rating/", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+    for wrong in (f"Bearer {TOKEN}x", "Bearer ", f"Basic {TOKEN}", "Bearer é".encode()):
+        assert stranger.get("/rating/", headers={"authorization": wrong}).status_code == 403
+
+
+def test_the_cookie_of_another_port_opens_nothing(stranger: TestClient) -> None:
+    for name, value in ((LOGIN.cookie, TOKEN), ("needlework-1", LOGIN.proof), (LOGIN.cookie, "ü")):
+        cookie = f"{name}={value}".encode()
+        assert stranger.get("/rating/", headers={"cookie": cookie}).status_code == 403

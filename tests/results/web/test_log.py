@@ -20,6 +20,7 @@ from needlework.results.web.log import SCHEMA, Log
 from needlework.results.web.rating import marks
 from needlework.results.web.sources import find_sources
 from needlework.results.web.store import Store
+from tests.results.web.signed_in import LOGIN
 
 EARLIER = """
 CREATE TABLE rating_marks (number INTEGER PRIMARY KEY, annotator INTEGER, item TEXT, answer TEXT, rating INTEGER,
@@ -132,5 +133,7 @@ def test_a_server_says_that_it_took_an_earlier_file_over(tmp_path: Path, capsys:
     with closing(sqlite3.connect(state)) as connection:
         connection.executescript(EARLIER)
     for line in (f"{state}: 14 entries of an earlier version are now in one log\n", ""):
-        build_app(find_sources([questions], None), state, rebuild=lambda *_: pytest.fail("asked"), hosts=())
+        build_app(
+            find_sources([questions], None), state, rebuild=lambda *_: pytest.fail("asked"), hosts=(), login=LOGIN
+        )
         assert capsys.readouterr().err == line

@@ -18,21 +18,18 @@ from threading import Thread
 
 import pytest
 
-from tests.results.web.conftest import ROOT
+from needlework.results.web.login import VARIABLE
 from tests.results.web.rating_site import predictions
+from tests.results.web.served import ROOT, served
+from tests.results.web.signed_in import TOKEN
 
 _AT_ONCE_S = 8.0  # the server's own patience is 2 s; the rest is for a busy machine
 
 
 @contextmanager
-def served(*words: object) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    command = [sys.executable, "-m", "needlework", "serve", *map(str, words), "--port", "0"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process, int(process.stdout.readline().split("/")[2].rpartition(":")[2])
-        finally:
-            process.kill()
+def server(*words: object) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    with served(*words) as (process, address):
+        yield process, int(address.rstrip("/").rpartition(":")[2])
 
 
 @pytest.fixture
@@ -54,15 +51,15 @@ def begin(port: int, token: str, name: str) -> str:
 
 def _asked(port: int, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None) -> str:
     with closing(HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
-        connection.request(method, path, body, headers or {})
+        connection.request(method, path, body, {"Authorization": f"Bearer {TOKEN}", **(headers or {})})
         return connection.getresponse().read().decode()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
 @pytest.mark.parametrize("open_", ["half a request", "a page", "half a change"])
 def test_ctrl_c_ends_it_whatever_a_browser_has_open(folder: Path, open_: str) -> None:
-    with served(folder) as (process, port):
-        host = f"Host: 127.0.0.1:{port}\r\n"
+    with server(folder) as (process, port):
+        host = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {TOKEN}\r\n"
         ours = f"Origin: http://127.0.0.1:{port}\r\nx-needlework-token: {token_of(port)}\r\n"
         sent = {
             "half a request": "GET / HT",
@@ -90,7 +87,7 @@ def test_what_was_told_to_be_kept_outlives_a_kill(folder: Path) -> None:
             except OSError:
                 return
 
-    with served(folder) as (process, port):
+    with server(folder) as (process, port):
         token = token_of(port)
         savers = [Thread(target=save, args=(who,)) for who in range(3)]
         for each in savers:
@@ -106,7 +103,7 @@ def test_what_was_told_to_be_kept_outlives_a_kill(folder: Path) -> None:
 
 
 def test_two_servers_share_a_state_file(folder: Path) -> None:
-    with served(folder) as (_, one), served(folder) as (_, two):
+    with server(folder) as (_, one), server(folder) as (_, two):
         assert begin(one, token_of(one), "Ann") == begin(two, token_of(two), "ann") == '{"annotator":1}'
         assert "earlier start" in begin(two, token_of(one), "Bob")
 
@@ -118,3 +115,38 @@ def test_what_cannot_be_served_is_refused_in_one_line(folder: Path, words: tuple
     assert done.returncode == 2
     assert done.stderr.startswith(f"needlework serve: {words[0]}: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
+def test_the_printed_address_opens_the_pages_and_a_websocket_is_told_no(folder: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    command = [sys.executable, "-m", "needlework", "serve", str(folder), "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        found = re.match(r"http://127\.0\.0\.1:(\d+)(/\?token=[\w-]{32}) ", process.stdout.readline())
+        assert found
+        with closing(HTTPConnection("127.0.0.1", int(found[1]), timeout=10)) as connection:
+            connection.request("GET", found[2])
+            answer = connection.getresponse()
+            assert answer.status == 303
+            assert "HttpOnly" in answer.headers["set-cookie"]
+        upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+        for origin in ("http://evil.test", f"http://127.0.0.1:{found[1]}"):
+            with closing(HTTPConnection("127.0.0.1", int(found[1]), timeout=10)) as connection:
+                connection.request("GET", "/", headers={**upgrade, "Origin": origin, "Sec-WebSocket-Key": "a" * 24})
+                answer = connection.getresponse()
+                assert answer.status == 400
+                assert answer.headers["x-frame-options"] == "DENY"
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=_AT_ONCE_S)[1] == ""  # the terminal is not filled by others
+
+
+def test_a_token_that_is_easily_guessed_is_refused_and_not_shown(folder: Path) -> None:
+    command = [sys.executable, "-m", "needlework", "serve", str(folder)]
+    environment = {**os.environ, VARIABLE: "hunter2"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"needlework serve: {VARIABLE}: '***': give at least 16")
+    assert "hunter2" not in done.stderr

@@ -1,0 +1,41 @@
+"""The real `needlework serve` in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from needlework.results.web.login import VARIABLE
+from tests.results.web.signed_in import TOKEN
+
+ROOT = Path(__file__).parents[3]
+
+
+@contextmanager
+def served(*words: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process on these paths and options, and its address, `http://127.0.0.1:PORT/`; its token is the tests'."""
+    command = [sys.executable, "-m", "needlework", "serve", *map(str, words), "--port", "0"]
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, VARIABLE: TOKEN},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            if not line.startswith("http://127.0.0.1:"):
+                process.kill()
+                pytest.fail(f"needlework serve: {line}{process.communicate()[1]}")
+            yield process, line.split()[0]
+        finally:
+            process.kill()
