@@ -22,12 +22,18 @@ import pytest
 
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.models.local.args import LocalOptions
 from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
 from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
 from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
 from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
+from needlework.haystack_fixtures.models.local.open_plain import plain_config
+from needlework.haystack_fixtures.models.local.opened import Placement
+from needlework.haystack_fixtures.models.local.plain_llama import read_model, shape_of
 from needlework.haystack_fixtures.models.local.smollm2 import prepare
 from needlework.haystack_fixtures.models.local.token_tree import ordered, tree_size
+from needlework.haystack_fixtures.models.local.tree_runner import TreeRunner
+from needlework.haystack_fixtures.models.local.weights import weight_files
 from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
@@ -64,11 +70,18 @@ class Arm:
         from transformers import AutoModelForCausalLM
 
         torch.set_num_threads(THREADS)
-        model = AutoModelForCausalLM.from_pretrained(prepare(default_cache_dir()), dtype=torch.float32).eval()
+        folder = prepare(default_cache_dir())
+        if kernels:  # as a run loads it
+            config = plain_config(folder, LocalOptions(), Placement("cpu", "float32"))
+            model = read_model(weight_files(folder), shape_of(config), torch.float32)
+        else:
+            model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
         self.name, self.target, self.limits, self.batch = name, target, limits, BATCH
         self.kernels = use_fast_linears(model, 2**34) if kernels else "plain"
         if plain:
             self.runner, self.batch = GenerateRunner(model, STOPS), 1
+        elif kernels:
+            self.runner = TreeRunner(model, STOPS)
         elif tree:
             self.runner, sharing = choose_runner(model, STOPS, None)
             assert sharing == "batched"

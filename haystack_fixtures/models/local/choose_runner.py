@@ -8,18 +8,14 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
-from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
-from needlework.haystack_fixtures.models.local.tree_attention import NAME
+from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner
+from needlework.haystack_fixtures.models.local.tree_attention import NAME, tree_attention
 from needlework.haystack_fixtures.models.local.tree_runner import TreeRunner
+from needlework.haystack_fixtures.models.local.try_tree import why_not_over_a_tree
 
 Processors = Callable[[Any, Any], Any]
-# Largest difference of logits, as a share of their own spread, that the order of additions explains.
-_TOLERANCE = 2e-3
-_TOLERANCE_16_BIT = 0.25
 # These turn positions by an angle that depends on the whole prompt's length: a shorter prompt's keys are other keys.
 _ROPE_BY_LENGTH = ("dynamic", "longrope")
 
@@ -88,42 +84,12 @@ def _why_no_tree(model: Any) -> str | None:
     settable = getattr(model, "_can_set_attn_implementation", None)  # transformers asks itself the same way
     if settable is None or not settable():
         return "its code does not take another attention"
-    return _try_out(model)
 
+    def whole(ids: Any) -> Any:
+        return model(input_ids=ids, use_cache=False).logits
 
-def _try_out(model: Any) -> str | None:
-    """Run two short prompts both ways and compare what the model says, number by number."""
-    import torch
-
-    said: list[tuple[list[int], Any]] = []
-
-    def note(seen: Any, scores: Any) -> Any:
-        said.append((seen[0].tolist(), scores[0]))
-        return scores
-
-    random = np.random.default_rng(0)
-    ids = random.integers(0, int(model.get_input_embeddings().weight.shape[0]), 29).astype(np.int32)
-    prompts = [ids[:13], np.concatenate([ids[:9], ids[13:]])]
-    runner = TreeRunner(model, (), note)
-    differences: list[float] = []
-    try:
-        with _attention(model, NAME):
-            runner.run(prompts, [2, 2], Limits(16, 2, 10**6))
-        with torch.inference_mode():
-            for whole, _ in said[len(prompts) :]:
-                plain = model(input_ids=torch.tensor([whole], device=model.device), use_cache=False).logits[0].float()
-                for seen, scores in said:
-                    if seen == whole[: len(seen)]:
-                        difference = (plain[len(seen) - 1] - scores.to(plain.device)).abs().max()
-                        differences.append(float(difference / plain.std()))
-    except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, NotImplementedError) as error:
-        why = " ".join(str(error).split())[:100]
-        return f"tried out, it failed ({type(error).__name__}: {why})"
-    allowed = _TOLERANCE if model.dtype in (torch.float32, torch.float64) else _TOLERANCE_16_BIT
-    worst = max(differences)
-    if all(each <= allowed for each in differences):  # NaN is not
-        return None
-    return f"tried out, its answers came out differently (by {worst:.2g} of their spread)"
+    vocabulary = int(model.get_input_embeddings().weight.shape[0])
+    return why_not_over_a_tree(model, vocabulary, whole, lambda: _attention(model))
 
 
 def attention_of(model: Any) -> Any:
@@ -132,10 +98,15 @@ def attention_of(model: Any) -> Any:
 
 
 @contextmanager
-def _attention(model: Any, name: str) -> Iterator[None]:
+def _attention(model: Any) -> Iterator[None]:
+    """The tree's attention in place of the model's own, for as long as this lasts."""
+    from transformers import AttentionInterface
+
+    registry: Any = AttentionInterface
+    registry.register(NAME, tree_attention)
     usual = attention_of(model)
     try:
-        model.set_attn_implementation(name)
+        model.set_attn_implementation(NAME)
         yield
     finally:
         model.set_attn_implementation(usual)

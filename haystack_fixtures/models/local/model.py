@@ -1,4 +1,4 @@
-"""Models on this machine, through transformers."""
+"""Models on this machine: requests in, answers out, whatever computes them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gc
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from needlework.haystack_fixtures.models.local.greedy_runner import Generated, Limits
 from needlework.haystack_fixtures.models.local.memory import BATCH_TOKENS
@@ -37,7 +37,7 @@ class Counters:
 
 
 class LocalModel:
-    """A loaded transformers model; answers several requests together, whoever asks.
+    """A loaded model; answers several requests together, whoever asks.
 
     `batch_size`: how many requests `respond_many` is best given at once, `batch_tokens`: with how many tokens together.
     """
@@ -186,17 +186,3 @@ def _free_memory() -> None:
     for device in (torch.cuda, getattr(torch, "mps", None)):
         if device is not None and device.is_available():
             device.empty_cache()
-
-
-def describe(model: Any, device: str) -> dict[str, str | int | float | None]:
-    """The facts of a loaded model that can change its answers."""
-    import torch
-    import transformers
-
-    return {
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "device": device.partition(":")[0],
-        "attn_implementation": getattr(model.config, "_attn_implementation", None),
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-    }

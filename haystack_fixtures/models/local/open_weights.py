@@ -1,41 +1,24 @@
-"""Load a folder with a checkpoint as a `LocalModel`: device, dtype, memory check, window, stop tokens."""
+"""Load a folder with a checkpoint as a `LocalModel`: device, dtype, memory check, window, and which way it is run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.checksums import joint_sha256
 from needlework.haystack_fixtures.models.local import memory
-from needlework.haystack_fixtures.models.local.args import (
-    LocalOptions,
-    rope_parameters,
-    sliding_window,
-    window_of,
-    window_source,
-)
-from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
+from needlework.haystack_fixtures.models.local.args import LocalOptions, sliding_window, window_of, window_source
+from needlework.haystack_fixtures.models.local.by_transformers import open_by_transformers, read_config
 from needlework.haystack_fixtures.models.local.gguf_cache import read_stamp
 from needlework.haystack_fixtures.models.local.greedy_runner import Limits
-from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
-from needlework.haystack_fixtures.models.local.model import LocalModel, describe
+from needlework.haystack_fixtures.models.local.model import LocalModel
+from needlework.haystack_fixtures.models.local.open_plain import open_plain, plain_config
+from needlework.haystack_fixtures.models.local.opened import Placement
 from needlework.haystack_fixtures.models.local.weights import read_facts, weight_files
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
-# Chat models end their turn with one of these; some checkpoints name only the end of the text.
-_TURN_ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|endoftext|>", "</s>")
 _LONGEST_CHECKED = 8192  # a window says what is possible, not what is asked: 128k of cache would refuse most machines
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Where a model goes and in which numbers; `dtype` is a torch dtype name or `auto`."""
-
-    device: str
-    dtype: str
 
 
 def load_folder(
@@ -57,52 +40,41 @@ def load_folder(
     if threads is not None:
         torch.set_num_threads(threads)
     placement = place(options)
-    config = _config(spec, folder, options)
-    text_config: Any = config.get_text_config(decoder=True)
-    window = options.window or window_of(text_config.to_dict())
-    source = window_source(text_config.to_dict(), options.rope_scaling)
-    local = sliding_window(text_config.to_dict())
-    if options.rope_scaling is not None:
-        trained = window_of({"max_position_embeddings": getattr(text_config, "max_position_embeddings", None)})
-        window = options.window or window_of(text_config.to_dict(), options.rope_scaling)
-        own = text_config.rope_parameters or {}
-        text_config.rope_parameters = rope_parameters(own, options.rope_scaling, trained)
     check_cache(options, placement)
-    limits, room = _plan_memory(
-        spec, folder, options, placement, text_config.to_dict(), longest or min(window or 1, _LONGEST_CHECKED)
+    plain = plain_config(folder, options, placement)
+    config: Any = None if plain is not None else read_config(spec, folder, options)
+    facts: dict[str, Any] = plain if plain is not None else config.get_text_config(decoder=True).to_dict()
+    window, source = (
+        options.window or window_of(facts, options.rope_scaling),
+        window_source(facts, options.rope_scaling),
     )
-    model = _load(spec, folder, options, placement, config)
-    kernels = use_fast_linears(model, room) if options.kernels == "auto" else "plain"
-    generation = model.generation_config
-    penalty = options.repetition_penalty or getattr(generation, "repetition_penalty", None) or 1.0
-    runner, sharing = choose_runner(
-        model,
-        stop_ids(model, tokenizer),
-        processors(generation, penalty),
-        attention=options.attn_implementation,
-        cache=options.cache,
-    )
+    local = sliding_window(facts)
+    limits, room = _plan_memory(spec, folder, options, placement, facts, longest or min(window or 1, _LONGEST_CHECKED))
+    opened = open_plain(folder, placement, plain, options.kernels, tokenizer, room) if plain is not None else None
+    if opened is None:
+        config = config or read_config(spec, folder, options)
+        opened = open_by_transformers(spec, folder, options, placement, config, tokenizer, room)
     stamp = read_stamp(folder)
     identity = {
         "spec": spec,
         # A conversion's bytes depend on the version of the writer; its source's do not.
         "weights_sha256": str(stamp["source_sha256"]) if stamp else joint_sha256(weight_files(folder), cache_dir),
-        **describe(model, placement.device),
-        "kernels": kernels,
-        "sharing": sharing,
+        **opened.facts,
+        "kernels": opened.kernels,
+        "sharing": opened.sharing,
         "window_source": "--model-arg window" if options.window else source,
         **({"sliding_window": local} if local else {}),
-        "decoding": "greedy" if penalty == 1.0 else f"greedy, repetition_penalty={penalty:g}",
+        "decoding": "greedy" if opened.penalty == 1.0 else f"greedy, repetition_penalty={opened.penalty:g}",
         **options.answer_changing(),
     }
     return LocalModel(
-        runner,
+        opened.runner,
         tokenizer=tokenizer,
         window=window,
-        vocabulary=int(model.get_input_embeddings().weight.shape[0]),
+        vocabulary=opened.vocabulary,
         limits=limits,
         identity=identity,
-        batch_size=1 if sharing.startswith("none") else limits.rows,
+        batch_size=1 if opened.sharing.startswith("none") else limits.rows,
         batch_tokens=memory.BATCH_TOKENS if placement.device == "cpu" else limits.tokens,
     )
 
@@ -118,28 +90,6 @@ def place(options: LocalOptions) -> Placement:
         there = ", ".join(["cpu"] + ["cuda"] * cuda + ["mps"] * mps)
         raise InputError("--model-arg device", device, f"not on this machine; use one of {there}")
     return Placement(device, options.dtype or ("float32" if kind == "cpu" else "auto"))
-
-
-def stop_ids(model: Any, tokenizer: Tokenizer) -> list[int]:
-    """Ids that end an answer: those of the checkpoint, and the ends of a turn that its tokenizer knows."""
-    found: set[int] = set()
-    for config in (model.generation_config, model.config.get_text_config(decoder=True)):
-        named = getattr(config, "eos_token_id", None)
-        found.update(named if isinstance(named, list) else [] if named is None else [named])
-    for text in _TURN_ENDS:
-        ids = tokenizer.encode(text).ids
-        if len(ids) == 1:  # a token of its own, not spelt out
-            found.add(int(ids[0]))
-    return sorted(found)
-
-
-def _config(spec: str, folder: Path, options: LocalOptions) -> Any:
-    from transformers import AutoConfig
-
-    try:
-        return AutoConfig.from_pretrained(folder, trust_remote_code=options.trust_remote_code, local_files_only=True)
-    except (OSError, ValueError, KeyError) as error:
-        raise _unloadable(spec, error) from error
 
 
 def check_cache(options: LocalOptions, placement: Placement) -> None:
@@ -174,54 +124,3 @@ def _plan_memory(
         (room, _), kept_on = memory.available_bytes("cpu", spread=False), "cpu"
     limits = memory.plan(kept // tokens, tokens, options.prefill_chunk, room, kept_on)
     return limits, max(0, free - weights) // 4
-
-
-def _load(spec: str, folder: Path, options: LocalOptions, placement: Placement, config: Any) -> Any:
-    import torch
-    from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
-
-    said: Any = logging
-    said.disable_progress_bar()  # a bar for a second's work, in the middle of pytest's output
-    given: dict[str, Any] = {
-        "config": config,
-        "dtype": "auto" if placement.dtype == "auto" else getattr(torch, placement.dtype),
-        "trust_remote_code": options.trust_remote_code,
-        "local_files_only": True,
-        "use_safetensors": True,
-        "output_loading_info": True,
-        "attn_implementation": options.attn_implementation,
-        "device_map": options.device_map,
-        "quantization_config": dict(options.quantization) if options.quantization else None,
-    }
-    given = {name: value for name, value in given.items() if value is not None}
-    try:
-        loader: Any = AutoModelForCausalLM
-        model, info = loader.from_pretrained(folder, **given)
-        missing = sorted(info.get("missing_keys", ()))
-        if missing:  # transformers would fill them with random numbers
-            raise ValueError(f"the checkpoint lacks {len(missing)} weights, such as {missing[0]}")
-        if options.device_map is None and options.quantization is None:
-            model = model.to(placement.device)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError, MemoryError) as error:
-        raise _unloadable(spec, error) from error
-    return model.eval()
-
-
-def processors(generation: Any, penalty: float) -> Callable[[Any, Any], Any] | None:
-    """What `generate(do_sample=False)` would do to the logits with this checkpoint's settings; usually nothing."""
-    import transformers as library
-
-    chain: Any = library.LogitsProcessorList()
-    if penalty != 1.0:
-        chain.append(library.RepetitionPenaltyLogitsProcessor(penalty))
-    if getattr(generation, "no_repeat_ngram_size", None):
-        chain.append(library.NoRepeatNGramLogitsProcessor(generation.no_repeat_ngram_size))
-    if getattr(generation, "suppress_tokens", None):
-        chain.append(library.SuppressTokensLogitsProcessor(generation.suppress_tokens))
-    return chain if len(chain) else None
-
-
-def _unloadable(spec: str, error: Exception) -> InputError:
-    why = " ".join(str(error).split())[:300]
-    return InputError("--model", spec, f"it cannot be loaded: {type(error).__name__}: {why}")

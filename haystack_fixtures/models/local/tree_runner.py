@@ -21,13 +21,11 @@ from needlework.haystack_fixtures.models.local.token_tree import (
     trunk_first,
 )
 from needlework.haystack_fixtures.models.local.tree_attention import (
-    NAME,
     Rows,
     Tails,
     next_rows,
     rows_of_answers,
     rows_of_runs,
-    tree_attention,
 )
 
 
@@ -47,7 +45,7 @@ class _Answer:
 class TreeRunner:
     """Runs one model over a tree that stays from call to call, up to the limits given.
 
-    The model's code stays transformers' own; only its attention and its cache are replaced (`tree_attention`).
+    A transformers model's code stays its own; only its attention and its cache are replaced (`tree_attention`).
     `store`: device that keeps the prompts' keys and values, where that is not the model's.
     """
 
@@ -58,10 +56,6 @@ class TreeRunner:
         processors: Callable[[Any, Any], Any] | None = None,
         store: str | None = None,
     ) -> None:
-        from transformers import AttentionInterface
-
-        registry: Any = AttentionInterface
-        registry.register(NAME, tree_attention)
         self._model = model
         self._stops = frozenset(stop_ids)
         self._processors = processors

@@ -212,9 +212,10 @@ def test_memory_is_checked_before_loading(
     monkeypatch.setattr(
         "needlework.haystack_fixtures.models.local.memory.available_bytes", lambda *_, **__: (2**28, "this machine")
     )
-    monkeypatch.setattr(
-        "needlework.haystack_fixtures.models.local.open_weights._load", lambda *_: pytest.fail("loaded")
-    )
+    for way in ("open_plain", "open_by_transformers"):
+        monkeypatch.setattr(
+            f"needlework.haystack_fixtures.models.local.open_weights.{way}", lambda *_: pytest.fail("loaded")
+        )
     with pytest.raises(InputError, match=r"needs about \d\.\d\d GiB and this machine has 0\.25 GiB free"):
         load_model(
             "smollm2",

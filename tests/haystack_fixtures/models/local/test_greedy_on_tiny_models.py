@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from needlework.haystack_fixtures.models.local.by_transformers import processors as settings_of
 from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
-from needlework.haystack_fixtures.models.local.open_weights import processors as settings_of
 
 
 def tiny(sliding_window: int | None) -> Any:

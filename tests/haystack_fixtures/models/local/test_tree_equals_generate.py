@@ -12,10 +12,10 @@ import pytest
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.local.by_transformers import processors as settings_of
 from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
 from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
 from needlework.haystack_fixtures.models.local.model import LocalModel
-from needlework.haystack_fixtures.models.local.open_weights import processors as settings_of
 from needlework.haystack_fixtures.models.local.smollm2 import prepare
 from needlework.haystack_fixtures.models.local.token_tree import Ids, tree_size
 from needlework.haystack_fixtures.models.local.tree_attention import plain_part

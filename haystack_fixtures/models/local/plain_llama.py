@@ -1,0 +1,228 @@
+"""Models of Llama's shape (Llama, Mistral, Qwen2, Qwen3), computed with torch alone, straight from safetensors.
+
+transformers takes twice as long to import as torch. A checkpoint of this shape needs nothing of it: a dozen lines a
+layer, with query, key and value as one matrix product, and gate and up as one. What is not exactly of this shape
+(other kinds of rope, windows, quantized weights, names of tensors that are not known) is left to transformers.
+
+The arithmetic is that of transformers' `modeling_llama`, `modeling_qwen2` and `modeling_qwen3` (5.23).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from needlework.haystack_fixtures.models.local.tree_attention import Rows, tree_attention
+
+ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a configuration says about a model of this kind. `norm_eps` is added to mean squares; `tied`: the words'
+    vectors are also what answers are compared with."""
+
+    layers: int
+    heads: int
+    kv_heads: int
+    head_size: int
+    norm_eps: float
+    rope_theta: float
+    tied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer. `qkv` [(heads + 2 kv heads) x head size, hidden], `gate_up` [2 x inner size, hidden]: `nn.Linear`."""
+
+    layer_idx: int
+    attention_norm: Any
+    qkv: Any
+    query_norm: Any | None
+    key_norm: Any | None
+    out: Any
+    mlp_norm: Any
+    gate_up: Any
+    down: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a forward pass gave: `logits` [1, places, vocabulary]."""
+
+    logits: Any
+
+
+def shape_of(config: Mapping[str, Any]) -> Shape | None:
+    """The shape that a `config.json` describes; `None` where it is not exactly this kind of model."""
+    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    theta = rope.get("rope_theta", config.get("rope_theta"))
+    needed = ("num_hidden_layers", "num_attention_heads", "hidden_size", "rms_norm_eps", "max_position_embeddings")
+    windowed = config.get("sliding_window") is not None and config.get("use_sliding_window") is not False
+    layer_types = config.get("layer_types") or ()
+    if (
+        config.get("architectures") not in [[name] for name in ARCHITECTURES]
+        or not all(isinstance(config.get(name), int | float) for name in needed)
+        or not isinstance(theta, int | float)
+        or rope.get("rope_type", rope.get("type", "default")) != "default"
+        or config.get("hidden_act") != "silu"
+        or windowed
+        or any(kind != "full_attention" for kind in layer_types)
+        or "quantization_config" in config
+    ):
+        return None
+    heads = int(config["num_attention_heads"])
+    return Shape(
+        layers=int(config["num_hidden_layers"]),
+        heads=heads,
+        kv_heads=int(config.get("num_key_value_heads") or heads),
+        head_size=int(config.get("head_dim") or config["hidden_size"] // heads),
+        norm_eps=float(config["rms_norm_eps"]),
+        rope_theta=float(theta),
+        tied=config.get("tie_word_embeddings") is True,
+    )
+
+
+class PlainLlama:
+    """A model of this shape on a CPU, called by `TreeRunner` as it calls transformers' models."""
+
+    def __init__(self, shape: Shape, embedding: Any, layers: Sequence[Layer], norm: Any, head: Any) -> None:
+        self.shape = shape
+        self._embedding = embedding
+        self._layers = tuple(layers)
+        self._norm = norm
+        self._head = head
+        self.device = embedding.device
+        self.dtype = embedding.dtype
+        self.vocabulary = int(embedding.shape[0])
+
+    def beginning(self, layers: int) -> PlainLlama:
+        """The same model with its first layers alone."""
+        return PlainLlama(self.shape, self._embedding, self._layers[:layers], self._norm, self._head)
+
+    def modules(self) -> Iterator[Any]:
+        """The linear layers, the vocabulary's last."""
+        for layer in self._layers:
+            yield from (layer.qkv, layer.out, layer.gate_up, layer.down)
+        yield self._head
+
+    def __call__(
+        self,
+        *,
+        input_ids: Any,
+        position_ids: Any,
+        logits_to_keep: Any,
+        tree_rows: Rows | None = None,
+        **_more: Any,
+    ) -> Said:
+        """Logits of the rows `logits_to_keep` [places]; `input_ids`, `position_ids`: [1, rows].
+
+        Without `tree_rows` each row sees those before it. What else transformers' models are told (`use_cache`) changes
+        nothing: keys and values are kept by `tree_rows` alone.
+        """
+        import torch
+
+        hidden = torch.nn.functional.embedding(input_ids[0], self._embedding)
+        cosines, sines = self._turns(position_ids[0])
+        for layer in self._layers:
+            hidden += self._attend(layer, self._normed(hidden, layer.attention_norm), cosines, sines, tree_rows)
+            gate, up = layer.gate_up(self._normed(hidden, layer.mlp_norm)).chunk(2, -1)
+            hidden += layer.down(torch.nn.functional.silu(gate).mul_(up))
+        return Said(self._head(self._normed(hidden[logits_to_keep], self._norm))[None])
+
+    def _attend(self, layer: Layer, given: Any, cosines: Any, sines: Any, rows: Rows | None) -> Any:
+        import torch
+
+        shape = self.shape
+        heads = layer.qkv(given).view(len(given), -1, shape.head_size).transpose(0, 1)
+        turned, value = heads[: -shape.kv_heads], heads[-shape.kv_heads :]
+        if layer.query_norm is not None:
+            query, key = turned[: shape.heads], turned[shape.heads :]
+            turned = torch.cat([self._normed(query, layer.query_norm), self._normed(key, layer.key_norm)])
+        first, second = turned.chunk(2, -1)
+        turned = turned * cosines + torch.cat((-second, first), -1) * sines
+        query, key = turned[: shape.heads], turned[shape.heads :]
+        if rows is None:
+            attention = torch.nn.functional.scaled_dot_product_attention
+            seen = attention(query[None], key[None], value[None], is_causal=True, enable_gqa=True)
+            seen = seen[0].transpose(0, 1)
+        else:
+            seen = tree_attention(layer, query[None], key[None], value[None], None, tree_rows=rows)[0][0]
+        return layer.out(seen.reshape(len(given), -1))
+
+    def _normed(self, given: Any, weight: Any) -> Any:
+        """Root mean square normalisation, in 32 bits as transformers does it."""
+        exact = given.float()
+        exact = exact * (exact.pow(2).mean(-1, keepdim=True) + self.shape.norm_eps).rsqrt()
+        return weight * exact.to(given.dtype)
+
+    def _turns(self, positions: Any) -> tuple[Any, Any]:
+        """Cosines and sines [rows, head size] of rotary position embeddings."""
+        import torch
+
+        size = self.shape.head_size
+        steps = 1.0 / (self.shape.rope_theta ** (torch.arange(0, size, 2, dtype=torch.float) / size))
+        angles = (positions[:, None].float() * steps).repeat(1, 2)
+        return angles.cos().to(self.dtype), angles.sin().to(self.dtype)
+
+
+def read_model(files: Sequence[Path], shape: Shape, dtype: Any) -> PlainLlama | None:
+    """Read the weights; `None` where the files' tensors are not exactly those that this shape has."""
+    import torch
+    from safetensors import safe_open
+
+    found: dict[str, Any] = {}
+    for path in files:
+        with safe_open(path, framework="pt") as stream:
+            found.update((name, stream.get_tensor(name)) for name in stream.keys())  # noqa: SIM118
+
+    def joined(*names: str) -> Any:
+        """One `nn.Linear` of several that read the same input."""
+        weights = [found.pop(f"{name}.weight") for name in names]
+        biases = [found.pop(f"{name}.bias") for name in names if f"{name}.bias" in found]
+        linear = torch.nn.Linear(1, 1, bias=False, device="meta")
+        linear.weight = _frozen(torch.cat(weights).to(dtype))
+        if biases:
+            linear.bias = _frozen(torch.cat(biases).to(dtype))
+        linear.out_features, linear.in_features = linear.weight.shape
+        if biases and linear.bias.shape != linear.weight.shape[:1]:
+            raise KeyError(names[0])  # a bias on some of them alone
+        return linear
+
+    def vector(name: str) -> Any:
+        return found.pop(name).to(dtype)
+
+    try:
+        layers = []
+        for each in range(shape.layers):
+            own = f"model.layers.{each}"
+            attention, mlp = f"{own}.self_attn", f"{own}.mlp"
+            normed = f"{attention}.q_norm.weight" in found
+            layers.append(
+                Layer(
+                    layer_idx=each,
+                    attention_norm=vector(f"{own}.input_layernorm.weight"),
+                    qkv=joined(f"{attention}.q_proj", f"{attention}.k_proj", f"{attention}.v_proj"),
+                    query_norm=vector(f"{attention}.q_norm.weight") if normed else None,
+                    key_norm=vector(f"{attention}.k_norm.weight") if normed else None,
+                    out=joined(f"{attention}.o_proj"),
+                    mlp_norm=vector(f"{own}.post_attention_layernorm.weight"),
+                    gate_up=joined(f"{mlp}.gate_proj", f"{mlp}.up_proj"),
+                    down=joined(f"{mlp}.down_proj"),
+                )
+            )
+        norm = vector("model.norm.weight")
+        embedding = found["model.embed_tokens.weight"]
+        head = joined("model.embed_tokens" if shape.tied else "lm_head")
+        embedding = head.weight if shape.tied else found.pop("model.embed_tokens.weight").to(dtype)
+    except KeyError:
+        return None
+    return None if found else PlainLlama(shape, embedding, layers, norm, head)
+
+
+def _frozen(tensor: Any) -> Any:
+    import torch
+
+    return torch.nn.Parameter(tensor, requires_grad=False)
