@@ -21,6 +21,7 @@ from needlework.results.records.shard_file import SHARDS
 from needlework.results.records.tests_of_cells import latest_of_each
 from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.panels import Panel, panels_of, summarise
+from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, interrupted, noted, run_report
 
 RESULTS = "results.json"
@@ -95,6 +96,7 @@ def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
         relative_to=base,
         planned=run.planned,
         adaptive=adaptive_statements(settings, records),
+        facts=run_facts(run.manifest, run.name),
     )
 
 

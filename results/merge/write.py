@@ -83,6 +83,7 @@ def write_merged(
             planned=int(content["planned"]),
             verdicts=verdicts,
             notes=notes_of(content),
+            manifest=content,
         )
         write_manifest(into / MANIFEST, content)
     return finished

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,7 @@ def _version(name: str) -> str | None:
         return None
 
 
+@cache  # a run asks more than once
 def _commit(root: Path) -> str | None:
     try:
         done = subprocess.run(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
@@ -17,6 +18,7 @@ from needlework.results.run.write_all import write_files
 from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.length.base import parse_relative_to
 from needlework.results.statistics.published.needlebench import design_of
+from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, run_report
 
 
@@ -37,9 +39,10 @@ def finish(
     verdicts: Sequence[Verdict],
     series: Sequence[Series] = (),
     notes: Sequence[str] = (),
+    manifest: Mapping[str, Any] | None = None,
 ) -> Finished:
     """Write every file of the run whose `records` these are, of `planned` trials, into `folder`; `series`: those that
-    an adaptive run asked. `notes`: what else is to be said of the run, a sentence each.
+    an adaptive run asked. `notes`: what else is to be said of the run, a sentence each; `manifest`: how it was made.
 
     Raises `OSError` or `InputError` where they cannot be written.
     """
@@ -52,6 +55,7 @@ def finish(
         notes=notes,
         gates=gate_rows(verdicts),
         adaptive=adaptive_statements(settings, records, series),
+        facts=run_facts(manifest, folder.resolve().name) if manifest else None,
     )
     style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)
     return Finished(report, write_files(folder, report, style))

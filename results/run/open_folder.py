@@ -109,21 +109,22 @@ class OpenFolder:
 
     def write_manifest(self, now: list[Record], *, ended: bool = False) -> None:
         """Write what is known of the run, which has the records `now` of this session."""
+        write_manifest(self.path / MANIFEST, self.manifest(now, ended=ended))
+
+    def manifest(self, now: list[Record], *, ended: bool = False) -> dict[str, Any]:
+        """What is known of the run, as its manifest has it."""
         records, pace = self.whole(now), self.pace(now)
         if pace is not None:
             self.facts["pace"] = pace_facts(pace)
-        write_manifest(
-            self.path / MANIFEST,
-            manifest(
-                self._settings,
-                argv=command_line(),
-                root=self._root,
-                facts=self.facts,
-                started=self._started,
-                ended=_now() if ended else None,
-                planned=self._selected.planned(records),
-                recorded=len(records),
-            ),
+        return manifest(
+            self._settings,
+            argv=command_line(),
+            root=self._root,
+            facts=self.facts,
+            started=self._started,
+            ended=_now() if ended else None,
+            planned=self._selected.planned(records),
+            recorded=len(records),
         )
 
     def left_out(self, misfits: tuple[Misfit, ...]) -> None:

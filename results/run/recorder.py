@@ -203,6 +203,7 @@ class Recorder:
                     verdicts=self._verdicts,
                     series=self._adaptive.series if self._adaptive else (),
                     notes=self.folder.notes,
+                    manifest=self.folder.manifest(self._records),
                 )
                 self.folder.write_manifest(self._records, ended=True)
             except (OSError, InputError) as error:

@@ -18,6 +18,7 @@ from needlework.results.statistics.published.field import FieldTable, field_tabl
 from needlework.results.statistics.published.needlebench import Design, NeedleBench, needlebench
 from needlework.results.statistics.published.ruler import RulerTable, ruler_tables
 from needlework.results.statistics.retrieval import ArmScore, arm_scores
+from needlework.results.statistics.run_facts import RunFacts
 from needlework.results.statistics.server_notes import server_notes
 from needlework.results.statistics.stability import Stability, stability_line, stability_of
 from needlework.results.statistics.summary_rows import PanelStatistics, run_statistics, without_lengths
@@ -35,7 +36,8 @@ class RunReport:
     retrieve; `ruler`, `suites`, `field`: the tables of RULER, of NeedleBench, and of MRCR, GraphWalks and LongBench v2;
     `documents`: documents of one's own; `stability`: answers to prompts that were asked again; `planned`: how many
     trials the run was to have; `notes`: sentences about the run as a whole; `gates`: what its gates decided;
-    `adaptive`: how long a context may be, as an adaptive run found it. What a run has nothing of is empty.
+    `adaptive`: how long a context may be, as an adaptive run found it; `facts`: how it was made. What a run has nothing
+    of is empty.
     """
 
     records: tuple[Record, ...]
@@ -54,6 +56,7 @@ class RunReport:
     notes: tuple[str, ...]
     gates: tuple[GateRow, ...] = ()
     adaptive: tuple[Statement, ...] = ()
+    facts: RunFacts | None = None
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -76,12 +79,13 @@ def run_report(
     notes: Sequence[str] = (),
     gates: Sequence[GateRow] = (),
     adaptive: Sequence[Statement] = (),
+    facts: RunFacts | None = None,
 ) -> RunReport:
     """Compute everything that is reported of `records`; their order does not matter. `gates`: as they were decided.
 
     `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`, `relative_to`: the run's options.
     `planned`: how many trials it was to have, all of these where nothing is said. `notes`: what else is to be said of
-    the run, a sentence each.
+    the run, a sentence each. `facts`: how it was made.
     """
     ordered = tuple(sorted(records, key=reading_order))
     tasks = task_scores(ordered, family_of)
@@ -111,6 +115,7 @@ def run_report(
         planned=len(ordered) if planned is None else planned,
         gates=tuple(gates),
         adaptive=tuple(adaptive),
+        facts=facts,
         notes=tuple(filter(None, (early, *notes, *server_notes(ordered), still))),
     )
 
