@@ -12,7 +12,7 @@ from needlework.haystack_fixtures.configuration.options import BY_KEY, OPTIONS, 
 from needlework.haystack_fixtures.configuration.own_values import said
 from needlework.haystack_fixtures.configuration.presets import Preset, as_written, built_in_presets, load_preset
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.spacing import parse_depths, parse_lengths
+from needlework.haystack_fixtures.grid.spacing import parse_depths, parse_lengths, without_window
 from needlework.haystack_fixtures.grid.spread import SPREAD
 from needlework.haystack_fixtures.settings.option import Option
 from needlework.haystack_fixtures.settings.option_values import Parsed, text
@@ -148,6 +148,11 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
             value = value.partition(":")[2] or _unspread(written, below)
         if value is None:
             raise InputError(name, "", f"give --{key}, or a preset that has them")
+        if key == "lengths":
+            value, values["window"] = without_window(value)
+            if not value:
+                values[key] = ()
+                continue
         spacing_name, spacing = get(f"{key[:-1]}_spacing")
         values[key] = parse_grid(
             name, value, cast(str, BY_KEY[f"{key[:-1]}_spacing"].parse(spacing_name, spacing or ""))

@@ -16,6 +16,7 @@ from needlework.haystack_fixtures.errors import InputError
 
 _SUFFIX = {"": 1, "k": 1_000, "m": 1_000_000}
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)([km]?)", re.IGNORECASE)
+WINDOW = "window"  # a length: as many tokens as the model takes
 _MOST_TOKENS = 10**9
 _MOST_VALUES = 10_000  # of one range
 
@@ -92,6 +93,13 @@ def parse_lengths(option: str, text: str, spacing: str) -> tuple[int, ...]:
 
     values = _parse(option, text, LENGTH_SPACINGS[spacing], length, spacing)
     return tuple(sorted({int(value) for value in values}))
+
+
+def without_window(text: str) -> tuple[str, bool]:
+    """The lengths as written but for the word `window`, and whether it was there."""
+    words = text.replace(" ", ",").split(",")
+    rest = [word for word in words if word.lower() != WINDOW]
+    return ",".join(filter(None, rest)), len(rest) < len(words)
 
 
 def parse_depths(option: str, text: str, spacing: str) -> tuple[float, ...]:

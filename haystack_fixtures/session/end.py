@@ -6,13 +6,15 @@ import gc
 
 import pytest
 
-from needlework.haystack_fixtures.session.kept import ENGINE, QUEUE, STAND_INS
+from needlework.haystack_fixtures.session.kept import ENGINE, FILLED, QUEUE, STAND_INS
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
     ran = ENGINE in config.stash and exitstatus != pytest.ExitCode.USAGE_ERROR
     for line in config.stash[STAND_INS] if ran else ():
         terminalreporter.write_line(line, yellow=True)
+    if ran and FILLED in config.stash and not config.option.plan:
+        terminalreporter.write_line(str(config.stash[FILLED]))
 
 
 @pytest.hookimpl(trylast=True)

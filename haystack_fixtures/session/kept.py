@@ -9,6 +9,7 @@ import pytest
 
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.asking.queue import Queue
+from needlework.haystack_fixtures.asking.window import Filled, asks_window, filled, with_length
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.configuration.presets import task_suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
@@ -38,6 +39,9 @@ QUEUE = pytest.StashKey[Queue]()
 EXCHANGE = pytest.StashKey[Exchange]()
 """In the config's stash: the last exchange of the test that runs; absent until it has asked."""
 SERVER = "needlework_server"  # what a worker is given of it
+WINDOW = "needlework_window"  # what a worker is given for `--lengths window`
+FILLED = pytest.StashKey[Filled]()
+"""The length that fills the window; absent where none was asked for."""
 SERVED = pytest.StashKey[ServedRun | None]()
 _SERVING = pytest.StashKey[Serving | None]()
 MISFITS = pytest.StashKey[tuple[Misfit, ...]]()
@@ -67,10 +71,20 @@ def settings_of(config: pytest.Config) -> Settings:
             config.stash[SERVED] = served = served_run(asked)
             asked = with_server(asked, served) if served else asked
             config.stash[STAND_INS] = stand_ins(asked)
-            config.stash[SETTINGS] = with_text_at_hand(asked)
+            config.stash[SETTINGS] = _with_window(config, with_text_at_hand(asked))
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
     return config.stash[SETTINGS]
+
+
+def _with_window(config: pytest.Config, settings: Settings) -> Settings:
+    """The settings with a number for `--lengths window`; workers take that of their controller."""
+    if not asks_window(settings):
+        return settings
+    if given := given_to_worker(config, WINDOW):
+        return with_length(settings, int(given))
+    config.stash[FILLED] = found = filled(settings, tasks_of(config), default_cache_dir())
+    return with_length(settings, found.tokens)
 
 
 def grid_of(config: pytest.Config) -> tuple[Series, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from needlework.haystack_fixtures.configuration.presets import built_in_presets
@@ -10,7 +12,9 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.session.given import command_line
 from needlework.haystack_fixtures.session.kept import (
+    FILLED,
     MISFITS,
+    WINDOW,
     engine_of,
     grid_of,
     queue_of,
@@ -69,7 +73,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    return [f"needlework: {line}" for line in unused(command_line(config), settings_of(config))]
+    lines = [*unused(command_line(config), settings_of(config))]
+    if (found := config.stash.get(FILLED, None)) is not None:
+        lines.append(str(found))
+    return [f"needlework: {line}" for line in lines]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    if (found := node.config.stash.get(FILLED, None)) is not None:
+        node.workerinput[WINDOW] = found.tokens
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

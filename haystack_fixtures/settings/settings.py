@@ -18,6 +18,7 @@ class Suite:
     needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer. `scorer`: `None`: the task's.
     `answer_prefix`: the prompt ends with the beginning of the answer, where the task has one. `own`: what
     one family alone has, by option key: read it with `own_of`. `spread`: each sample is asked at one of the depths.
+    `window`: one of the lengths is the model's window; until that is known, it is none of `lengths`.
     """
 
     task: str
@@ -46,6 +47,7 @@ class Suite:
     answer_prefix: bool = False
     own: Own = field(default=Own())
     spread: bool = False
+    window: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_de
 
 FAMILY = "documents"
 SCORER = "documents"
-SIZE = "doc_size"
+SIZE, ABSENT = "doc_size", "doc_absent"
 ARMS = ("absent", "near")
 SHARES = (25, 50, 75, 100)
 _INSTRUCTION = {
@@ -65,6 +65,19 @@ def _corpus(suite: Suite) -> Corpus:
         documents=material.texts,
         sha256=material.documents.sha256,
     )
+
+
+def _reach(suite: Suite, counts: Sequence[int]) -> int:
+    """All documents but those that may not stand in a question's context, of the question with the fewest left."""
+    material = material_of(suite)
+    fewest = sum(counts)
+    for label in material.labels:
+        asked = material.asked(label)
+        apart = {*asked.barred, *(asked.gold if suite.task == ABSENT else ())}
+        near = material.nearest(asked) if suite.task == ABSENT else None
+        apart |= material.alike([near]) if near is not None else set()
+        fewest = min(fewest, sum(counts) - sum(counts[number] for number in apart))
+    return fewest
 
 
 def _check(suites: Sequence[Suite]) -> None:
@@ -172,7 +185,15 @@ def _material_hash(material: Material, question: Question, order: tuple[int, ...
 
 
 _task = partial(
-    Task, family=FAMILY, scorer=SCORER, version=2, corpus=_corpus, check=_check, facts=_facts, one_haystack=True
+    Task,
+    family=FAMILY,
+    scorer=SCORER,
+    version=2,
+    corpus=_corpus,
+    check=_check,
+    facts=_facts,
+    one_haystack=True,
+    reach=_reach,
 )
 
 TASKS = (
@@ -187,7 +208,7 @@ TASKS = (
         retrieves=True,
     ),
     _task(
-        "doc_absent",
+        ABSENT,
         "the document that answers is not there; or only one that is like it",
         _absent_labels,
         no_depths,
