@@ -168,7 +168,8 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
 def _unspread(written: Mapping[str, str], below: Sequence[Written]) -> str | None:
     """The depths that `--depths spread` is about: those of the preset, or of what it was written over."""
     found = (cast(str, level["depths"]) for level in (written, *below) if "depths" in level)
-    return next((depths for depths in found if not depths.startswith(SPREAD)), None)
+    named = (depths.removeprefix(SPREAD).lstrip(" :") for depths in found)
+    return next((depths for depths in named if depths), None)
 
 
 def _languages(value: str) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""`--depths spread`: each sample is asked at one depth, so that its trials at a length are as many as its needles."""
+"""`--depths spread`: each sample is asked at one depth, so that its trials at a length are as many as its needles.
+
+Where the needles are many questions on documents, each question has a depth of its own.
+"""
 
 from __future__ import annotations
 
@@ -16,3 +19,16 @@ def spread_depths(depths: Sequence[float | None], seed: int, length: int, repeat
     """
     turn, at = divmod(repeat, len(depths))
     return (shuffled(draws("adaptive", 1, seed, length, turn), depths)[at],)
+
+
+def spread_questions(
+    depths: Sequence[float | None], seed: int, question: int, repeat: int
+) -> tuple[float | None, ...]:
+    """Return the one depth at which a question of a repeat is asked, the same at every length.
+
+    So lengths differ in nothing else. Every so many questions as there are depths have each depth once, in a drawn
+    order of their own; further repeats of a question go through the other depths in turn.
+    """
+    turn, at = divmod(question, len(depths))
+    start = shuffled(draws("spread questions", seed, turn), range(len(depths)))[at]
+    return (depths[(start + repeat) % len(depths)],)

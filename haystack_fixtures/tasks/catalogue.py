@@ -10,7 +10,7 @@ from types import MappingProxyType
 from needlework.haystack_fixtures.errors import InputError, TooShortError
 from needlework.haystack_fixtures.grid.cells import Cell, slug
 from needlework.haystack_fixtures.grid.misfit import Misfit, nothing_fits
-from needlework.haystack_fixtures.grid.spread import spread_depths
+from needlework.haystack_fixtures.grid.spread import spread_depths, spread_questions
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks.aggregate import family as aggregate
 from needlework.haystack_fixtures.tasks.arms.controls import absent, control_label, focused, may_abstain, split_label
@@ -64,12 +64,13 @@ _OPEN = {"chance": 0.0, "floor": 0.0}
 
 @dataclass(frozen=True)
 class Series:
-    """The cells of one needle label of one suite, and one model."""
+    """The cells of one needle label of one suite, and one model. `number`: of the label, from 0."""
 
     suite: Suite
     task: Task
     model: str
     cells: tuple[Cell, ...]
+    number: int = 0
 
     @property
     def retriever(self) -> str:
@@ -151,6 +152,7 @@ def _grid(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[M
         if not task.rows:
             shortest = min((min(lengths) for _, lengths, _ in axes), default=0)
             misfits += [Misfit(suite.task, length, None) for length in suite.lengths if length < shortest]
+        numbers = {label: number for number, label in enumerate(task.labels(suite))} if task.questions else {}
         for label, lengths, depths in axes:
             for spec, model in zip(specs, slugs, strict=True):
                 count += len(lengths) * (1 if suite.spread else len(depths)) * suite.repeats
@@ -158,20 +160,32 @@ def _grid(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[M
                     raise InputError(
                         "--repeats", suite.repeats, f"the run has over {MOST_CELLS:,} cells; ask fewer lengths, depths"
                     )
+                number = numbers.get(label, 0)
                 cells = tuple(
                     Cell(suite.task, length, depth, label, repeat, model)
                     for length in lengths
                     for repeat in range(suite.repeats)
-                    for depth in (spread_depths(depths, settings.seed, length, repeat) if suite.spread else depths)
+                    for depth in (
+                        sample_depths(task, depths, settings.seed, number, length, repeat) if suite.spread else depths
+                    )
                 )
                 if (suite.task, label, model) in series:
                     raise InputError(
                         "--preset", settings.preset, f"two suites ask {suite.task} with needle {label}: name them apart"
                     )
-                series[suite.task, label, model] = Series(suite, task, spec, cells)
+                series[suite.task, label, model] = Series(suite, task, spec, cells, number)
     if misfits and not series:
         raise nothing_fits(misfits)
     return tuple(series.values()), tuple(misfits)
+
+
+def sample_depths(
+    task: Task, depths: Sequence[float | None], seed: int, number: int, length: int, repeat: int
+) -> tuple[float | None, ...]:
+    """The one depth at which `--depths spread` asks a sample. `number`: of its label, from 0."""
+    if task.questions:
+        return spread_questions(depths, seed, number, repeat)
+    return spread_depths(depths, seed, length, repeat)
 
 
 def _axes(task: Task, suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | None, ...]]]:

@@ -117,7 +117,8 @@ class Task:
     search (`Asked.search`). `check(suites)`: raises `InputError` where suites of its family, all that a run has, cannot
     be asked. `facts(suite)`: what a manifest tells of the user's files beside their texts. `suite`: how it is asked
     where no preset says: keys and values as in a preset's file. `reach(suite, counts)`: tokens of the longest context that
-    its own texts fill whatever is asked, from the tokens of each text. `rows`: its labels are rows of a data set, too many to
+    its own texts fill whatever is asked, from the tokens of each text. `questions`: its labels are questions, and
+    `--depths spread` gives each a depth of its own. `rows`: its labels are rows of a data set, too many to
     build a prompt of each before the run.
     """
 
@@ -139,6 +140,7 @@ class Task:
     facts: Callable[[Suite], dict[str, dict[str, Any]]] | None = None
     suite: Mapping[str, Any] = field(default_factory=dict, hash=False)
     rows: bool = False
+    questions: bool = False
     reach: Callable[[Suite, Sequence[int]], int] | None = None
 
 

@@ -10,9 +10,8 @@ from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
-from needlework.haystack_fixtures.grid.spread import spread_depths
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.tasks.catalogue import Series
+from needlework.haystack_fixtures.tasks.catalogue import Series, sample_depths
 from needlework.results.gates.baseline import OPTION, Baseline, load_baseline
 from needlework.results.gates.gate import Gate
 from needlework.results.gates.top_up import Want, next_round
@@ -50,11 +49,11 @@ class Gatekeeper:
         self._asked: set[Cell] = set()
         self._models: dict[Cell, str] = {}  # of every cell, at repeat 0, in the run's order
         self._repeats: dict[Cell, int] = {}
-        self._spread: dict[Cell, tuple[float | None, ...]] = {}  # a suite's depths, by cell without depth and repeat
+        self._spread: dict[Cell, Series] = {}  # of suites with a depth for each sample, by cell without depth and repeat
         for series in grid:
             if series.suite.spread:
                 places = {replace(cell, repeat=0, depth=None) for cell in series.cells if cell.depth is not None}
-                self._spread |= dict.fromkeys(places, series.task.depths(series.suite))
+                self._spread |= dict.fromkeys(places, series)
             for cell in series.cells:
                 at = replace(cell, repeat=0)
                 self._models[at] = series.model
@@ -170,8 +169,11 @@ class Gatekeeper:
 
     def _asks(self, cell: Cell) -> bool:
         """Whether a run with more repeats would have this cell: under `--depths spread` a sample has one depth."""
-        depths = self._spread.get(replace(cell, repeat=0, depth=None))
-        return depths is None or cell.depth in spread_depths(depths, self._seed, cell.length, cell.repeat)
+        series = self._spread.get(replace(cell, repeat=0, depth=None))
+        if series is None:
+            return True
+        depths = series.task.depths(series.suite)
+        return cell.depth in sample_depths(series.task, depths, self._seed, series.number, cell.length, cell.repeat)
 
 
 def check_gates(settings: Settings, gates: Sequence[Gate]) -> None:

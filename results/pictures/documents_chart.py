@@ -1,7 +1,7 @@
 """`documents-size-MODEL` and `documents-position-MODEL`: score against context size and against depth, by arm.
 
 One curve for all documents in the context and one for each retriever, told apart by mark, line and colour; bars are
-95 % intervals. The answer document alone is the first point, at 0 % of the size; its own tokens stand below.
+95 % intervals, `n` is the trials of a point. The answer document alone is the first point; its tokens stand below.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _APART = 0.008  # of the axis, between arms at one place
 
 @dataclass(frozen=True, slots=True)
 class _Chart:
-    """One picture: its points, over depth or over size, and what is said of the rest (`8k`, `answer at depth 50 %`)."""
+    """One picture: its points, over depth or over size, and what is said of the rest (`8k`, `answer document at depth 50 %`)."""
 
     name: str
     points: tuple[Point, ...]
@@ -85,7 +85,7 @@ def _drawn(model: str, chart: _Chart, formats: Sequence[Format]) -> list[bytes]:
         axes.set_ylim(-3, 103)
         axes.set_yticks(range(0, 101, 25))
         axes.set_ylabel("score in percent", fontsize=9.5, color=INK)
-        axes.set_xlabel(across, fontsize=9.5, color=INK)
+        axes.set_xlabel(f"{across}; bars are 95 % intervals", fontsize=9.5, color=INK)
         axes.tick_params(length=2.5, width=0.6, color=FRAME, labelcolor=INK, labelsize=9)
         axes.grid(color="#e3e3e3", linewidth=0.7)
         axes.set_axisbelow(True)
@@ -94,18 +94,18 @@ def _drawn(model: str, chart: _Chart, formats: Sequence[Format]) -> list[bytes]:
         style: dict[str, Any] = {"ha": "left", "va": "top", "parse_math": False}
         left = 0.2 / _WIDTH
         figure.text(left, 1 - 0.16 / _HEIGHT, fonts.displayable(model), fontsize=12, weight="bold", color=INK, **style)
-        subtitle = f"{title}, your documents ({chart.told}); bars: 95 % intervals, questions taken together"
+        subtitle = f"{title}, your documents ({chart.told})"
         figure.text(left, 1 - 0.42 / _HEIGHT, subtitle, fontsize=8.5, color=SOFT, **style)
         axes.legend(
             handles=curves,
             loc="lower left",
             bbox_to_anchor=(-0.01, 1.005),
-            ncols=2,
+            ncols=3 if len(curves) == 3 else 2,
             frameon=False,
             fontsize=8.5,
             labelcolor=INK,
             handlelength=3.0,
-            columnspacing=1.4,
+            columnspacing=1.2,
         )
         return [image_of(figure, format_) for format_ in formats]
 
@@ -122,14 +122,10 @@ def _curves(axes: Axes, chart: _Chart) -> list[Line2D]:
         shift = (number - (len(arms) - 1) / 2) * _APART * reach
         own = sorted((point for point in shown if point.arm == arm), key=lambda point: at[id(point)])
         lines.append(_line(axes, [(at[id(point)] + shift, point) for point in own], arm))
-        if arm == WHOLE and alone and own:
-            first = own[0]
-            ends = [at[id(alone[0])], at[id(first)] + shift]
-            axes.plot(ends, [100 * (each.score.value or 0) for each in (alone[0], first)], "-", lw=0.9, color=SOFT)
     ticks = sorted({at[id(point)] for point in shown})
     labels = [f"{tick:g}" for tick in ticks] if chart.by_depth else list(length_labels([round(tick) for tick in ticks]))
     if alone and alone[0].tokens is not None:
-        labels[0] = f"0 %\n({alone[0].tokens:,.0f})"
+        labels[0] = f"alone\n({alone[0].tokens:,.0f})"
     axes.set_xticks(ticks, labels)
     axes.set_xlim(-0.03 * reach, 1.03 * reach)
     return lines
@@ -144,7 +140,7 @@ def _line(axes: Axes, places: Sequence[tuple[float, Point]], arm: str) -> Line2D
     above = [100 * high - score if (high := point.score.high) is not None else 0.0 for score, (_, point) in each]
     counts = [point.score.n for _, point in places]
     told = f"n {counts[0]}" if len(set(counts)) == 1 else f"n {min(counts)}–{max(counts)}"
-    label = f"{ARMS.get(arm, arm)} ({told}{' a point' if len(places) > 1 else ''})"
+    label = f"{ARMS.get(arm, arm)} ({told})"
     drawn = axes.errorbar(
         [x for x, _ in places],
         scores,

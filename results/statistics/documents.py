@@ -52,11 +52,11 @@ class Documents:
     """What a model's answers about the user's documents say; scores and rates 0..1.
 
     `by_depth`: of `doc_position`. `by_size`: of `doc_size`, the answer document alone first; `size_depths`: where the
-    answer document stands in the others, percent. `depth`: best and worst depth and their paired test, over the whole
-    context. `loss`: the score at the largest size minus that of the answer
-    document alone (the smallest size without it), paired by question. `absent`: where the answer document is not there,
-    by arm (`absent`; `near`: the most similar document in its place). `judge`: the offline rule beside the judge;
-    `votes`: of `--vote`.
+    answer document stands in the others, percent; `size_spread`: each question has one of these, in all sizes the same.
+    `depth`: best and worst depth and their paired test, over the whole context. `loss`: the score at the largest size
+    minus that of the answer document alone (the smallest size without it), paired by question. `absent`: where the
+    answer document is not there, by arm (`absent`; `near`: the most similar document in its place). `judge`: the offline
+    rule beside the judge; `votes`: of `--vote`.
     """
 
     model: str
@@ -64,6 +64,7 @@ class Documents:
     by_depth: tuple[Point, ...]
     by_size: tuple[Point, ...]
     size_depths: tuple[float, ...]
+    size_spread: bool
     depth: DepthEffect | None
     loss: Difference | None
     absent: Mapping[str, AbsentTwins]
@@ -104,12 +105,23 @@ def _of_model(model: str, records: Sequence[Record], vote: int) -> Documents:
         by_depth=_points(position, over_depths=False),
         by_size=_points(size, over_depths=True),
         size_depths=tuple(sorted({record["depth"] for record in size if record["depth"] is not None})),
+        size_spread=_is_spread(size),
         depth=depth_effect(map(trial_of, whole)) if len({record["depth"] for record in whole}) > 1 else None,
         loss=_loss(size),
         absent=_absent_arms(records),
         judge=_judge_and_rule(records),
         votes=votes(present, vote),
     )
+
+
+def _is_spread(records: Sequence[Record]) -> bool:
+    """Whether questions have other depths than one another, and each trial of one has one."""
+    depths: dict[tuple[str, int, int], set[float]] = {}
+    for record in records:
+        if record["depth"] is not None:
+            at = _question(record), record["length"], record["repeat"]
+            depths.setdefault(at, set()).add(record["depth"])
+    return len(set().union(*depths.values())) > 1 and all(len(each) == 1 for each in depths.values())
 
 
 def _points(records: Sequence[Record], *, over_depths: bool) -> tuple[Point, ...]:

@@ -60,9 +60,12 @@ def documents_name(found: Documents) -> str:
 
 
 def size_depth_words(found: Documents) -> str:
-    """Where the answer document stood when sizes were asked: `answer at depth 50 %`."""
+    """Where the answer document stood when sizes were asked: `answer document at depth 50 %`."""
+    if found.size_spread:
+        first, last = depth_label(found.size_depths[0]), depth_label(found.size_depths[-1])
+        return f"answer document at depths spread over {first}–{last} %"
     depths = ", ".join(f"{depth:g}" for depth in found.size_depths) or "none"
-    return f"answer at depth{'s' if len(found.size_depths) > 1 else ''} {depths} %"
+    return f"answer document at depth{'s' if len(found.size_depths) > 1 else ''} {depths} %"
 
 
 def document_tables(found: Documents) -> list[Table]:

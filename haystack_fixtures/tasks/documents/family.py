@@ -194,6 +194,7 @@ _task = partial(
     facts=_facts,
     one_haystack=True,
     reach=_reach,
+    questions=True,
 )
 
 TASKS = (

@@ -137,7 +137,7 @@ def test_repeats_are_other_orders_and_seeds_too(folder):
 
 
 def test_sizes_are_shares_of_the_length_and_longer_ones_begin_alike(folder):
-    found = trials(folder, "doc_size", lengths="4001", retriever="none", controls="focused")
+    found = trials(folder, "doc_size", lengths="4001", depths="50", retriever="none", controls="focused")
     assert [trial.cell.length for trial in found.values() if trial.cell.needle == "q0"] == [1000, 2001, 3001, 4001]
     ordered = [others(found[f"len{length}-depth50-q0-r0"]) for length in (1000, 2001, 3001, 4001)]
     for shorter, longer in pairwise(ordered):
@@ -148,9 +148,20 @@ def test_sizes_are_shares_of_the_length_and_longer_ones_begin_alike(folder):
     assert alone.asked.reference["arm"] == "focused"
 
 
+def test_each_question_has_one_depth_at_all_sizes_and_repeats_use_them_all(folder):
+    _, cells = run(folder, "doc_size", retriever="none", controls="none", repeats="5")
+    depths: dict[tuple[str, int], list[float]] = {}
+    for _, cell in cells:
+        depths.setdefault((cell.needle, cell.repeat), []).append(cell.depth)
+    assert {(len(each), len(set(each))) for each in depths.values()} == {(4, 1)}
+    for label in ("q0", "q1", "q2"):
+        assert {depths[label, repeat][0] for repeat in range(5)} == {0, 25, 50, 75, 100}
+    assert len({depths[label, 0][0] for label in ("q0", "q1", "q2")}) == 3
+
+
 def test_what_is_retrieved_comes_from_the_documents_of_the_prompt(folder):
     pytest.importorskip("bm25s")
-    found = trials(folder, "doc_size", retriever="none,bm25", controls="none")
+    found = trials(folder, "doc_size", depths="50", retriever="none,bm25", controls="none")
     for length in (750, 1500, 2250, 3000):
         whole, best = found[f"len{length}-depth50-q0-r0"], found[f"len{length}-depthall-q0_bm25-r0"]
         assert best.asked.reference["documents"] == whole.asked.reference["documents"]
