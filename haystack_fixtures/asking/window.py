@@ -109,4 +109,3 @@ def _reaches(pool: ModelPool, settings: Settings, tasks: Tasks, cache_dir: Path)
                 counts[at] = [len(each.encoded.ids) for each in found]
             tokens = task.reach(suite, counts[at]) + reserved(suite)
             yield max(1, tokens - tokens % _EVEN)
-

@@ -41,7 +41,9 @@ def recipe_fields(suite: Suite) -> dict[str, object]:
 
     What came later has a default, and counts only where it differs from that: keys of older runs stay what they were.
     """
-    alone = replace(suite, lengths=(), depths=(), repeats=0, controls=(), variants=(), spread=False, window=False, own=Own())
+    alone = replace(
+        suite, lengths=(), depths=(), repeats=0, controls=(), variants=(), spread=False, window=False, own=Own()
+    )
     values = {each.name: (getattr(alone, each.name), each.default) for each in fields(alone)}
     found = {name: value for name, (value, default) in values.items() if value != default}
     return found | {key: value for key, value in suite.own.items() if OWN[key].counts(suite.own)}

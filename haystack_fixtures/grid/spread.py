@@ -21,9 +21,7 @@ def spread_depths(depths: Sequence[float | None], seed: int, length: int, repeat
     return (shuffled(draws("adaptive", 1, seed, length, turn), depths)[at],)
 
 
-def spread_questions(
-    depths: Sequence[float | None], seed: int, question: int, repeat: int
-) -> tuple[float | None, ...]:
+def spread_questions(depths: Sequence[float | None], seed: int, question: int, repeat: int) -> tuple[float | None, ...]:
     """Return the one depth at which a question of a repeat is asked, the same at every length.
 
     So lengths differ in nothing else. Every so many questions as there are depths have each depth once, in a drawn

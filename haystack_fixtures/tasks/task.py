@@ -116,8 +116,8 @@ class Task:
     the texts that take the place of the suite's corpus. `retrieves`: its context may be retrieved; it says what to
     search (`Asked.search`). `check(suites)`: raises `InputError` where suites of its family, all that a run has, cannot
     be asked. `facts(suite)`: what a manifest tells of the user's files beside their texts. `suite`: how it is asked
-    where no preset says: keys and values as in a preset's file. `reach(suite, counts)`: tokens of the longest context that
-    its own texts fill whatever is asked, from the tokens of each text. `questions`: its labels are questions, and
+    where no preset says: keys and values as in a preset's file. `reach(suite, counts)`: tokens of the longest context
+    that its own texts fill whatever is asked, from the tokens of each text. `questions`: its labels are questions, and
     `--depths spread` gives each a depth of its own. `rows`: its labels are rows of a data set, too many to
     build a prompt of each before the run.
     """

@@ -49,7 +49,7 @@ class Gatekeeper:
         self._asked: set[Cell] = set()
         self._models: dict[Cell, str] = {}  # of every cell, at repeat 0, in the run's order
         self._repeats: dict[Cell, int] = {}
-        self._spread: dict[Cell, Series] = {}  # of suites with a depth for each sample, by cell without depth and repeat
+        self._spread: dict[Cell, Series] = {}  # of --depths spread, by cell without depth and repeat
         for series in grid:
             if series.suite.spread:
                 places = {replace(cell, repeat=0, depth=None) for cell in series.cells if cell.depth is not None}

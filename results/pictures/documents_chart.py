@@ -37,7 +37,7 @@ _APART = 0.008  # of the axis, between arms at one place
 
 @dataclass(frozen=True, slots=True)
 class _Chart:
-    """One picture: its points, over depth or over size, and what is said of the rest (`8k`, `answer document at depth 50 %`)."""
+    """One picture: its points, over depth or over size, and what is said of the rest: `8k`."""
 
     name: str
     points: tuple[Point, ...]

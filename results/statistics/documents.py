@@ -55,8 +55,8 @@ class Documents:
     answer document stands in the others, percent; `size_spread`: each question has one of these, in all sizes the same.
     `depth`: best and worst depth and their paired test, over the whole context. `loss`: the score at the largest size
     minus that of the answer document alone (the smallest size without it), paired by question. `absent`: where the
-    answer document is not there, by arm (`absent`; `near`: the most similar document in its place). `judge`: the offline
-    rule beside the judge; `votes`: of `--vote`.
+    answer document is not there, by arm (`absent`; `near`: the most similar document in its place). `judge`: the
+    offline rule beside the judge; `votes`: of `--vote`.
     """
 
     model: str

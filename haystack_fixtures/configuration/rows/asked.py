@@ -18,7 +18,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "lengths",
         WHAT,
-        "tokens that prompt and answer need together: 1k,2k,4k or first:last:count; window, or 4k,window: as many as the"
+        "tokens that prompt and answer need together: 1k,2k,4k or first:last:count; window, or 4k,window: what the"
         " model takes, and documents of yours fill",
         text,
         metavar="LIST",

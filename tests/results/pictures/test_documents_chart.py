@@ -41,14 +41,16 @@ def test_one_curve_for_each_arm_with_its_n(tmp_path: Path) -> None:
     shown = texts(tmp_path / "documents-size-mock.svg")
     for told in (
         "answer document alone (n 3)",
-        "all documents (n 4 a point)",
-        "bm25 (n 4 a point)",
+        "all documents (n 4)",
+        "bm25 (n 4)",
         "(800)",
         "2k",
         "4k",
     ):
         assert told in shown
-    assert "depth of the answer document (percent of the context)" in texts(tmp_path / "documents-position-mock.svg")
+    assert "depth of the answer document (percent of the context); bars are 95 % intervals" in texts(
+        tmp_path / "documents-position-mock.svg"
+    )
 
 
 def test_the_same_records_give_the_same_bytes(tmp_path: Path) -> None:
@@ -85,3 +87,16 @@ def test_plot_draws_them_again(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert needlework.main(["plot", str(tmp_path), "--format", "svg"]) == 0
     assert str(tmp_path / "documents-size-mock.svg") in capsys.readouterr().out.splitlines()
     assert (tmp_path / "documents-position-mock.svg").is_file()
+
+
+def test_the_picture_of_sizes_says_where_the_answer_document_stood(tmp_path: Path) -> None:
+    def told(depths: dict[int, tuple[float, ...]]) -> str:
+        records = [
+            asked(q, task="doc_size", length=n, depth=d) for n in (2000, 4000) for q in depths for d in depths[q]
+        ]
+        write_document_charts(document_statistics(records), tmp_path, ("svg",))
+        return " ".join(texts(tmp_path / "documents-size-mock.svg"))
+
+    assert "(answer document at depths spread over 0–100 %)" in told({0: (0.0,), 1: (50.0,), 2: (100.0,)})
+    assert "(answer document at depth 50 %)" in told({0: (50.0,), 1: (50.0,)})
+    assert "(answer document at depths 0, 100 %)" in told({0: (0.0, 100.0), 1: (0.0, 100.0)})
