@@ -14,7 +14,11 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.haystacks.given_conversation import spans_of
 from needlework.haystack_fixtures.prompts.prompt import Prompt
+from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tasks.catalogue import Tasks
+from needlework.haystack_fixtures.tasks.leval.family import own_tasks
+from needlework.haystack_fixtures.tasks.leval.options import LevalOptions
 from needlework.haystack_fixtures.tasks.of_others import with_tasks
 from needlework.haystack_fixtures.trials.trial import Trial
 
@@ -63,18 +67,23 @@ class Rebuilder:
         return RebuiltPrompt(prompt.text, prompt.text_sha256, prompt.context, needles, _turns(prompt))
 
     def _engine(self, run: Started) -> Engine:
-        engine = self._engines.pop(run, None) or Engine(run.settings, default_cache_dir(), tasks=with_tasks())
+        engine = self._engines.pop(run, None) or Engine(run.settings, default_cache_dir(), tasks=_tasks(run.settings))
         self._engines[run] = engine
         if len(self._engines) > _ENGINES_KEPT:
             self._engines.popitem(last=False)[1].close()
         return engine
 
 
+def _tasks(settings: Settings) -> Tasks:
+    given = dict.fromkeys(own_of(suite, LevalOptions).leval_data for suite in settings.suites)
+    return with_tasks([task for data in given for task in own_tasks(data)])
+
+
 def rebuild(run: Started, cell_id: str) -> Trial:
     """Build the trial of a cell of a run. Raises `InputError`."""
     cell = _cell(cell_id)
     with _there(run.folder):
-        engine = Engine(run.settings, default_cache_dir(), tasks=with_tasks())
+        engine = Engine(run.settings, default_cache_dir(), tasks=_tasks(run.settings))
         try:
             return _trial(engine, cell)
         finally:

@@ -49,6 +49,8 @@ def built_in_presets() -> dict[str, Preset]:
     ]
     for file in sorted(written, key=lambda file: (file.name != "own.toml", file.name)):
         found |= _parse(file.name, file.read_text(encoding="utf-8"))
+    every = (*found["leval-closed"].suites, *found["leval-open"].suites)
+    found["leval"] = Preset("leval", "L-Eval: every task that --leval-data has, files of yours too", every)
     return found
 
 

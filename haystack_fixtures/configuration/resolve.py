@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
+from needlework.haystack_fixtures.configuration import leval_preset
 from needlework.haystack_fixtures.configuration.options import BY_KEY, OPTIONS, OWN, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.own_values import said
 from needlework.haystack_fixtures.configuration.presets import Preset, as_written, built_in_presets, load_preset
@@ -33,14 +34,18 @@ def resolve_settings(
     `--lengths` beats the preset. `own`: suites of the user's own tasks, asked too where no preset is named. Relative
     results folders start at `root`. Raises `InputError`.
     """
-    toml = _read_config(_one(command_line, "config") or _one(ini, "config"))
-    levels: list[Written] = [command_line, toml, ini]
+    levels = _levels(command_line, ini)
+    wanted = _wanted(_first(levels, "task"))
     own_names = {suite["task"] for suite in own}
-    levels.append({"preset": _default_preset(_first(levels, "task"), own_names)})
+    # Of the ini file it says where the data lies, and not what is asked.
+    data_alone = _first(levels[:-1], "leval_data")
+    levels.append({"preset": _default_preset(wanted, own_names, data_alone)})
     named = next(i for i, level in enumerate(levels) if "preset" in level)
     preset = load_preset(cast(str, levels[named]["preset"]))
     if levels[named] is levels[-1]:
-        preset = replace(preset, suites=(*preset.suites, *own))
+        preset = replace(preset, suites=(*preset.suites, *(() if preset.name == leval_preset.NAME else own)))
+    if preset.name == leval_preset.NAME:
+        preset = leval_preset.with_files(preset, cast("str | None", _first(levels, "leval_data")), wanted)
     above, below = levels[: named + 1], levels[named + 1 :]
 
     run: dict[str, Parsed] = {}
@@ -58,7 +63,7 @@ def resolve_settings(
             run[option.key] = None if written is None else option.parse(f"--{option.name}", written)
     results_dir = Path(cast(str, run.pop("results_dir")))
     own_values = {option.key: run.pop(option.key) for option in OWN.values() if not option.suite}
-    suites = _suites(preset, above, below, _first(levels, "task"))
+    suites = _suites(preset, above, below, wanted)
     suites = tuple(replace(suite, own=said({**suite.own, **own_values})) for suite in suites)
     if run["adaptive"] is not None:  # the grid has every place once; which samples are asked there is found out
         suites = tuple(replace(suite, spread=False, repeats=1, controls=()) for suite in suites)
@@ -78,14 +83,30 @@ def _single(option: Option, value: str | Sequence[str]) -> str:
     return value[0]
 
 
-def _default_preset(tasks: object, own: set[str]) -> str:
+def written(command_line: Written, ini: Written, key: str) -> str | None:
+    """What is said of an option, wherever it is; none of a preset's. Raises `InputError`."""
+    return cast("str | None", _first(_levels(command_line, ini), key))
+
+
+def _levels(command_line: Written, ini: Written) -> list[Written]:
+    return [command_line, _read_config(_one(command_line, "config") or _one(ini, "config")), ini]
+
+
+def _wanted(tasks: object) -> tuple[str, ...]:
+    names = cast("tuple[str, ...]", BY_KEY["task"].parse("--task", tasks)) if isinstance(tasks, str) else ()
+    return leval_preset.in_full(names)
+
+
+def _default_preset(wanted: Sequence[str], own: set[str], leval_data: object) -> str:
     """`quick`, or where that lacks a task that was asked for, the preset that has every one."""
-    wanted = cast("tuple[str, ...]", BY_KEY["task"].parse("--task", tasks)) if isinstance(tasks, str) else ()
+    if not set(wanted) & own and leval_preset.asks_leval(wanted, leval_data):
+        return leval_preset.NAME
     return "families" if set(wanted) - own - {suite["task"] for suite in load_preset("quick").suites} else "quick"
 
 
-def _suites(preset: Preset, above: Sequence[Written], below: Sequence[Written], tasks: object) -> tuple[Suite, ...]:
-    wanted = cast("tuple[str, ...]", BY_KEY["task"].parse("--task", tasks)) if isinstance(tasks, str) else ()
+def _suites(
+    preset: Preset, above: Sequence[Written], below: Sequence[Written], wanted: Sequence[str]
+) -> tuple[Suite, ...]:
     known = tuple(dict.fromkeys(suite["task"] for suite in preset.suites))
     for task in wanted:
         if task not in known:

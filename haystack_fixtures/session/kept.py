@@ -12,7 +12,7 @@ from needlework.haystack_fixtures.asking.queue import Queue
 from needlework.haystack_fixtures.asking.window import Filled, asks_window, filled, with_length
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.configuration.presets import task_suite
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings, written
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.misfit import Misfit
 from needlework.haystack_fixtures.models.served.engines.served_run import ServedRun, served_run, with_server
@@ -26,6 +26,8 @@ from needlework.haystack_fixtures.tasks.catalogue import (
     Tasks,
     grid,
 )
+from needlework.haystack_fixtures.tasks.leval import family as leval
+from needlework.haystack_fixtures.tasks.leval.family import own_tasks
 from needlework.haystack_fixtures.tasks.of_others import with_tasks
 from needlework.haystack_fixtures.trials.exchange import Exchange
 from needlework.haystack_fixtures.workers import distribution
@@ -54,7 +56,8 @@ def tasks_of(config: pytest.Config) -> Tasks:
     if _TASKS not in config.stash:
         given = config.hook.pytest_needlework_tasks(config=config)
         try:
-            config.stash[_TASKS] = with_tasks(given[::-1])
+            of_files = own_tasks(written(command_line(config), ini(config), "leval_data"))
+            config.stash[_TASKS] = with_tasks([*given[::-1], *of_files])
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
     return config.stash[_TASKS]
@@ -66,7 +69,11 @@ def settings_of(config: pytest.Config) -> Settings:
         try:
             # Without an ini file pytest's root depends on which words of the command line are folders.
             root = config.rootpath if config.inipath else config.invocation_params.dir
-            others = [task_suite(name, task.suite) for name, task in tasks_of(config).items() if name not in TASKS]
+            others = [
+                task_suite(name, task.suite)
+                for name, task in tasks_of(config).items()
+                if name not in TASKS and task.family != leval.FAMILY
+            ]
             asked = resolve_settings(command_line(config), ini(config), root, own=others)
             config.stash[SERVED] = served = served_run(asked)
             asked = with_server(asked, served) if served else asked

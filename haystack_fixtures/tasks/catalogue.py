@@ -93,6 +93,8 @@ def near_names(name: str, known: Sequence[str] | Tasks) -> str:
 
 def family_of(task: str) -> str:
     """The family of a task; one that has none, or that this version does not know, is its own."""
+    if task not in TASKS and task.startswith("leval_"):  # a file of the user's
+        return leval.FAMILY
     return TASKS[task].family or task if task in TASKS else task
 
 

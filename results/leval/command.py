@@ -62,9 +62,9 @@ def _check_once_each(sources: Sequence[Predictions]) -> None:
 
 
 def _by_model(scored: Sequence[TaskScores]) -> dict[str, list[TaskScores]]:
-    """Each model's tasks, in the order of the published tables."""
-    order = list(TASKS)
+    """Each model's tasks, in the order of the published tables; those of one's own behind them."""
+    order = {name: place for place, name in enumerate(TASKS)}
     models: dict[str, list[TaskScores]] = {}
-    for each in sorted(scored, key=lambda each: (each.source.model, order.index(each.task.name))):
+    for each in sorted(scored, key=lambda each: (each.source.model, order.get(each.task.name, len(order)))):
         models.setdefault(each.source.model, []).append(each)
     return models

@@ -18,15 +18,16 @@ from typing import Any
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.tasks.leval.own import own_rule
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.files.json_file import read_json
 from needlework.results.leval.averages import averages
-from needlework.results.leval.predictions import read_predictions
+from needlework.results.leval.predictions import SUFFIX, read_predictions
 from needlework.results.leval.report import lines, report_object
 from needlework.results.leval.submission import FOR_JUDGES, Entry, Table, entries, judged_table, metadata, tables
 from needlework.results.leval.task_scores import TaskScores, score_task
 from needlework.results.style.text import one_line
-from needlework.scoring.leval.tasks import TASKS
+from needlework.scoring.leval.tasks import TASKS, Task, own_task
 from needlework.scoring.leval.words import MissingPackageError
 
 _SHOWN = 5
@@ -109,15 +110,25 @@ def _results(run: Path) -> Path:
 
 def _scored(folder: Path, entry: Entry) -> list[TaskScores]:
     """The tasks scored from the very files that were written."""
-    order = list(TASKS)
-    paths = [Path(path) for path in entry.rows if path.startswith(("exam_eval/", "ngram_eval/"))]
-    named = sorted(
-        ((path.name.removesuffix(".pred.jsonl"), path) for path in paths), key=lambda each: order.index(each[0])
-    )
+    order = {name: place for place, name in enumerate(TASKS)}
+    paths = [path for path in entry.rows if path.startswith(("exam_eval/", "ngram_eval/"))]
+    tasks = [(_task(entry, path), path) for path in paths]
+    tasks.sort(key=lambda each: order.get(each[0].name, len(order)))
     try:
-        return [score_task(read_predictions(folder / "Predictions" / path, TASKS[task])) for task, path in named]
+        return [score_task(read_predictions(folder / "Predictions" / path, task)) for task, path in tasks]
     except MissingPackageError as error:
         raise InputError("RUN", folder, str(error)) from None
+
+
+def _task(entry: Entry, path: str) -> Task:
+    """The task of a file that was written; of one's own as many questions as were asked."""
+    name = Path(path).name.removesuffix(SUFFIX)
+    if name in TASKS:
+        return TASKS[name]
+    rows = entry.rows[path]
+    evaluation = rows[0]["evaluation"]
+    rule = own_rule(evaluation, [row["gt"] for row in rows])
+    return own_task(name, evaluation, rule, len(rows) + entry.without.get(name, 0))
 
 
 def _given(options: argparse.Namespace, judge: str) -> Path | None:

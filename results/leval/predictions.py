@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.scoring.leval.tasks import BY_JUDGES, TASKS, Task
+from needlework.haystack_fixtures.tasks.leval.own import own_rule
+from needlework.haystack_fixtures.tasks.leval.rows import SCORED
+from needlework.scoring.leval.tasks import BY_JUDGES, TASKS, Task, own_task
 
 SUFFIX = ".pred.jsonl"
 _KEY = "_pred"
@@ -18,12 +20,13 @@ _SHOWN_KEYS = 6
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One row: its line in the file, from 1."""
+    """One row: its line in the file, from 1. `document`: the number of its document, where the row says it."""
 
     line: int
     question: str
     gold: str
     answer: str
+    document: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Files to read with their tasks, and those in folders whose names are no task's."""
+    """Files to read with their tasks, and those in folders that have no rows which a rule scores."""
 
     files: tuple[tuple[Path, Task], ...]
     passed_over: tuple[Path, ...]
@@ -67,7 +70,8 @@ class Found:
 def find_files(paths: Sequence[Path], task: str | None) -> Found:
     """Return the prediction files that are given, or lie below a folder that is. Raises `InputError`.
 
-    The task is in the file's own name, never in a folder's; `task` names that of one file called otherwise.
+    The task is in the file's own name, never in a folder's; `task` names that of one file called otherwise. A name
+    that is none of L-Eval's is that of a task of one's own, scored as its rows say.
     """
     if task is not None:
         if len(paths) != 1 or paths[0].is_dir():
@@ -79,7 +83,8 @@ def find_files(paths: Sequence[Path], task: str | None) -> Found:
         if not path.is_dir():
             known = _task_of(_there(path))
             if known is None:
-                raise InputError("PREDICTIONS", path, f"is not called TASK{SUFFIX}: rename it, or give --task")
+                remedy = f"is not called TASK{SUFFIX}, with rows for {', '.join(SCORED)}: rename it, or give --task"
+                raise InputError("PREDICTIONS", path, remedy)
             files.append((path, known))
             continue
         for each in sorted(path.rglob(f"*{SUFFIX}")):
@@ -127,13 +132,16 @@ def read_answers(path: Path, model: str | None, names: tuple[str, str] = ("PREDI
     return Answers(path, key.removesuffix(_KEY), rows, tuple(row for row in read if isinstance(row, Broken)))
 
 
-def _read(path: Path, argument: str) -> list[tuple[int, object]]:
+def _text(path: Path, argument: str) -> str:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:  # no UTF-8; a name that no file can have
         problem = getattr(error, "strerror", None) or error
         raise InputError(argument, path, f"cannot be read ({problem})") from None
-    lines = list(_lines(text))
+
+
+def _read(path: Path, argument: str) -> list[tuple[int, object]]:
+    lines = list(_lines(_text(path, argument)))
     if not lines:
         raise InputError(argument, path, "is empty: give a file with answers")
     return lines
@@ -146,7 +154,21 @@ def _there(path: Path) -> Path:
 
 
 def _task_of(path: Path) -> Task | None:
-    return TASKS.get(path.name.removesuffix(SUFFIX)) if path.name.endswith(SUFFIX) else None
+    name = path.name.removesuffix(SUFFIX)
+    if not path.name.endswith(SUFFIX) or name in TASKS:
+        return TASKS.get(name)
+    return _own_task(name, [row for _, row in _lines(_text(path, "PREDICTIONS"))])
+
+
+def _own_task(name: str, rows: Sequence[object]) -> Task | None:
+    """The task of a file of one's own; none where no row is for a rule."""
+    kinds = [row.get("evaluation") if isinstance(row, dict) else None for row in rows]
+    evaluation = next((str(kind) for kind in kinds if kind in SCORED), None)
+    if evaluation is None:
+        return None
+    golds = [str(row.get("gt")) for row in rows if isinstance(row, dict) and row.get("evaluation") == evaluation]
+    expected = sum(kind not in BY_JUDGES for kind in kinds)
+    return own_task(name, evaluation, own_rule(evaluation, golds), expected)
 
 
 def _named(task: str) -> Task:
@@ -193,8 +215,9 @@ def _row(number: int, row: object, key: str, task: Task) -> Prediction | Broken:
     missing = [name for name in ("gt", key) if not isinstance(row.get(name), str)]
     if missing:
         return Broken(number, f"has no text under {' and '.join(missing)}")
-    question = row.get("query")
-    return Prediction(number, question if isinstance(question, str) else "", row["gt"], row[key])
+    question, document = row.get("query"), row.get("document")
+    number_of = document if task.own and type(document) is int else None
+    return Prediction(number, question if isinstance(question, str) else "", row["gt"], row[key], number_of)
 
 
 def _judged_row(number: int, row: object, key: str) -> Prediction | Broken:

@@ -87,6 +87,9 @@ def _notes(tasks: Sequence[TaskScores], means: Sequence[Average]) -> Iterator[st
             yield f"no {average.name}, of {average.tasks} tasks: {', '.join(average.missing)}"
     for scored in tasks:
         name, source = scored.task.name, scored.source
+        if scored.task.own:
+            scorer = scored.scorers["strict"]
+            yield f"{name}: a file of yours, scored as its rows say ({scorer}); whether any are missing is not known"
         if not scored.complete:
             told = f"{len(scored.items)} of {scored.task.expected} questions have a score"
             yield f"{name}: {told}; no number from other than all of them"

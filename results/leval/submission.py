@@ -6,8 +6,9 @@ Keys and files are those that upstream's README names under "How to Submit" (cd3
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fsum
 from typing import Any
 
@@ -15,12 +16,13 @@ from needlework.results.leval.task_scores import Rule, TaskScores, main_metric
 from needlework.results.records.record import SCORED, UNDECIDED, Record
 from needlework.results.records.tests_of_cells import by_test
 from needlework.results.statistics.tasks import Share
-from needlework.scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE
+from needlework.scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE, Task
 
 FAMILY = "leval_"
 # Records of a question's answer; what is skipped, invalid or an error is no answer.
 _ANSWERED = frozenset({*SCORED, *UNDECIDED})
 _LABEL = re.compile(r"doc(\d+)_q(\d+)(?:_([a-z0-9]+))?")
+_OWN = re.compile(r"[a-z0-9_]+")
 _TASKS = {name.lower(): name for name in TASKS}
 # README: "averaging over 4 datasets"; the figure of the same repository has six.
 _FOUR = ("tpo", "quality", "coursera", "gsm100")
@@ -29,7 +31,7 @@ _COMPAT: Rule = "compat"
 # Rows that a judge's folder has when it is whole.
 FOR_JUDGES = {"llm_gpt4_eval": 96, "human_eval": 85, "llm_turbo_eval": 181}
 
-Row = dict[str, str]
+Row = dict[str, Any]
 Table = tuple[Sequence[str], Sequence[str]]
 
 
@@ -38,7 +40,7 @@ class Entry:
     """One line of the leaderboard: a model at one length, whole documents or what a retriever found of them.
 
     `rows`: of each prediction file, by its path below the folder of predictions. `missing`: questions that were asked
-    and have no answer. `length`: tokens of prompt and answer.
+    and have no answer, `without` how many of each task. `length`: tokens of prompt and answer.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Entry:
     retriever: str
     rows: Mapping[str, Sequence[Row]]
     missing: Sequence[str]
+    without: Mapping[str, int] = field(default_factory=dict)
 
 
 def entries(records: Iterable[Record], name: str | None = None) -> tuple[Entry, ...]:
@@ -68,8 +71,11 @@ def entries(records: Iterable[Record], name: str | None = None) -> tuple[Entry, 
 
 
 def _task_of(record: Record) -> str:
-    """Which of L-Eval's tasks a record is of; empty for any other: names become names of files."""
-    return _TASKS.get(record["task"].removeprefix(FAMILY), "") if record["task"].startswith(FAMILY) else ""
+    """Which of L-Eval's tasks a record is of, or which file of one's own; empty for any other: names of files."""
+    name = record["task"].removeprefix(FAMILY)
+    if not record["task"].startswith(FAMILY):
+        return ""
+    return _TASKS.get(name) or (name if _OWN.fullmatch(name) else "")
 
 
 def _name(key: tuple[str, int, str], keys: Sequence[tuple[str, int, str]], name: str | None) -> str:
@@ -85,22 +91,26 @@ def _name(key: tuple[str, int, str], keys: Sequence[tuple[str, int, str]], name:
 def _entry(name: str, key: tuple[str, int, str], records: Sequence[Record]) -> Entry:
     rows: dict[str, list[Row]] = {}
     missing: list[str] = []
+    without: Counter[str] = Counter()
     for record in records:
+        task = _task_of(record)
         if record["outcome"] not in _ANSWERED:
             missing.append(f"{record['id']} ({record['outcome']})")
+            without[task] += 1
             continue
-        task = _task_of(record)
         evaluation = str(record["reference"].get("evaluation", ""))
-        row = {
+        row: Row = {
             "query": str(record["reference"].get("question", record["question"])),
             "gt": record["expected"][0] if record["expected"] else "",
             "prompt": record["question"],
             f"{name}_pred": str(record["response"].get("text", "")),
             "evaluation": evaluation,
         }
+        if task not in TASKS and (label := _LABEL.fullmatch(record["needle"])):
+            row["document"] = int(label[1])
         for path in _paths(name, task, evaluation):
             rows.setdefault(path, []).append(row)
-    return Entry(name, key[0], key[1], key[2], rows, missing)
+    return Entry(name, key[0], key[1], key[2], rows, missing, without)
 
 
 def _paths(name: str, task: str, evaluation: str) -> tuple[str, ...]:
@@ -143,6 +153,9 @@ def tables(entry: Entry, scored: Sequence[TaskScores], window: int | None, budge
             | {"ROUGE avg": _average(by_name, WITH_ROUGE), "Length": _words(entry, WITH_ROUGE)}
             | setting
         )
+    own = [each for each in scored if each.task.own]
+    if own:
+        found["own_tasks.csv"] = {each.task.name: _own(by_name, each.task) for each in own} | setting
     return {file: (("Model", *cells), (entry.name, *cells.values())) for file, cells in found.items()}
 
 
@@ -182,6 +195,10 @@ def metadata(entry: Entry, window: int | None) -> dict[str, Any]:
 
 def _main(by_name: Mapping[str, TaskScores], name: str) -> str:
     return _percent(_value(by_name, name, None))
+
+
+def _own(by_name: Mapping[str, TaskScores], task: Task) -> str:
+    return _three(by_name, task.name) if task.evaluation == "rouge" else _main(by_name, task.name)
 
 
 def _three(by_name: Mapping[str, TaskScores], name: str) -> str:

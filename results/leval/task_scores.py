@@ -85,7 +85,8 @@ def score_task(source: Predictions) -> TaskScores:
     scores = {rule: _judged(scorers[rule], answers, references) for rule in RULES}
     items = tuple(Item(row, {rule: scores[rule][at] for rule in RULES}) for at, row in enumerate(source.rows))
     names = {rule: f"{scorer.name} v{scorer.version}" for rule, scorer in scorers.items()}
-    bare = TaskScores(source, items, names, {}, bool(source.task.questions))
+    clustered = bool(source.task.questions) or _numbered(source)
+    bare = TaskScores(source, items, names, {}, clustered)
     if not bare.complete:
         return bare
     columns = {rule: _columns(source, scores[rule], rule) for rule in RULES}
@@ -94,12 +95,12 @@ def score_task(source: Predictions) -> TaskScores:
     for rule in RULES:
         for name, mean in _means(source, columns[rule], *ends[rule]).items():
             means.setdefault(name, {})[rule] = mean
-    return TaskScores(source, items, names, means, bool(source.task.questions))
+    return TaskScores(source, items, names, means, clustered)
 
 
 def main_metric(task: Task) -> str:
     """The metric that stands for a task of exams, or of F1."""
-    if task.rule in ("leval_topic", "leval_sci_fi"):
+    if _of_topics(task) or task.rule == "leval_sci_fi":
         return "mean"
     return {"exam": "exact_match", "f1": "f1", "rouge": "rougeL"}[task.evaluation]
 
@@ -110,7 +111,7 @@ def _scorers(task: Task) -> dict[Rule, Scorer]:
 
 def _references(source: Predictions) -> list[Reference]:
     """What is right; for topics also the other topics of all records, which share a pool of them."""
-    if source.task.rule != "leval_topic":
+    if not _of_topics(source.task):
         return [Reference((row.gold,)) for row in source.rows]
     topics = dict.fromkeys(row.gold for row in source.rows)
     return [
@@ -135,13 +136,13 @@ def _columns(source: Predictions, scores: Sequence[Score], rule: Rule) -> dict[s
 def _ordinal(task: Task, row: Prediction, at: int, rule: Rule) -> str:
     """Which topic was asked for. Upstream counts rows; the question says it, whatever rows are missing."""
     counted = ORDINALS[at % len(ORDINALS)]
-    if task.rule != "leval_topic" or rule == "compat":
+    if not _of_topics(task) or rule == "compat":
         return counted
     return asked_for(row.question) or counted
 
 
 def _values(task: Task, score: Score, ordinal: str) -> Values:
-    if task.rule == "leval_topic":
+    if _of_topics(task):
         return {ordinal: score.value, "mean": score.value}
     if task.rule == "leval_sci_fi":
         return {"loyalty": _detail(score, "loyalty"), "fact": _detail(score, "fact"), "mean": score.value}
@@ -174,7 +175,7 @@ def _plain_means(columns: Mapping[str, Mapping[int, float]]) -> dict[str, float]
 def _means(
     source: Predictions, columns: Mapping[str, Mapping[int, float]], floors: Values, ceilings: Values
 ) -> dict[str, Mean]:
-    documents = _documents(source.task)
+    documents = _documents(source)
     found = {}
     for name in _ORDER:
         values = columns.get(name, {})
@@ -198,8 +199,20 @@ def _geometric(found: Mapping[str, Mean], floors: Values, ceilings: Values) -> M
     return replace(found["rougeL"], score=mean, floor=of(floors.__getitem__), ceiling=of(ceilings.__getitem__))
 
 
-def _documents(task: Task) -> list[Hashable]:
+def _of_topics(task: Task) -> bool:
+    """Whether its questions ask for the first, second and third topic in turn; words of one's own are put alike."""
+    return task.rule == "leval_topic" and not task.own
+
+
+def _numbered(source: Predictions) -> bool:
+    """Whether the rows of a file of one's own say their documents, as those that a run exports do."""
+    return bool(source.rows) and all(row.document is not None for row in source.rows)
+
+
+def _documents(source: Predictions) -> list[Hashable]:
     """The document of each question of a complete file; each its own where documents are not known."""
-    if not task.questions:
-        return list(range(task.expected))
-    return [document for document, count in enumerate(task.questions) for _ in range(count)]
+    if _numbered(source):
+        return [row.document for row in source.rows]
+    if not source.task.questions:
+        return list(range(source.task.expected))
+    return [document for document, count in enumerate(source.task.questions) for _ in range(count)]

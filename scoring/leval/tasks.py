@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, cast
 
 Evaluation = Literal["exam", "f1", "rouge"]
 BY_JUDGES = ("LLM", "human")
@@ -18,7 +18,8 @@ BY_JUDGES = ("LLM", "human")
 class Task:
     """One task: `evaluation` as its rows name it, `rule` the scorer's name without `_compat`.
 
-    `questions`: how many each document has; empty where that is not known. `expected`: questions in all.
+    `questions`: how many each document has; empty where that is not known. `expected`: questions in all. `own`: a
+    file of the user's, in L-Eval's form.
     """
 
     name: str
@@ -26,10 +27,16 @@ class Task:
     rule: str
     questions: tuple[int, ...]
     expected: int
+    own: bool = False
 
 
 def _task(name: str, evaluation: Evaluation, rule: str, questions: tuple[int, ...], expected: int = 0) -> Task:
     return Task(name, evaluation, f"leval_{rule}", questions, expected or sum(questions))
+
+
+def own_task(name: str, evaluation: str, rule: str, expected: int) -> Task:
+    """The task of a file of the user's."""
+    return Task(name, cast(Evaluation, evaluation), rule, (), expected, own=True)
 
 
 _ALL = (

@@ -19,8 +19,10 @@ from needlework.haystack_fixtures.haystacks.document import Document
 from needlework.haystack_fixtures.retrieval.found import Search
 from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.leval.files import OPTION, DataFile, Item, find_file, read_file
+from needlework.haystack_fixtures.tasks.leval.files import DataFile, Item, find_file, read_file
 from needlework.haystack_fixtures.tasks.leval.options import LevalOptions
+from needlework.haystack_fixtures.tasks.leval.own import own_sources
+from needlework.haystack_fixtures.tasks.leval.rows import OPTION
 from needlework.haystack_fixtures.tasks.leval.sources import SOURCES, Source
 from needlework.haystack_fixtures.tasks.task import Asked, FollowUp, Task, no_depths
 
@@ -51,8 +53,8 @@ def _corpus(source: Source, suite: Suite) -> Corpus:
     return Corpus(
         name=f"L-Eval {source.name}",
         language="en",
-        licence="GPL-3.0; documents have terms of their own",
-        source="https://github.com/OpenLMLab/LEval",
+        licence="yours" if source.path else "GPL-3.0; documents have terms of their own",
+        source=str(source.path) if source.path else "https://github.com/OpenLMLab/LEval",
         documents=file.documents,
         sha256=file.sha256,
     )
@@ -60,20 +62,22 @@ def _corpus(source: Source, suite: Suite) -> Corpus:
 
 def _check(suites: Sequence[Suite]) -> None:
     """Tell at once, and in one line, what keeps the suites of a run from being asked."""
-    by_name = {source.task: source for source in SOURCES}
+    folder = own_of(suites[0], LevalOptions).leval_data
+    own = own_sources(folder)
+    by_name = {source.task: source for source in (*SOURCES, *own)}
     asked = {suite.task: by_name[suite.task] for suite in suites}
     for suite in suites:
         if suite.controls:
             remedy = "where a document of L-Eval has its answers is not known: leave it out"
             raise InputError("--controls", ",".join(suite.controls), remedy)
-    folder = own_of(suites[0], LevalOptions).leval_data
     if folder is None:
         raise InputError(OPTION, "", f"{_some(list(asked))} of L-Eval: name your copy of its data with {OPTION} DIR")
     absent = [source for source in asked.values() if find_file(folder, source) is None]
     if absent:
         there = [task for task, source in asked.items() if source not in absent]
         what = ", ".join(f"{source.file} ({source.task})" for source in absent)
-        leave_out = f", or leave out what is absent: --task {','.join(there)}" if there else ""
+        there = there or [source.task for source in own]
+        leave_out = f", or leave out what is absent: --preset leval --task {','.join(there)}" if there else ""
         raise InputError(OPTION, folder, f"has no {what}; add it{leave_out}")
     if not any(_labels(asked[suite.task], suite) for suite in suites):
         remedy = f"{_some(list(asked))} have no such rows: use --leval-subset scored, or preset leval-open"
@@ -163,8 +167,9 @@ def _twice(item: Item) -> tuple[str, FollowUp]:
     return loyalty, FollowUp(f"{question}\n{_TRUE_OR_FALSE}", fact.removesuffix("]"), joined)
 
 
-TASKS = tuple(
-    Task(
+def task_of(source: Source) -> Task:
+    """The task of a file."""
+    return Task(
         source.task,
         source.about,
         partial(_labels, source),
@@ -178,5 +183,11 @@ TASKS = tuple(
         check=_check,
         retrieves=True,
     )
-    for source in SOURCES
-)
+
+
+TASKS = tuple(map(task_of, SOURCES))
+
+
+def own_tasks(given: str | None) -> tuple[Task, ...]:
+    """The tasks of one's own in `--leval-data`. Raises `InputError`."""
+    return tuple(map(task_of, own_sources(given)))

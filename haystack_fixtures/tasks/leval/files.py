@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from glob import glob
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.tasks.leval.sources import FOLDERS, SOURCES, Source
+from needlework.haystack_fixtures.tasks.leval.rows import OPTION, SCORED, rows
+from needlework.haystack_fixtures.tasks.leval.sources import FOLDERS, Source
 
-OPTION = "--leval-data"
 _HUB = "hf:"
-SCORED = ("exam", "f1", "rouge")
 SUBSETS: dict[str, tuple[str, ...]] = {
     "scored": SCORED,
     "llm": ("LLM",),
     "human": ("human",),
     "both": ("LLM", "human"),
 }
-_EVALUATIONS = (*SCORED, "LLM", "human")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +46,18 @@ class DataFile:
         return tuple(item for item in self.items.values() if item.evaluation in SUBSETS[subset])
 
 
+def is_hub(given: str) -> bool:
+    """Whether `--leval-data` names a data set on the hub."""
+    return given.startswith(_HUB)
+
+
 @lru_cache(2)
 def data_folder(given: str) -> Path:
     """The folder of `--leval-data`; of `hf:ID` or `hf:ID@REVISION` that of the data set, fetched into the hub's cache.
 
     Only the jsonl files are fetched: code that a data set carries is never run. Raises `InputError`.
     """
-    if not given.startswith(_HUB):
-        if not Path(given).is_dir():
-            raise InputError(OPTION, given, "is no folder: give your copy of L-Eval's data, or hf:L4NLP/LEval")
+    if not is_hub(given):
         return Path(given)
     from huggingface_hub import snapshot_download
 
@@ -70,22 +70,66 @@ def data_folder(given: str) -> Path:
     return Path(found)
 
 
-def find_file(folder: str, source: Source) -> Path | None:
-    """The file of a task in the user's folder. Raises `InputError`."""
-    places = (data_folder(folder) / below / source.file for below in FOLDERS[source.group])
+def files_of(given: str) -> tuple[Path, ...]:
+    """The jsonl files that `--leval-data` names: a file, those of a pattern, or those of a folder. Raises `InputError`.
+
+    Of a folder: where L-Eval's own files may lie.
+    """
+    path = data_folder(given)
+    if path.is_dir():
+        places = dict.fromkeys(path / below for group in FOLDERS.values() for below in group)
+        return tuple(file for place in places for file in sorted(place.glob("*.jsonl")) if file.is_file())
+    if path.is_file():
+        return (path,)
+    if any(char in given for char in "*?["):
+        names = sorted(glob(given, recursive=True))  # noqa: PTH207 - a pattern may begin at the root
+        found = tuple(Path(name) for name in names if Path(name).is_file())
+        if found:
+            return found
+        raise InputError(OPTION, given, "no file is called so: quote the pattern, and check where it starts")
+    remedy = "is no file and no folder: give jsonl files of L-Eval's form, your copy of its data, or hf:L4NLP/LEval"
+    raise InputError(OPTION, given, remedy)
+
+
+def find_file(given: str, source: Source) -> Path | None:
+    """The file of a task in what the user gave. Raises `InputError`."""
+    if source.path is not None:
+        return source.path
+    folder = data_folder(given)
+    if not folder.is_dir():
+        return next((path for path in files_of(given) if path.name == source.file), None)
+    places = (folder / below / source.file for below in FOLDERS[source.group])
     return next((place for place in places if place.is_file()), None)
 
 
-def read_file(folder: str, source: Source) -> DataFile:
+def read_file(given: str, source: Source) -> DataFile:
     """Read a task's file; it stays in memory while it does not change. Raises `InputError`."""
-    path = find_file(folder, source)
+    path = find_file(given, source)
     if path is None:
-        raise InputError(OPTION, folder, f"has no {source.file}")
-    stat = path.stat()
+        raise InputError(OPTION, given, f"has no {source.file}")
+    return read(path)
+
+
+def read(path: Path) -> DataFile:
+    """Read a file of L-Eval's form; it stays in memory while it does not change. Raises `InputError`."""
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise InputError(OPTION, path, f"cannot be read ({error.strerror})") from None
     return _read(path, stat.st_mtime_ns, stat.st_size)
 
 
-@lru_cache(len(SOURCES))
+def has_the_form(path: Path) -> bool:
+    """Whether a file's first row has a document, questions and answers."""
+    try:
+        with path.open("rb") as file:
+            row = json.loads(next((line for line in file if line.strip()), b"null"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and {"input", "instructions", "outputs"} <= row.keys()
+
+
+@lru_cache(None)
 def _read(path: Path, _changed: int, _size: int) -> DataFile:
     try:
         data = path.read_bytes()
@@ -94,36 +138,16 @@ def _read(path: Path, _changed: int, _size: int) -> DataFile:
     documents: dict[str, int] = {}
     asked: dict[int, int] = {}
     items: dict[str, Item] = {}
-    for text, evaluation, pairs in _rows(path, data):
-        document = documents.setdefault(text, len(documents))
-        for question, answer in pairs:
-            number = asked[document] = asked.get(document, -1) + 1
-            label = f"doc{document}_q{number}"
-            items[label] = Item(label, document, evaluation, question, answer)
+    scored = ""
+    for number, row in rows(path, data):
+        if row.evaluation in SCORED and row.evaluation != (scored := scored or row.evaluation):
+            remedy = f"evaluation is {row.evaluation}, and {scored} in the rows above: give each kind a file of its own"
+            raise InputError(OPTION, f"{path}:{number}", remedy)
+        document = documents.setdefault(row.text, len(documents))
+        for question, answer in row.pairs:
+            place = asked[document] = asked.get(document, -1) + 1
+            label = f"doc{document}_q{place}"
+            items[label] = Item(label, document, row.evaluation, question, answer)
+    if not items:
+        raise InputError(OPTION, path, "has no questions: a row has a document, `instructions` and `outputs`")
     return DataFile(tuple(documents), items, sha256(data).hexdigest())
-
-
-def _rows(path: Path, data: bytes) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
-    """Document, evaluation, and questions with answers of each row."""
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            yield _row(json.loads(line))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            what = f"{type(error).__name__}: {error}"
-            remedy = f"is no row of L-Eval ({what}); get the file again"
-            raise InputError(OPTION, f"{path}, line {number}", remedy) from None
-
-
-def _row(row: Any) -> tuple[str, str, list[tuple[str, str]]]:
-    text, evaluation = row["input"], row["evaluation"]
-    questions, answers = row["instructions"], row["outputs"]
-    for value in (text, *questions, *answers):
-        if not isinstance(value, str):
-            raise TypeError(f"{value!r:.40} is no text")
-    if evaluation not in _EVALUATIONS:
-        raise ValueError(f"evaluation {evaluation!r:.40} is none of {', '.join(_EVALUATIONS)}")
-    if not text.strip():
-        raise ValueError("its document is empty")
-    return text, evaluation, list(zip(questions, answers, strict=True))

@@ -15,8 +15,8 @@ from needlework.haystack_fixtures.settings.option_values import (
 
 @dataclass(frozen=True, slots=True)
 class LevalOptions:
-    """L-Eval's folder, which of its rows to ask, how documents are cut, whether open questions tell the length of the
-    reference."""
+    """Where L-Eval's files lie, which of its rows to ask, how documents are cut, whether open questions tell the length
+    of the reference."""
 
     leval_data: str | None = None
     leval_subset: str = "scored"
@@ -29,9 +29,10 @@ OPTIONS = (
     Option(
         "leval-data",
         WHAT,
-        "folder of L-Eval's data (a clone, or its jsonl files), or hf:L4NLP/LEval[@REVISION]; for tasks leval_...",
+        'a jsonl file of L-Eval\'s form, a quoted pattern ("mine/*.jsonl"), a folder of such files, a clone of its'
+        " data, or hf:L4NLP/LEval[@REVISION]; each file is a task, leval_NAME; without --preset, --task all are asked",
         path,
-        metavar="DIR",
+        metavar="WHERE",
         suite=True,
         counts=never,
     ),

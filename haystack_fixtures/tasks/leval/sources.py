@@ -1,11 +1,12 @@
 """L-Eval's twenty tasks: the file of each, how its questions are put, and what scores the answers.
 
-Tasks are found by this table, never by words in a path.
+Tasks are found by this table, never by words in a path. Files of one's own: `own.py`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from needlework.haystack_fixtures.haystacks.document import Keep
@@ -21,7 +22,10 @@ FOLDERS: dict[Group, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One task. `name`: L-Eval's, which its file has too. `chance`: score of a guess among a question's options."""
+    """One task. `name`: L-Eval's, which its file has too. `chance`: score of a guess among a question's options.
+
+    `path`: the file, of a task of one's own.
+    """
 
     task: str
     name: str
@@ -30,6 +34,7 @@ class Source:
     scorer: str
     chance: float = 0.0
     keep: Keep = "start"
+    path: Path | None = None
 
     @property
     def file(self) -> str:

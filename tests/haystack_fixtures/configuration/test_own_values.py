@@ -36,7 +36,13 @@ def test_only_what_is_said_is_kept(tmp_path):
 
 
 def test_a_manifests_tables_give_it_back(tmp_path):
-    given = {"retriever": "none,bm25", "chunk_size": "64t", "no_truncate": "true", "leval_data": "a,b"}
+    given = {
+        "retriever": "none,bm25",
+        "chunk_size": "64t",
+        "no_truncate": "true",
+        "leval_data": "a,b",
+        "preset": "quick",
+    }
     (suite,) = resolve_settings(given | {"embedder_base_url": "http://h/v1"}, {}, tmp_path).suites
     assert suite_table(suite)["leval_subset"] == "scored"
     tables = json.loads(json.dumps([run_table([suite]), suite_table(suite)]))

@@ -22,7 +22,7 @@ def told(**given: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_with_needles_they_do_nothing(option: str, value: str) -> None:
-    [line] = told(**{option: value})
+    [line] = told(preset="quick", **{option: value})
     assert line.startswith(f"--{option.replace('_', '-')} is not used: ")
 
 

@@ -6,7 +6,10 @@ import json
 
 import pytest
 
+import needlework
+
 TREE, FERRY = "The pear tree stood behind the mill. " * 40, "The ferry ran on Thursdays only. " * 40
+NO_FILE = "is no file and no folder: give jsonl files of L-Eval's form, your copy of its data, or hf:L4NLP/LEval"
 STATEMENT = "The mill is haunted, True or False? Answer this question based on the world described in the document."
 
 
@@ -96,9 +99,29 @@ def test_what_is_asked_twice_is_not_probed_for_stability(run, project):
 def test_without_data_one_line_names_the_option(project, run):
     project.pytester.mkdir("empty")
     for folder, told in (
-        ("nowhere", "is no folder: give your copy of L-Eval's data, or hf:L4NLP/LEval"),
+        ("nowhere", NO_FILE),
         ("empty", "has no tpo.jsonl (leval_tpo), sci_fi.jsonl (leval_sci_fi); add it"),
     ):
         result = run(f"--leval-data={folder}")
         line = [line for line in result.stderr.lines if line.startswith("ERROR")]
         assert line == [f"ERROR: --leval-data: {folder!r}: {told}"]
+
+
+def test_a_file_of_ones_own_is_run_exported_and_scored(project, capsys):
+    rows = [
+        {"input": TREE, "instructions": ["Which?", "Where?"], "outputs": ["a pear tree", "the mill"]},
+        {"input": FERRY, "instructions": ["When?"], "outputs": ["on Thursdays"]},
+    ]
+    lines = "\n".join(json.dumps(row | {"evaluation": "f1"}) for row in rows)
+    project.pytester.path.joinpath("Harbour.cleaned.jsonl").write_text(lines, encoding="utf-8")
+    project.asks("leval")
+    project.run("--leval-data=Harbour.cleaned.jsonl", "--lengths=1200")
+    assert [r["task"] for r in project.records()] == ["leval_harbour_cleaned"] * 3
+    run = project.runs / "r"
+    assert needlework.main(["leval-export", str(run)]) == 0
+    assert needlework.main(["score", "leval", str(run / "leval")]) == 0
+    exported, scored = (part for part in capsys.readouterr().out.split("L-Eval, ")[1:])
+    assert exported.splitlines()[2] == scored.splitlines()[2]
+    assert "3 of 3" in scored
+    assert needlework.main(["prompt", str(run), "leval_harbour_cleaned-len1200-depthall-doc1_q0-r0"]) == 0
+    assert "Thursdays" in capsys.readouterr().out

@@ -131,6 +131,14 @@ def test_a_file_of_another_name_needs_its_task(write: Write, capsys: pytest.Capt
     assert "goes with one prediction file" in _refusal(capsys, path.parent, "--task", "tpo")
 
 
+def test_a_name_of_ones_own_is_scored_as_its_rows_say(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("tpo", _rows("tpo", n=4, evaluation="exam"), name="harbour.pred.jsonl")
+    assert _score(path) == 0
+    out = capsys.readouterr().out
+    assert "4 of 4" in out
+    assert "harbour: a file of yours, scored as its rows say (leval_letter v1)" in out
+
+
 def test_the_wrong_task_is_told(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     told = _refusal(capsys, write("multidoc_qa", _rows("tpo")))
     assert "its rows are for exam, those of multidoc_qa for f1" in told
@@ -189,7 +197,7 @@ def test_answers_of_several_models(write: Write, tmp_path: Path, capsys: pytest.
 def test_models_have_tables_of_their_own(write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write("gsm100", folder="runs/a")
     write("gsm100", _rows("gsm100", model="b"), folder="runs/b")
-    write("gsm100", name="notes.pred.jsonl", folder="runs/b")
+    write("gsm100", _rows("gsm100", evaluation="LLM"), name="notes.pred.jsonl", folder="runs/b")
     assert _score(tmp_path / "runs") == 0
     out = capsys.readouterr().out
     assert out.index("L-Eval, b") < out.index("L-Eval, m")

@@ -144,20 +144,26 @@ def test_what_makes_no_sense_is_refused(data, options, said):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "JSONDecodeError"),
-        ("[]", "TypeError"),
-        (json.dumps(row(TREE, CHOICE, "Exam")), "evaluation 'Exam'"),
-        (json.dumps(row(" ", CHOICE, "exam")), "its document is empty"),
-        (json.dumps(row(TREE, CHOICE, "exam") | {"outputs": ["A"]}), "ValueError"),
-        (json.dumps(row(TREE, [("Which?", 3)], "exam")), "3 is no text"),
-        (json.dumps({"input": TREE}), "KeyError"),
+        ("{", "is no JSON (Expecting property name enclosed in double quotes, character 2)"),
+        ("[]", "is no JSON object"),
+        (
+            json.dumps(row(TREE, CHOICE, "Exam")),
+            "evaluation 'Exam' is none of exam, f1, rouge, LLM, human; did you mean exam?",
+        ),
+        (json.dumps(row(" ", CHOICE, "exam")), "its document (`input`) is empty"),
+        (json.dumps(row(TREE, CHOICE, "exam") | {"outputs": ["A"]}), "has 2 instructions and 1 outputs"),
+        (json.dumps(row(TREE, [("Which?", 3)], "exam")), "`outputs` is no list of texts"),
+        (json.dumps(row(TREE, [("Which?", " ")], "exam")), "answer 1 of `outputs` is blank"),
+        (json.dumps(row(TREE, CHOICE, "f1")), "evaluation is f1, and exam in the rows above"),
+        (json.dumps({"input": TREE, "instructions": [], "outputs": []}), "has no `evaluation`: add one of exam"),
+        (json.dumps({"input": TREE}), "has no `instructions`"),
     ],
 )
 def test_broken_rows_are_told_with_their_line(data, line, said):
     folder = data(tpo=[row(TREE, CHOICE, "exam")])
     with Path(folder, "tpo.jsonl").open("a", encoding="utf-8") as file:
         file.write(f"\n{line}\n")
-    with pytest.raises(InputError, match="line 3") as caught:
+    with pytest.raises(InputError, match=r"tpo\.jsonl:3") as caught:
         trials(folder, "tpo")
     assert said in str(caught.value)
 
@@ -331,5 +337,5 @@ def test_a_hub_that_gives_nothing_is_one_line(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(InputError, match="is no folder: give your copy"):
+    with pytest.raises(InputError, match="is no file and no folder"):
         run(str(tmp_path / "nowhere"), "tpo")
