@@ -10,7 +10,6 @@ from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import BatchModel, Model, ModelError, Request, Response
-from needlework.haystack_fixtures.trials.contexts import reserved
 from needlework.haystack_fixtures.trials.exchange import NOT_ASKED, Exchange
 from needlework.haystack_fixtures.trials.trial import Trial
 from needlework.haystack_fixtures.trials.trust import Check, check_answer, check_canaries
@@ -61,8 +60,9 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
     ready = Ready(trial, model, build_s)
     # Documents that are cut as upstream cuts them leave no room for what stands around them. Rows of a data set have a
     # length of their own, and that of their cell is a class.
-    needed = trial.prompt.tokens + reserved(trial.suite)
-    length = needed if engine.series_of(cell).task.rows else max(cell.length, needed)
+    suite, rows = trial.suite, engine.series_of(cell).task.rows
+    needed = trial.prompt.tokens + suite.answer_tokens + (suite.length_buffer if suite.length_means == "total" else 0)
+    length = needed if rows or suite.length_means == "context" else max(cell.length, needed)
     window = model.window
     too_long = window is not None and length > window
     skipped = trial.skipped or (f"length {length} is over the model's window of {window} tokens" if too_long else "")

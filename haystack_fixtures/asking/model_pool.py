@@ -22,13 +22,14 @@ from needlework.haystack_fixtures.models.model_named import (
 )
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.engines.serving import Serving
-from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.workers.devices import device_kind, free_cores
 
 if TYPE_CHECKING:
     from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
 
+_AROUND = 1024  # tokens of a template and a question, with room to spare
 _NOT_YET = "http://127.0.0.1:1/v1"  # in place of the address of a server that is not there yet
 
 
@@ -87,7 +88,7 @@ class ModelPool:
                 connection=self._to_model(),
                 cache_dir=self._cache_dir,
                 threads=max(1, free_cores() // self._workers) if runs_here(spec) else None,
-                longest=max(max(suite.lengths) for suite in self._settings.suites),
+                longest=max(map(_longest, self._settings.suites)),
             )
         return self._models[spec]
 
@@ -177,3 +178,8 @@ class ModelPool:
                 model.close()
         self._models.clear()
         self._judge = None
+
+
+def _longest(suite: Suite) -> int:
+    """Tokens of the suite's longest prompt with its answer; about, where template and question are on top."""
+    return max(suite.lengths) + (0 if suite.length_means == "total" else suite.answer_tokens + _AROUND)

@@ -10,7 +10,7 @@ from needlework.haystack_fixtures.asking.plan_size import size_lines
 from needlework.haystack_fixtures.grid.cells import Cell, depth_label
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.settings.own import own_of
-from needlework.haystack_fixtures.trials.contexts import reserved
+from needlework.haystack_fixtures.settings.settings import Suite
 
 
 def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
@@ -31,9 +31,10 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         repeats = len({cell.repeat for cell in group})
         corpus = engine.builder(first).corpus(suite)
         model = engine.described(series.model)
-        fit = [cell for cell in group if model.window is None or cell.length <= model.window]
-        prompt_tokens = sum(cell.length - reserved(suite) for cell in fit)
-        answer_tokens = len(fit) * (suite.answer_budget + suite.thinking_budget)
+        beside = _beside(engine, suite, group)
+        fit = [cell for cell in group if model.window is None or cell.length + beside <= model.window]
+        answer_tokens = len(fit) * suite.answer_tokens
+        prompt_tokens = sum(cell.length + beside - _unused(suite) for cell in fit) - answer_tokens
         total_in, total_out = total_in + prompt_tokens, total_out + answer_tokens
         shown = [depth_label(depth) for depth in depths]
         yield ""
@@ -43,7 +44,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
             own = own_of(suite, RetrievalOptions)
             asked += f", {series.retriever} ({own.retrieve} chunks of {own.chunk_size})"
         yield f"{first.task}, {asked}, {series.model}: {_counted(group)}"
-        yield f"  {len(lengths)} lengths (tokens):  {' '.join(map(str, lengths))}"
+        yield f"  {len(lengths)} lengths ({_unit(suite)}):  {' '.join(map(str, lengths))}"
         placed = "no depth axis: the task says where what it asks for stands"
         yield "  " + (placed if depths == [None] else f"{len(shown)} depths (percent): {' '.join(shown)}")
         yield f"  trials a cell: {repeats if engine.settings.adaptive is None else 'as many as it takes'}"
@@ -51,7 +52,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         told = f"scorer {engine.scorer(first)}, tokenizer {engine.builder(first).tokenizer.name}"
         yield f"  prompt {suite.prompt}, template {suite.template}, {told}"
         yield f"  {prompt_tokens:,} prompt tokens, at most {answer_tokens:,} answer tokens"
-        lengths_asked = [cell.length for cell in group]
+        lengths_asked = [cell.length + beside for cell in group]
         for line in size_lines(model, lengths_asked, engine.settings.gpu_memory):
             yield f"  {line}"
     yield ""
@@ -66,6 +67,28 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
     if engine.settings.top_up:
         yield f"--top-up: at most {engine.settings.top_up:,} further requests while a gate is inconclusive"
     yield "nothing was run; leave out --plan to run it"
+
+
+def _unit(suite: Suite) -> str:
+    """What lengths are counted in."""
+    if suite.length_means == "total":
+        return "tokens"
+    short = f" less {suite.length_buffer}" if suite.length_buffer else ""
+    return f"tokens of the context alone{short}; template, question and answer on top"
+
+
+def _unused(suite: Suite) -> int:
+    """Tokens of what a cell needs of the window that neither prompt nor answer uses."""
+    return suite.length_buffer if suite.length_means == "total" else 0
+
+
+def _beside(engine: Engine, suite: Suite, group: Sequence[Cell]) -> int:
+    """Tokens of the window that a cell needs beyond its length: those around its context, and of its answer."""
+    if suite.length_means == "total":
+        return 0
+    shortest = min(group, key=lambda cell: cell.length)
+    prompt = engine.trial(shortest).prompt
+    return prompt.tokens + prompt.slack + suite.answer_tokens - shortest.length
 
 
 def _counted(trials: Sequence[Cell]) -> str:

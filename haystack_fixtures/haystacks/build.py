@@ -9,11 +9,11 @@ from hashlib import sha256
 import numpy as np
 
 from needlework.haystack_fixtures.errors import InputError, TooShortError
-from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, draft_of
+from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, covering, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, first_cut, padded_cut, patched_cuts
 from needlework.haystack_fixtures.haystacks.hashes import filler_sha256, text_sha256
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.haystack_fixtures.haystacks.splice import Spliced, WindowMemo
+from needlework.haystack_fixtures.haystacks.splice import WindowMemo
 from needlework.haystack_fixtures.haystacks.unique import check_unique
 from needlework.haystack_fixtures.prompts.prompt import Message, PlacedNeedle, Prompt
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
@@ -43,8 +43,10 @@ def build_prompt(
     reserved: int = 0,
     unique: Sequence[str] = (),
     memo: WindowMemo | None = None,
+    of_context: bool = False,
 ) -> Prompt:
-    """Build the prompt `bos + before + context + after` of token_budget tokens.
+    """Build the prompt `bos + before + context + after` of token_budget tokens; or, `of_context`, with a context of so
+    many: its tokens as they are in the prompt, one that spans an edge included.
 
     The context is the source's text from its start, cut to fit (its last sentence is shortened; where that cannot give
     the exact count, some sentences before it are left out), with each needle (name, text) verbatim at the sentence end
@@ -63,8 +65,18 @@ def build_prompt(
             raise InputError("needle", name, "has no text")
         if not 0 <= depth <= 100:
             raise InputError("--depths", depth, "a depth is a percentage from 0 to 100")
-    frame = Frame(before, after, source, tuple(needles), tuple(depths), len(bos), memo or WindowMemo(tokenizer))
-    draft = search(frame, token_budget, reserved, "template, question, needles and one sentence")
+    frame = Frame(
+        before,
+        after,
+        source,
+        tuple(needles),
+        tuple(depths),
+        len(bos),
+        memo or WindowMemo(tokenizer),
+        of_context=(0, 0) if of_context else None,
+    )
+    least = "needles and one sentence" if of_context else "template, question, needles and one sentence"
+    draft = search(frame, token_budget, reserved, least)
     return finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=unique)
 
 
@@ -130,7 +142,7 @@ def search(frame: Frame, budget: int, reserved: int, least: str) -> Draft:
     Raises `InputError` where none comes near, or where the shortest is too long; `least` says in words what that has.
     """
     # The same for all lengths.
-    key = ("shortest", frame.before, frame.after, frame.needles, frame.depths, frame.bos, frame.memo)
+    key = ("shortest", frame.before, frame.after, frame.needles, frame.depths, frame.bos, frame.memo, frame.of_context)
     shortest = frame.source.remember(key, lambda: draft_of(frame, first_cut(frame.source)))
     if shortest.count > budget:
         raise TooShortError(budget + reserved, f"{least} need more", shortest.count + reserved)
@@ -196,12 +208,12 @@ def _placed(frame: Frame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...], int]:
     A token that spans the edge of a needle is the needle's.
     """
     spliced = draft.spliced
-    first, last = _covering(spliced, draft.context[0]), spliced.tokens_before(draft.context[1])
+    first, last = covering(spliced, draft.context[0]), spliced.tokens_before(draft.context[1])
     own: dict[int, tuple[int, int]] = {}
     done = first
     for number in sorted(range(len(frame.needles)), key=lambda number: draft.spans[number]):
         start, end = draft.counted[number]
-        low = max(done, _covering(spliced, start))
+        low = max(done, covering(spliced, start))
         done = max(low, spliced.tokens_before(end))
         own[number] = (low, done)
     sizes = {number: high - low for number, (low, high) in own.items()}
@@ -222,12 +234,6 @@ def _placed(frame: Frame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...], int]:
             )
         )
     return tuple(placed), last - first
-
-
-def _covering(spliced: Spliced, place: int) -> int:
-    """The first token with text at or after a place."""
-    index = spliced.tokens_before(place)
-    return index if spliced.start(index) == place else max(0, index - 1)
 
 
 def _sha256(text: str) -> str:

@@ -14,7 +14,10 @@ from needlework.haystack_fixtures.haystacks.splice import Piece, Range, Seams, S
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Everything but the cut. `joined`: needles stand beside the haystack as they are, without a gap."""
+    """Everything but the cut. `joined`: needles stand beside the haystack as they are, without a gap.
+
+    `of_context`: a draft counts the tokens of its context alone; with so many characters of `before` and of `after`.
+    """
 
     before: str
     after: str
@@ -24,11 +27,15 @@ class Frame:
     bos: int
     memo: WindowMemo
     joined: bool = False
+    of_context: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A whole prompt for one cut, as pieces. `spans`: each needle's characters, `counted`: with the gaps beside it."""
+    """A whole prompt for one cut, as pieces. `spans`: each needle's characters, `counted`: with the gaps beside it.
+
+    `count`: tokens of the prompt, or of its context where the frame says so.
+    """
 
     cut: Cut
     places: tuple[Place, ...]
@@ -76,8 +83,18 @@ def draft_of(frame: Frame, cut: Cut) -> Draft:
     here += chars - char
     pieces.append(frame.after)
     spliced = splice(pieces, frame.memo, frame.source.remember(("seams", frame.memo), Seams))
-    count = spliced.count + frame.bos
+    if frame.of_context is None:
+        count = spliced.count + frame.bos
+    else:
+        ahead_of_it, behind_it = frame.of_context
+        count = spliced.tokens_before(here + behind_it) - covering(spliced, begin - ahead_of_it)
     return Draft(cut, places, tuple(pieces), tuple(spans), tuple(counted), (begin, here), spliced, count)
+
+
+def covering(spliced: Spliced, place: int) -> int:
+    """The first token with text at or after a place."""
+    index = spliced.tokens_before(place)
+    return index if spliced.start(index) == place else max(0, index - 1)
 
 
 def _stretch(source: HaystackSource, cut: Cut, start: int, end: int) -> list[Piece]:

@@ -97,11 +97,13 @@ def build_listing(
     reserved: int = 0,
     unique: Sequence[str] = (),
     memo: WindowMemo | None = None,
+    of_context: bool = False,
 ) -> tuple[Prompt, int]:
     """Build the prompt `bos + before + opening + list + closing + prose + after`, and tell how many units the list has.
 
     As many units as fit, needles (name, text) whole between two of them, nearest to their depths; then a beginning of
-    `prose`, cut to the missing tokens. `Prompt.context` is the list alone. Other arguments as for `build_prompt`.
+    `prose`, cut to the missing tokens. `Prompt.context` is the list alone; `of_context` counts opening, closing and
+    prose with it. Other arguments as for `build_prompt`.
 
     Raises `InputError` when the budget cannot hold template, needles and the fewest units, naming what would do.
     """
@@ -111,9 +113,9 @@ def build_listing(
 
     def frame(source: HaystackSource, pad: str) -> Frame:
         ending = listing.closing + pad + after
-        return Frame(
-            before + listing.opening, ending, source, tuple(needles), tuple(depths), len(bos), shared, listing.joined
-        )
+        start = before + listing.opening
+        counted = (len(listing.opening), len(listing.closing + pad)) if of_context else None
+        return Frame(start, ending, source, tuple(needles), tuple(depths), len(bos), shared, listing.joined, counted)
 
     def draft(n: int, pad: str = "") -> Draft:
         source, cut = sources.of(n)

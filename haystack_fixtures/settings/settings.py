@@ -8,6 +8,8 @@ from typing import Literal
 
 from needlework.haystack_fixtures.settings.own import Own
 
+LengthMeans = Literal["total", "context"]
+
 
 @dataclass(frozen=True, slots=True)
 class Suite:
@@ -19,6 +21,7 @@ class Suite:
     `answer_prefix`: the prompt ends with the beginning of the answer, where the task has one. `own`: what
     one family alone has, by option key: read it with `own_of`. `spread`: each sample is asked at one of the depths.
     `window`: one of the lengths is the model's window; until that is known, it is none of `lengths`.
+    `length_means`: `total`: a length is that of prompt and answer; `context`: of the haystack with its needles alone.
     """
 
     task: str
@@ -48,6 +51,17 @@ class Suite:
     own: Own = field(default=Own())
     spread: bool = False
     window: bool = False
+    length_means: LengthMeans = "total"
+
+    @property
+    def answer_tokens(self) -> int:
+        """The most tokens that a model may say."""
+        return self.answer_budget + self.thinking_budget
+
+    @property
+    def kept_free(self) -> int:
+        """Tokens of a length that are left free: of the prompt's, or of the context's where a length means that."""
+        return self.length_buffer + (self.answer_tokens if self.length_means == "total" else 0)
 
 
 @dataclass(frozen=True, slots=True)

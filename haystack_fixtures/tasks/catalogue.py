@@ -14,6 +14,7 @@ from needlework.haystack_fixtures.grid.spread import spread_depths, spread_quest
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks.aggregate import family as aggregate
 from needlework.haystack_fixtures.tasks.arms.controls import absent, control_label, focused, may_abstain, split_label
+from needlework.haystack_fixtures.tasks.arms.length_means import check_length_means
 from needlework.haystack_fixtures.tasks.arms.retrievers import arms_of, asks_whole, check_arms, with_retriever
 from needlework.haystack_fixtures.tasks.association import family as association
 from needlework.haystack_fixtures.tasks.chain import family as chain
@@ -106,6 +107,7 @@ def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Asked:
         asked = task.ask(suite, cell, seed)
     else:
         asked = task.ask(suite, replace(cell, needle=label, depth=task.depths(suite)[0]), seed)
+    check_length_means(suite, asked.context)
     if "absent" in controls_of(task, suite):
         asked = may_abstain(asked, suite.language)
     asked = replace(asked, reference=_OPEN | asked.reference)

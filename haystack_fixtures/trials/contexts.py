@@ -90,8 +90,8 @@ class Contexts:
         around: _Around = {
             "before": frame.before,
             "after": frame.after,
-            "token_budget": cell.length - reserved(suite),
-            "reserved": reserved(suite),
+            "token_budget": cell.length - suite.kept_free,
+            "reserved": suite.kept_free,
             "messages": lambda context: tuple(put(message, context) for message in frame.messages),
             "bos": frame.bos,
             "memo": self._windows,
@@ -130,7 +130,13 @@ class Contexts:
             return self._of_list(suite, cell, asked, asked.context, statements, depths, unique, around)
         source = self._sources.source(suite, cell.repeat)
         prompt = build_prompt(
-            self._tokenizer, source=source, needles=statements, depths=depths, unique=unique, **around
+            self._tokenizer,
+            source=source,
+            needles=statements,
+            depths=depths,
+            unique=unique,
+            of_context=suite.length_means == "context",
+            **around,
         )
         if any(stands_elsewhere(needle.answer, prompt, source) for needle in asked.needles if not needle.key):
             prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
@@ -156,6 +162,7 @@ class Contexts:
             needles=[(name, f"{text}\n") for name, text in statements],
             depths=depths,
             unique=unique,
+            of_context=suite.length_means == "context",
             **around,
         )
         if listing.resolve is not None:
@@ -173,7 +180,7 @@ class Contexts:
             source,
             needles=[(needle.name, needle.text) for needle in asked.needles],
             depths=asked.depths,
-            longest=max(suite.lengths) - reserved(suite),
+            longest=max(suite.lengths) - suite.kept_free,
             **around,
         )
         # In the absent arms too, where no needle has it.
@@ -230,11 +237,6 @@ class Contexts:
         if len(self._lists) > _LISTS_KEPT:
             self._lists.popitem(last=False)
         return found
-
-
-def reserved(suite: Suite) -> int:
-    """Tokens of a cell's length that the prompt must leave free."""
-    return suite.answer_budget + suite.thinking_budget + suite.length_buffer
 
 
 def put(message: Message, context: str) -> Message:

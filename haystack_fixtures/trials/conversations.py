@@ -20,7 +20,7 @@ from needlework.haystack_fixtures.prompts.prompt import Prompt
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.task import Asked
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.contexts import PROSE, Built, reserved
+from needlework.haystack_fixtures.trials.contexts import PROSE, Built
 from needlework.haystack_fixtures.trials.sources import Sources
 
 _KEPT = 4
@@ -41,12 +41,12 @@ class Conversations:
         self, suite: Suite, cell: Cell, asked: Asked, context: Conversation | GrowingConversation, around: AroundTurns
     ) -> Built:
         """Build a cell's prompt. Raises `InputError`."""
-        budget = cell.length - reserved(suite)
+        budget = cell.length - suite.kept_free
         skipped = ""
         if isinstance(context, Conversation):
             prompt = build_given(self._tokenizer, context, around, token_budget=budget)
             if prompt.slack < 0 and not context.by_window:
-                skipped = f"its conversation needs a length of {prompt.tokens + reserved(suite)}"
+                skipped = f"its conversation needs a length of {prompt.tokens + suite.kept_free}"
         else:
             prompt = self._growing(suite, cell, asked, context, around, budget)
         if self._verify:
@@ -67,7 +67,7 @@ class Conversations:
             needles=[(needle.name, Round(needle.ask, needle.text)) for needle in asked.needles],
             depths=asked.depths,
             token_budget=budget,
-            reserved=reserved(suite),
+            reserved=suite.kept_free,
             memo=self._windows,
         )
 

@@ -31,9 +31,11 @@ def write_csv(path: Path, records: Iterable[Record]) -> None:
 
 
 def csv_text(records: Iterable[Record]) -> str:
-    """Return the text of `results.csv`, with columns for what was retrieved where anything was."""
+    """Return the text of `results.csv`; with columns for what was retrieved where anything was, and for the context
+    where lengths are its alone."""
     ordered = sorted(records, key=reading_order)
-    columns = COLUMNS | (RETRIEVAL if any(map(retriever_of, ordered)) else {})
+    alone = any("length_means" in record["prompt"] for record in ordered)
+    columns = COLUMNS | (CONTEXT if alone else {}) | (RETRIEVAL if any(map(retriever_of, ordered)) else {})
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
@@ -78,6 +80,7 @@ def _trial(row: Mapping[str, str], path: Path, number: int) -> Trial:
             sample=sample,
             outcome=outcome,
             score=float(row["score"]) if row["score"] else None,
+            context_alone=row.get("length_means") == "context",
         )
     except ValueError as error:
         raise InputError("results file", path, f"row {number}: {error}") from None
@@ -128,6 +131,10 @@ COLUMNS: dict[str, Callable[[Record], object]] = {
     "error_message": _error("message"),
     "key": _top("key"),
     "id": _top("id"),
+}
+CONTEXT: dict[str, Callable[[Record], object]] = {
+    "length_means": lambda record: record["prompt"].get("length_means", "total" if record["prompt"] else ""),
+    "context_tokens": _within("prompt", "context_tokens"),
 }
 RETRIEVAL: dict[str, Callable[[Record], object]] = {
     "retriever": lambda record: retriever_of(record) or "none",

@@ -57,7 +57,7 @@ class LengthView:
 @dataclass(frozen=True, slots=True)
 class PanelView:
     """One panel's section. `partly`, `blank`: whether a cell has trials without a score beside its score; never ran.
-    `about`: `, about ±1.2 %` where lengths are approximate."""
+    `about`: `, about ±1.2 %` where lengths are approximate, and where they are of the context alone."""
 
     name: str
     model: str
@@ -121,7 +121,8 @@ def _panel_view(
         marks=tuple(mark for mark in MARKS if mark.outcome in used),
         partly=panel.partly,
         blank=panel.blank,
-        about=f", about ±{100 * panel.length_error:.1f} %" if panel.length_error else "",
+        about=(f", about ±{100 * panel.length_error:.1f} %" if panel.length_error else "")
+        + (", without template, question and answer" if panel.context_alone else ""),
         by_length=tuple(_rate(label, column) for label, column in columns),
         by_depth=tuple(_rate(label, row) for label, row in rows),
         statistics=() if found is None else tuple(panel_rows(found)),

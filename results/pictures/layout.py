@@ -82,8 +82,10 @@ def layout_of(panel: Panel, title: str, numbers: bool) -> Layout:
         mean_notes=[mean_notes_of(column) for column in panel.columns],
         mean_characters=_mean_characters(panel),
     )
-    if panel.length_error:
-        layout = replace(layout, x_title=f"context length (tokens, about ±{100 * panel.length_error:.1f} %)")
+    if panel.length_error or panel.context_alone:
+        about = f", about ±{100 * panel.length_error:.1f} %" if panel.length_error else ""
+        what = "length of the context alone" if panel.context_alone else "context length"
+        layout = replace(layout, x_title=f"{what} (tokens{about})")
     return replace(layout, marks=marks, partly=panel.partly, blank=panel.blank)
 
 

@@ -27,6 +27,7 @@ def prompt_facts(trial: Trial) -> dict[str, Any]:
     return {
         "tokens": prompt.tokens,
         "context_tokens": prompt.context_tokens,
+        **({"length_means": "context"} if trial.suite.length_means == "context" else {}),
         "slack": prompt.slack,
         **({"tokens_error": round(prompt.error, 4)} if prompt.error else {}),
         "template": trial.suite.template,

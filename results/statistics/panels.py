@@ -31,7 +31,8 @@ def range_of(mean: float | None, n: int, counts: Mapping[OutcomeName, int]) -> R
 class Trial:
     """What a summary needs to know of one record. `sample` names the needle and haystack that other depths share.
 
-    Questions on documents have `questions` for needle, and their document for sample.
+    Questions on documents have `questions` for needle, and their document for sample. `context_alone`: its length is
+    that of the context, and not of the whole prompt with its answer.
     """
 
     model: str
@@ -42,6 +43,7 @@ class Trial:
     sample: int
     outcome: OutcomeName
     score: float | None
+    context_alone: bool = False
 
     @property
     def sample_name(self) -> tuple[str, str, str, int]:
@@ -89,6 +91,7 @@ class Panel:
     not over cells, so that a missing cell shows in its n. `source`: the system whose files these are. `note`: what is
     to be said of the run beside the score. `length_error`: the share by which lengths may be off, 0..1. `uneven`: the
     answers decided how often each length was asked, so that no score over all of them estimates anything.
+    `context_alone`: its lengths are those of contexts.
     """
 
     model: str
@@ -104,6 +107,7 @@ class Panel:
     note: str = ""
     length_error: float = 0.0
     uneven: bool = False
+    context_alone: bool = False
 
     @property
     def name(self) -> str:
@@ -144,6 +148,7 @@ def trial_of(record: Record) -> Trial:
         sample=sample_of(record),
         outcome=record["outcome"],
         score=record["score"] if record["outcome"] in SCORED else None,
+        context_alone="length_means" in record["prompt"],
     )
 
 
@@ -204,6 +209,7 @@ def _panel(key: tuple[str, str, str], trials: list[Trial], source: str) -> Panel
         rows=tuple(tally(rows[depth]) for depth in depths),
         overall=tally(trials),
         source=source,
+        context_alone=any(trial.context_alone for trial in trials),
     )
 
 

@@ -25,6 +25,8 @@ def headline(panel: Panel) -> str:
     parts = [score, _cells(panel), *_counts(overall)]
     if panel.source != OWN:
         parts.append(f"data: {panel.source}")
+    if panel.context_alone:
+        parts.append("lengths are of the context alone")
     if panel.note:
         parts.append(panel.note)
     return " · ".join(parts)

@@ -18,10 +18,20 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "lengths",
         WHAT,
-        "tokens that prompt and answer need together: 1k,2k,4k or first:last:count; window, or 4k,window: what the"
-        " model takes, and documents of yours fill",
+        "tokens that prompt and answer need together (see --length-means): 1k,2k,4k or first:last:count; window, or"
+        " 4k,window: what the model takes, and documents of yours fill",
         text,
         metavar="LIST",
+        suite=True,
+    ),
+    Option(
+        "length-means",
+        WHAT,
+        "what has that many tokens: total, the prompt with the answer inside; context, the haystack with its needles"
+        " alone, as published systems mean it (template, question and answer come on top)",
+        one_of("total", "context"),
+        "total",
+        metavar="total|context",
         suite=True,
     ),
     Option(

@@ -21,7 +21,7 @@ _QUESTION = {
 
 
 def _prompt_tokens(suite: Suite, length: int) -> int:
-    return length - suite.answer_budget - suite.thinking_budget - suite.length_buffer
+    return length - suite.kept_free
 
 
 def _size(label: str) -> int:

@@ -75,7 +75,7 @@ def _count(label: str) -> int:
 
 def _window(count: int, suite: Suite) -> int:
     """Tokens that a count needs with its answer."""
-    kept = suite.answer_budget + suite.thinking_budget + suite.length_buffer
+    kept = suite.kept_free
     return kept + TOKENS_AROUND[suite.language] + TOKENS_EACH[suite.language] * count
 
 

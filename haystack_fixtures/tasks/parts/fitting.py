@@ -21,5 +21,4 @@ def long_enough(suite: Suite, statements: int) -> tuple[int, ...]:
 
 
 def _holding(suite: Suite, statements: int) -> tuple[int, ...]:
-    kept_free = suite.answer_budget + suite.thinking_budget + suite.length_buffer
-    return tuple(length for length in suite.lengths if length - kept_free >= 2 * _TOKENS * statements)
+    return tuple(length for length in suite.lengths if length - suite.kept_free >= 2 * _TOKENS * statements)

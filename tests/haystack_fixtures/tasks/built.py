@@ -17,7 +17,6 @@ from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials.contexts import reserved
 from needlework.haystack_fixtures.trials.trial import Trial
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 from needlework.scoring.recording import Scored, score_exchange
@@ -48,7 +47,7 @@ def trials(task: str, tokenizer: Tokenizer | None = None, **options: str) -> Ite
 def build(made: TrialBuilder, suite: Suite, cell: Cell) -> Trial:
     """The trial of a cell, checked for what holds of every trial."""
     trial = made.build(suite, cell)
-    budget = cell.length - reserved(suite)
+    budget = cell.length - suite.kept_free
     prompt = trial.prompt
     assert prompt.tokens + prompt.slack == budget
     if _fills(trial):

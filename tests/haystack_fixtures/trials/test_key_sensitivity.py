@@ -32,6 +32,7 @@ ANOTHER_SUITE: dict[str, Any] = {
     "file_list": ("a.jsonl",), "scorer": "cdme", "prompt": "cdme", "template": "raw", "system_prompt": "Be brief.",
     "question_position": "both", "answer_budget": 7, "thinking_budget": 7, "length_buffer": 7, "guide": True,
     "diff": 25.0, "keyword": "4829", "tokenizer_model": "gpt-4", "answer_prefix": True,
+    "length_means": "context",
 }  # fmt: skip
 NOT_OF_THE_SUITE = {
     "lengths": "an axis: the cell has it",

@@ -54,18 +54,18 @@ PINNED = {
     ),
     "llmtest": (
         {"preset": "llmtest-multi", "lengths": "2k", "depths": "0,60,100"},
-        "a1e9843c2b1534897fb5",
-        "adbf6c350050e7b1e099",
+        "f5fb2fd2267e521a5ace",
+        "0471b2603ee4d5549a52",
     ),
     "cdme": (
         {"preset": "cdme-8k", "lengths": "2k", "depths": "0,60,100", "repeats": "2"},
-        "d491ce303dca3d8bea59",
-        "af5fd39d3de929d5cfae",
+        "733127ea7624ddbaf9e1",
+        "f2e2ee9c130f9699a015",
     ),
     "evalscope": (
         {"preset": "evalscope", "lengths": "2k", "depths": "0,60,100"},
-        "40bdacb6bada0a3258b8",
-        "29f0fbb77345f00b33d4",
+        "a61d7f9e9f0be6fc03b6",
+        "e24575a7354abb4607bf",
     ),
 }
 

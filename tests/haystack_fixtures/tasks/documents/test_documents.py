@@ -15,7 +15,6 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.tasks.catalogue import deepest_first, grid
 from needlework.haystack_fixtures.tasks.documents.near import Likeness
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials.contexts import reserved
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 from needlework.results.run.prompt_facts import prompt_facts
 from tests.haystack_fixtures.tasks.built import context, mock_says, mock_value
@@ -77,7 +76,7 @@ def trials(folder: Path, task: str, **options: str):
     found = {}
     for suite, cell in cells:
         trial = found[cell.id.partition("-")[2]] = builder.build(suite, cell)
-        budget = cell.length - reserved(suite)
+        budget = cell.length - suite.kept_free
         if "_" not in cell.needle or task == "doc_absent":
             assert 0 <= trial.prompt.slack <= max(2, budget // 2000)
             assert context(trial).count(RULE) == len(trial.asked.reference["documents"])
