@@ -14,7 +14,6 @@ from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Tasks, task_named
 from needlework.haystack_fixtures.tokenizers.tokenizer import approximation
-from needlework.haystack_fixtures.trials.contexts import reserved
 
 OPTION, WORD = "--lengths", "window"
 _EVEN = 100  # tokens: a length that documents set is rounded down to these, so that ids are short
@@ -42,6 +41,8 @@ def filled(settings: Settings, tasks: Tasks, cache_dir: Path) -> Filled:
     No weights are loaded; a server is asked for its window, but none that the run itself is to start. Raises
     `InputError` where the window is not known.
     """
+    if any(suite.window and suite.length_means == "context" for suite in settings.suites):
+        raise InputError(OPTION, WORD, "is what prompt and answer have together: leave out --length-means context")
     known = replace(settings, suites=tuple(replace(suite, lengths=suite.lengths or (1,)) for suite in settings.suites))
     pool = ModelPool(known, cache_dir, 1, None)
     try:
@@ -107,5 +108,5 @@ def _reaches(pool: ModelPool, settings: Settings, tasks: Tasks, cache_dir: Path)
                 documents = EncodedDocuments(corpus, tokenizer, cache_dir)
                 found = documents.several(range(len(documents.texts)))
                 counts[at] = [len(each.encoded.ids) for each in found]
-            tokens = task.reach(suite, counts[at]) + reserved(suite)
+            tokens = task.reach(suite, counts[at]) + suite.kept_free
             yield max(1, tokens - tokens % _EVEN)

@@ -171,8 +171,6 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
             raise InputError(name, "", f"give --{key}, or a preset that has them")
         if key == "lengths":
             value, values["window"] = without_window(value)
-            if values["window"] and values["length_means"] == "context":
-                raise InputError(name, "window", "is what prompt and answer have together: use --length-means total")
             if not value:
                 values[key] = ()
                 continue

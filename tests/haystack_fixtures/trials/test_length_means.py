@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from needlework.haystack_fixtures.asking.window import filled
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.tasks.catalogue import grid
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.trial import Trial
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
@@ -26,10 +28,14 @@ def tokenizer(name: str):
     return load_tokenizer(name)
 
 
+def run(**options: str) -> Settings:
+    given = {"corpus": "noise", "depths": "50", "verify_prompts": "true", "model": ["mock:perfect"]} | options
+    return resolve_settings(given, {}, Path(tempfile.gettempdir()))
+
+
 def built(counted: str = "tiktoken:cl100k_base", **options: str) -> tuple[list[Trial], list[str]]:
     """The trials of a run with these options, verified, and their keys."""
-    given = {"corpus": "noise", "depths": "50", "verify_prompts": "true", "model": ["mock:perfect"]} | options
-    found = resolve_settings(given, {}, Path(tempfile.gettempdir()))
+    found = run(**options)
     builder = TrialBuilder(found, tokenizer(counted), Path(tempfile.gettempdir()))
     cells = [(series.suite, cell) for series in grid(found) for cell in series.cells]
     return [builder.build(*each) for each in cells], [builder.key(*each, MODEL) for each in cells]
@@ -101,7 +107,7 @@ def test_what_has_no_context_to_fill_refuses(preset, task):
 
 def test_a_window_is_that_of_prompt_and_answer():
     with pytest.raises(InputError, match="--lengths: 'window': is what prompt and answer have together"):
-        built(task="niah", lengths="1k,window", length_means="context")
+        filled(run(task="niah", lengths="1k,window", length_means="context"), TASKS, Path(tempfile.gettempdir()))
 
 
 def test_published_suites_are_as_long_as_published():
