@@ -38,6 +38,7 @@ NOT_OF_THE_SUITE = {
     "lengths": "an axis: the cell has it",
     "depths": "an axis: what is asked has them",
     "spread": "an axis: the cell has it",
+    "window": "an axis: the cell has it",
     "repeats": "an axis: the cell has it",
     "controls": "the cell's needle names its control",
     "variants": "the cell's needle names it",
