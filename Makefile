@@ -3,6 +3,7 @@
 #   make test        set up, run the harness's own tests that are quick
 #   make gpu         try a card with shared prompts of 4k to 128k tokens; says so where there is none
 #   make test-slow   all faults, long kills, simulations, the browser; and every property with more examples
+#   make site        docs/ as pages with search, for a browser without a network: site/index.html
 #   make test-clusters   launches on a real Slurm and a real Ray, where they are installed
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BENCH ?= --heatmap-numbers
 
-.PHONY: benchmark test test-slow test-clusters check format perf gpu faults setup clean
+.PHONY: benchmark test test-slow test-clusters check format perf gpu faults setup site clean
 
 benchmark: $(VENV)/.ready
 	$(BIN)/pytest benchmarks -v $(BENCH)
@@ -51,6 +52,11 @@ gpu: $(VENV)/.ready
 faults: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.faults.bench
 
+# `--strict`: a link that leads nowhere, or a page that the menu lacks, is an error.
+site: $(VENV)/.ready-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
 setup: $(VENV)/.ready
 
 # torch comes first and by exact version: later packages then find it and install no other build.
@@ -66,4 +72,4 @@ $(VENV)/.ready-dev: $(VENV)/.ready
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis site

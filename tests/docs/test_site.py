@@ -1,0 +1,56 @@
+"""docs/ as a site: each page has its place in the menu and in README, and no network is needed, for search neither."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.chromium import chromium_driver
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = {path.name for path in (ROOT / "docs").glob("*.md")}
+
+
+def test_every_page_is_in_the_menu_and_in_the_readme() -> None:
+    menu = set(re.findall(r"- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    assert menu == PAGES
+    listed = set(re.findall(r"\]\(docs/([\w-]+\.md)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert PAGES - listed == {"index.md"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("mkdocs", reason="mkdocs-material is not installed (pip install -e '.[dev]')")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_no_link_leads_nowhere_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    for page in site.glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"""<(?:script|link|img)\b[^>]*(?:src|href)="?https?://""", text), page.name
+
+
+@pytest.mark.slow
+def test_search_works_on_a_page_that_is_opened_as_a_file(site: Path, tmp_path: Path) -> None:
+    found = "return [...document.querySelectorAll('.md-search-result__link')].map(each => each.href)"
+    with chromium_driver(tmp_path) as driver:
+        driver.get((site / "index.html").as_uri())
+        driver.execute_script("document.querySelector('[data-md-toggle=search]').click()")
+        driver.find_element("css selector", "input.md-search__input").send_keys("censored")
+        until = time.monotonic() + 60
+        while not (links := driver.execute_script(found)) and time.monotonic() < until:
+            time.sleep(0.1)
+    assert any("statistics.html" in each for each in links)
