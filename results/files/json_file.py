@@ -19,6 +19,7 @@ from needlework.results.statistics.documents import documents_object
 from needlework.results.statistics.intervals.score import METHOD
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.published.field import field_object
+from needlework.results.statistics.published.leval import leval_object
 from needlework.results.statistics.published.needlebench import needlebench_object
 from needlework.results.statistics.published.ruler import ruler_object
 from needlework.results.statistics.retrieval import retrieval_object
@@ -55,6 +56,7 @@ def json_text(report: RunReport) -> str:
         "needlebench": _plain(needlebench_object(report.suites)),
         "documents": _plain(documents_object(report.documents)),
         "field": _plain(field_object(report.field)),
+        "leval": _plain(leval_object(report.leval)),
         "stability": _plain(report.stability.as_object() if report.stability else None),
     }
     told = "".join(f'"{name}": {_dump(part, indent=1)},\n' for name, part in parts.items())

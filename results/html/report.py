@@ -21,6 +21,7 @@ from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.style.palette import ColorsName
 from needlework.results.tables.documents import document_rows, document_tables, documents_name
 from needlework.results.tables.field import field_group_table, field_name
+from needlework.results.tables.leval import leval_name, leval_notes, leval_table
 from needlework.results.tables.needlebench import needlebench_name, needlebench_rows
 from needlework.results.tables.panels import twins_name, twins_rows
 from needlework.results.tables.retrieval import MEANINGS as RETRIEVAL_MEANINGS
@@ -62,7 +63,10 @@ def html_text(
         "documents": [
             (on_one_line(documents_name(each)), document_tables(each), document_rows(each)) for each in report.documents
         ],
-        "field": [(on_one_line(field_name(each)), field_group_table(each), each.notes) for each in report.field],
+        "field": [
+            *((on_one_line(leval_name(each)), leval_table(each), leval_notes(each)) for each in report.leval),
+            *((on_one_line(field_name(each)), field_group_table(each), each.notes) for each in report.field),
+        ],
         "interrupted": report.interrupted,
         "notes": [on_one_line(note, 2_000) for note in report.notes if note != report.interrupted],
         "unscored": UNSCORED,

@@ -15,6 +15,7 @@ from needlework.results.statistics.gate_row import GateRow
 from needlework.results.statistics.length.base import Wanted
 from needlework.results.statistics.panels import Panel, depth_order, summarise
 from needlework.results.statistics.published.field import FieldTable, field_tables
+from needlework.results.statistics.published.leval import LevalSummary, leval_summaries
 from needlework.results.statistics.published.needlebench import Design, NeedleBench, needlebench
 from needlework.results.statistics.published.ruler import RulerTable, ruler_tables
 from needlework.results.statistics.retrieval import ArmScore, arm_scores
@@ -34,10 +35,10 @@ class RunReport:
     `panels`: a heatmap's worth each, with `statistics` of the same names; `twins`: questions asked with and without
     their answer; `tasks`, `macros`: a row for each task, and the mean over families; `retrieval`: a row for each way to
     retrieve; `ruler`, `suites`, `field`: the tables of RULER, of NeedleBench, and of MRCR, GraphWalks and LongBench v2;
-    `documents`: documents of one's own; `stability`: answers to prompts that were asked again; `planned`: how many
-    trials the run was to have; `notes`: sentences about the run as a whole; `gates`: what its gates decided;
-    `adaptive`: how long a context may be, as an adaptive run found it; `facts`: how it was made. What a run has nothing
-    of is empty.
+    `leval`: L-Eval's averages; `documents`: documents of one's own; `stability`: answers to prompts that were asked
+    again; `planned`: how many trials the run was to have; `notes`: sentences about the run as a whole; `gates`: what
+    its gates decided; `adaptive`: how long a context may be, as an adaptive run found it; `facts`: how it was made.
+    What a run has nothing of is empty.
     """
 
     records: tuple[Record, ...]
@@ -56,6 +57,7 @@ class RunReport:
     notes: tuple[str, ...]
     gates: tuple[GateRow, ...] = ()
     adaptive: tuple[Statement, ...] = ()
+    leval: tuple[LevalSummary, ...] = ()
     facts: RunFacts | None = None
 
     @property
@@ -111,6 +113,7 @@ def run_report(
         suites=needlebench(ordered, design),
         documents=document_statistics(ordered, vote),
         field=field_tables(ordered),
+        leval=leval_summaries(ordered),
         stability=stability,
         planned=len(ordered) if planned is None else planned,
         gates=tuple(gates),

@@ -10,6 +10,7 @@ from needlework.results.style.palette import ColorsName
 from needlework.results.tables.adaptive import adaptive_lines
 from needlework.results.tables.documents import document_lines
 from needlework.results.tables.field import field_lines
+from needlework.results.tables.leval import leval_lines
 from needlework.results.tables.markdown import panel_table
 from needlework.results.tables.needlebench import needlebench_lines
 from needlework.results.tables.retrieval import retrieval_lines
@@ -57,4 +58,5 @@ def _tables(report: RunReport, *, ascii_only: bool = False) -> tuple[list[str], 
         document_lines(report.documents, ascii_only=ascii_only),
         adaptive_lines(report.adaptive, ascii_only=ascii_only),
         field_lines(report.field, ascii_only=ascii_only),
+        leval_lines(report.leval, ascii_only=ascii_only),
     )

@@ -1,0 +1,82 @@
+"""L-Eval's averages of a run's records: which tasks are in them, and what is said of those that are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from needlework.results.statistics.published.leval import leval_summaries
+from needlework.results.tables.leval import leval_lines
+from needlework.scoring.leval.tasks import CLOSED, TASKS
+
+
+@pytest.fixture
+def answered(make_record):
+    def build(name, scores, **fields):
+        rule = f"leval_{fields.pop('rule', TASKS[name].rule.removeprefix('leval_') if name in TASKS else 'f1')}"
+        return [
+            make_record(task=f"leval_{name.lower()}", needle=f"doc{at}_q0", depth=None, length=16_000, scorer=rule)
+            | {"score": score, "outcome": "wrong" if score == 0 else "found" if score == 1 else "partial"}
+            | fields
+            for at, score in enumerate(scores)
+        ]
+
+    return build
+
+
+def averages(records):
+    (found,) = leval_summaries(records)
+    return {each.name: each for each in found.averages}
+
+
+def test_each_task_weighs_the_same_whatever_its_questions(answered):
+    found = averages(answered("tpo", [1.0] * 6) + answered("quality", [0.0, 1.0]))
+    assert found["closed average"].score.value == pytest.approx(0.75)
+    assert found["closed average"].tasks == ("tpo", "quality")
+    assert "tpo 6 of 269" in found["closed average"].missing
+    assert found["all tasks"].of == 2
+
+
+def test_topic_retrieval_is_in_no_closed_average(answered):
+    found = averages(answered("topic_retrieval_longchat", [0.0]) + answered("tpo", [1.0]))
+    assert found["closed average"].score.value == 1
+    assert found["all tasks"].score.value == 0.5
+
+
+def test_whole_tasks_are_the_published_average(answered):
+    records = [record for name in CLOSED for record in answered(name, [1.0] * TASKS[name].expected, rule="x_compat")]
+    (found,) = leval_summaries(records)
+    assert found.averages[0].missing == ()
+    assert found.rule == "compat"
+    assert not any("not the published average" in line for line in leval_lines([found]))
+
+
+def test_rouge_has_three_averages_of_the_answers_details(answered):
+    details = {"score": {"rouge1": 0.6, "rouge2": 0.2, "rougeL": 0.4}}
+    found = averages(answered("news_summ", [0.4], details=details) + answered("patent_summ", [0.4], details=details))
+    values = [found[f"ROUGE-{name} average"].score.value for name in "12L"]
+    assert values == pytest.approx([0.6, 0.2, 0.4])
+
+
+def test_what_has_no_score_is_counted_and_in_no_mean(answered):
+    found = averages(
+        answered("tpo", [1.0]) + answered("tpo", [None], outcome="error", needle="doc9_q0") + answered("quality", [1.0])
+    )
+    assert (found["closed average"].n, found["closed average"].unscored) == (2, 1)
+    assert "unscored" in "\n".join(
+        leval_lines(leval_summaries(answered("tpo", [None], outcome="error") + answered("quality", [1.0])))
+    )
+
+
+def test_files_of_ones_own_are_in_the_mean_of_all_and_lengths_stand_apart(answered):
+    own = answered("harbour", [0.5]) + answered("mill", [1.0])
+    assert averages(own)["all tasks"].score.value == 0.75
+    both = own + [record | {"length": 8_000} for record in own]
+    assert [each.length for each in leval_summaries(both)] == [8_000, 16_000]
+
+
+def test_one_task_has_no_average_and_the_terminal_may_have_ascii_alone(answered):
+    assert leval_summaries(answered("tpo", [1.0])) == ()
+    lines = leval_lines(leval_summaries(answered("tpo", [1.0]) + answered("quality", [0.0])), ascii_only=True)
+    assert lines[0] == "L-Eval | mock | 16k"
+    assert "\n".join(lines).isascii()
+    assert any(line.strip().startswith("closed: not the published average, without tpo 1 of 269") for line in lines)
