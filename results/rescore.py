@@ -17,8 +17,9 @@ from needlework.results.statistics.absent import is_absent
 from needlework.results.style.text import one_line
 from needlework.results.tables.headline import headline
 from needlework.results.tables.needlebench import needlebench_lines
+from needlework.scoring.judges.strategy import JUDGE
 from needlework.scoring.outcomes import outcome_of
-from needlework.scoring.recording import JUDGE, knows_absence, score_exchange
+from needlework.scoring.recording import knows_absence, score_exchange
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class _Stored:
     error_kind: str | None
     finish_reason: str | None
     scorer: str | None = None
-    ask_judge: None = None
+    judging: None = None
     asked_again: tuple[_Stored, ...] = ()
 
 

@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import isnan, nan
-from typing import Protocol, TypeVar, get_args
+from typing import Any, Protocol, TypeVar, cast, get_args
 
 from needlework.scoring.answers.escapes import without_escapes
 from needlework.scoring.custom import label, scorer_of, version_of
 from needlework.scoring.judges.asking import JudgeUnreachableError
 from needlework.scoring.judges.replies import JudgeReplyError
-from needlework.scoring.judges.scorers import judged
+from needlework.scoring.judges.strategy import JUDGE, Judging, chosen, judge_scorer, recalling, ruling_key
 from needlework.scoring.outcomes import CUT_OFF
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scorers.abstaining import ABSTAIN
@@ -21,7 +21,7 @@ from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import contradicts
 
 DEFAULT_SCORER = "match"
-JUDGE = "judge_"  # `judge_evalscope`, `judge_documents`: made of the exchange's `ask_judge(system, user) -> reply`
+RULED = "ruling"  # in a score's details: the `ruling_key` of what judges said
 
 _FIELDS = tuple(field.name for field in fields(Reference))
 
@@ -54,8 +54,8 @@ class Answered(Protocol):
         """The name of the scorer that the suite chose, if it chose one."""
 
     @property
-    def ask_judge(self) -> Callable[[str, str], str] | None:
-        """The reply of the run's judge to a system text and a user text; `None` where there is no judge."""
+    def judging(self) -> Judging | None:
+        """The run's judges and when they are asked; `None` where there are none."""
 
     @property
     def asked_again(self) -> Sequence[Answered]:
@@ -94,16 +94,21 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
     if exchange.error_kind:
         return Scored(None, error_kind=exchange.error_kind, message=f"no score: error {exchange.error_kind}")
     wanted = scorer if scorer is not None else _suites_scorer(exchange)
+    judging: Judging | None = getattr(exchange, "judging", None)
     name, version = _label(wanted)
     try:
-        by_judge = isinstance(wanted, str) and wanted.startswith(JUDGE)
-        chosen = _judge(exchange, name) if by_judge else as_scorer(wanted)
-        name, version = chosen.name, chosen.version
-        score = chosen.judge(without_escapes(exchange.answer), as_reference(exchange.reference))
-        if chosen.whole and exchange.finish_reason in CUT_OFF and score.verdict == "partial":
+        answer, reference = without_escapes(exchange.answer), as_reference(exchange.reference)
+        who, by_judge = _scorer(wanted, judging, of_suite=scorer is None, absent=reference.absent)
+        name, version = who.name, who.version
+        key = ruling_key(judging, name, answer) if judging and by_judge else ""
+        score = _ruled_before(exchange, key) or who.judge(answer, reference)
+        if who.whole and exchange.finish_reason in CUT_OFF and score.verdict == "partial":
             score = replace(score, verdict="wrong", why=f"cut off; {score.why}")  # and so censored
-        if score.verdict == "unclear":
-            score = _by_judge(exchange, score)
+        if score.verdict == "unclear" and not by_judge and judging and judging.strategy != "rule":
+            key = ruling_key(judging, name, answer)
+            score = _ruled_before(exchange, key) or _by_judge(exchange, judging, score)
+        if key and score.verdict not in ("unclear", "empty"):
+            score = replace(score, details={**score.details, RULED: key})
         return Scored(replace(_checked(score), scorer=f"{name} v{version}"), name, version)
     except (JudgeReplyError, JudgeUnreachableError) as error:
         return Scored(None, name, version, "judge", _one_line("no score: judge", error))
@@ -111,16 +116,34 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
         return Scored(None, name, version, "harness", _one_line(f"no score: {name}", error))
 
 
-def _by_judge(exchange: Answered, unclear: Score) -> Score:
-    """What the run's judge says of an answer that the rules cannot tell; without a judge it stays unclear."""
-    ask = getattr(exchange, "ask_judge", None)
-    if ask is None:
-        return unclear
+def _scorer(wanted: ScorerLike, judging: Judging | None, *, of_suite: bool, absent: bool) -> tuple[Scorer, bool]:
+    """Who scores, and whether it asks judges. A scorer that a test names itself is asked as it is."""
+    if not isinstance(wanted, str):
+        return as_scorer(wanted), False
+    if judging is None:
+        if wanted.startswith(JUDGE):
+            raise ValueError(f"{wanted} needs a judge: give --judge SPEC")
+        return as_scorer(wanted), False
+    who = chosen(wanted, judging.strategy if of_suite else "auto", judging.prompt, absent=absent)
+    if who.style is None:
+        return as_scorer(cast(str, who.rule)), False
+    judge = judge_scorer(judging, who.style)
+    return (judge if who.rule is None else recalling(as_scorer(who.rule), judge)), True
+
+
+def _by_judge(exchange: Answered, judging: Judging, unclear: Score) -> Score:
+    """What the run's judges say of an answer that the rules cannot tell."""
     try:
-        ruling = judged(ask, DOCUMENTS.name).judge(exchange.answer, as_reference(exchange.reference))
+        ruling = judge_scorer(judging, DOCUMENTS.name).judge(exchange.answer, as_reference(exchange.reference))
     except (JudgeReplyError, JudgeUnreachableError) as error:
         return replace(unclear, why=f"{unclear.why}; {_one_line('no ruling: judge', error)}")
     return replace(ruling, why=f"{ruling.why} (by rule: {unclear.why})", details={**ruling.details, "rule": "unclear"})
+
+
+def _ruled_before(exchange: Answered, key: str) -> Score | None:
+    """The score that the same judges gave this answer in an earlier session, where the exchange has it."""
+    before: Mapping[str, Any] | None = getattr(exchange, "ruled_before", None)
+    return Score(**before) if key and before and before["details"].get(RULED) == key else None
 
 
 def _suites_scorer(exchange: Answered) -> str:
@@ -132,13 +155,8 @@ def _suites_scorer(exchange: Answered) -> str:
 
 def knows_absence(scorer: str) -> bool:
     """Whether a scorer of that name knows what is right where the answer is absent."""
-    return scorer in (ABSTAIN.name, DOCUMENTS.name, f"{JUDGE}{DOCUMENTS.name}")
-
-
-def _judge(exchange: Answered, name: str) -> Scorer:
-    if exchange.ask_judge is None:
-        raise ValueError(f"{name} needs a judge: give --judge SPEC")
-    return judged(exchange.ask_judge, name.removeprefix(JUDGE))
+    documents = (DOCUMENTS.name, f"{JUDGE}{DOCUMENTS.name}")
+    return scorer in (ABSTAIN.name, *documents, "+".join(documents))
 
 
 def as_scorer(scorer: ScorerLike) -> Scorer:

@@ -80,7 +80,7 @@ def _exchange(engine: Engine, cell: Cell, response: Response) -> Exchange:
         response,
         scorer=engine.scorer(cell),
         seed=engine.settings.seed,
-        ask_judge=engine.ask_judge,
+        judging=engine.judging(cell),
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from needlework.haystack_fixtures.asking.judging import Named, judging_identity, named_judges, strategy_of
 from needlework.haystack_fixtures.asking.model_pool import ModelPool
 from needlework.haystack_fixtures.errors import InputError, TooShortError
 from needlework.haystack_fixtures.grid.cells import Cell
@@ -16,8 +18,10 @@ from needlework.haystack_fixtures.models.described import Described
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.models.served.engines.serving import Serving
 from needlework.haystack_fixtures.needles.canaries import Canaries
+from needlework.haystack_fixtures.settings.judge_prompt import prompt_text
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid, grid_misfits
+from needlework.haystack_fixtures.trials.exchange import Judging
 from needlework.haystack_fixtures.trials.trial import Trial
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 
@@ -141,14 +145,22 @@ class Engine:
         """Keep the key of a cell that is done no longer."""
         self._keys.pop(cell, None)
 
-    @property
-    def ask_judge(self) -> Callable[[str, str], str] | None:
-        """Asks the run's judge with a system text and a user text; `None` where there is no judge."""
-        return self._asked_judge if self.settings.judge else None
+    def judging(self, cell: Cell) -> Judging | None:
+        """The run's judges, and when they are asked of this cell's answers; `None` where there are none."""
+        if not self.settings.judge:
+            return None
+        asks, prompt, identity = self._judges
+        return Judging(asks, strategy_of(self.settings, self.series_of(cell).suite), prompt, identity)
 
-    def _asked_judge(self, system: str, user: str) -> str:
+    @cached_property
+    def _judges(self) -> tuple[Mapping[str, Callable[[str, str], str]], str | None, str]:
+        asks = {named.name: partial(self._asked, named) for named in named_judges(self.settings)}
+        path = self.settings.judge_prompt
+        return asks, prompt_text(path) if path else None, judging_identity(self.settings)
+
+    def _asked(self, named: Named, system: str, user: str) -> str:
         with self._turn:
-            judge = self._pool.judge()
+            judge = self._pool.judge(named)
         return judge(system, user)
 
     def prepare(self, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
@@ -175,7 +187,7 @@ class Engine:
             raise nothing_fits(misfits)
         for spec in dict.fromkeys(self._series[at].model for at in first):
             self._pool.check(spec)
-        self._pool.check_judge()
+        self._pool.check_judges()
         return tuple(misfits)
 
     def _too_short(self, series: Series, cells: Iterable[Cell]) -> Iterator[Misfit]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from needlework.haystack_fixtures.asking.judging import Named, named_judges
 from needlework.haystack_fixtures.models.described import Described, described
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.models.model_named import (
@@ -45,7 +46,7 @@ class ModelPool:
         self._cache_dir = cache_dir
         self._workers = workers
         self._models: dict[str, Model] = {}
-        self._judge: Model | None = None
+        self._judges: dict[str, Model] = {}
         self._weights: dict[str, str | None] = {}
 
     def tokenizer(self, spec: str, named: str | None) -> Tokenizer:
@@ -65,14 +66,13 @@ class ModelPool:
         if not self._settings.plan:
             check_weights(spec, self._args(), self._cache_dir)
 
-    def check_judge(self) -> None:
-        """The same of the judge: every answer would be asked for, and paid, before it is found missing."""
+    def check_judges(self) -> None:
+        """The same of the judges: every answer would be asked for, and paid, before one is found missing."""
         if self._settings.judge:
             from needlework.haystack_fixtures.models.judging import check_judge
 
-            check_judge(
-                self._settings.judge, self._connection(self._settings.judge_base_url or self._settings.base_url)
-            )
+            for judge in named_judges(self._settings):
+                check_judge(judge.spec, self._connection(judge.base_url))
 
     def model(self, spec: str, tokenizer: Tokenizer) -> Model:
         """The model of a spec. Raises `InputError` when it cannot be loaded."""
@@ -125,14 +125,14 @@ class ModelPool:
             self._weights[spec] = weights_fingerprint(known, args, self._cache_dir) if known else None
         return self._weights[spec]
 
-    def judge(self) -> Callable[[str, str], str]:
-        """The judge, asked with a system text and a user text. Raises `InputError` when it cannot be opened."""
+    def judge(self, named: Named) -> Callable[[str, str], str]:
+        """A judge, asked with a system text and a user text. Raises `InputError` when it cannot be opened."""
         from needlework.haystack_fixtures.models.judging import ask, open_judge
 
-        if self._judge is None:
-            connection = self._connection(self._settings.judge_base_url or self._settings.base_url)
-            self._judge = open_judge(self._settings.judge or "", connection, self._named_tokenizer(), self._cache_dir)
-        judge = self._judge
+        if named.name not in self._judges:
+            connection = self._connection(named.base_url)
+            self._judges[named.name] = open_judge(named.spec, connection, self._named_tokenizer(), self._cache_dir)
+        judge = self._judges[named.name]
         return lambda system, user: ask(judge, system, user)
 
     def _args(self) -> dict[str, str]:
@@ -173,11 +173,10 @@ class ModelPool:
 
     def close(self) -> None:
         """Let go of models and connections."""
-        for model in (*self._models.values(), self._judge):
-            if model is not None:
-                model.close()
+        for model in (*self._models.values(), *self._judges.values()):
+            model.close()
         self._models.clear()
-        self._judge = None
+        self._judges.clear()
 
 
 def _longest(suite: Suite) -> int:

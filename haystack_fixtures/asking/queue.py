@@ -139,7 +139,8 @@ class Queue:
             seed=engine.settings.seed,
             replayed=stored.scored,
             again=stored.again,
-            ask_judge=engine.ask_judge,
+            judging=engine.judging(cell),
+            ruled_before=stored.ruling,
         )
 
     def close(self) -> None:

@@ -40,6 +40,7 @@ SUITE_KEYS: dict[str, Parser] = {
     "length_buffer": tokens,
     "num_repeats_per_file": whole(1),
     "guide": switch,
+    "judge_by_default": switch,
     "tokenizer_model": text,
     "diff": percent,
     "keyword": text,

@@ -42,7 +42,16 @@ def recipe_fields(suite: Suite) -> dict[str, object]:
     What came later has a default, and counts only where it differs from that: keys of older runs stay what they were.
     """
     alone = replace(
-        suite, lengths=(), depths=(), repeats=0, controls=(), variants=(), spread=False, window=False, own=Own()
+        suite,
+        lengths=(),
+        depths=(),
+        repeats=0,
+        controls=(),
+        variants=(),
+        spread=False,
+        window=False,
+        judge_by_default=False,
+        own=Own(),
     )
     values = {each.name: (getattr(alone, each.name), each.default) for each in fields(alone)}
     found = {name: value for name, (value, default) in values.items() if value != default}

@@ -15,6 +15,7 @@ from needlework.haystack_fixtures.configuration.presets import Preset, as_writte
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.spacing import parse_depths, parse_lengths, without_window
 from needlework.haystack_fixtures.grid.spread import SPREAD
+from needlework.haystack_fixtures.settings.judge_prompt import prompt_sha256
 from needlework.haystack_fixtures.settings.option import Option
 from needlework.haystack_fixtures.settings.option_values import Parsed, text
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
@@ -71,6 +72,7 @@ def resolve_settings(
         preset=preset.name,
         suites=with_votes(suites),
         results_dir=results_dir if results_dir.is_absolute() else root / results_dir,
+        judge_prompt_sha256=prompt_sha256(cast(str, run["judge_prompt"])) if run["judge_prompt"] else None,
         **cast("dict[str, Any]", run),
     )
 
@@ -180,6 +182,7 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
         )
     values["length_buffer"] = values["length_buffer"] or 0
     values["guide"] = bool(values["guide"])
+    values["judge_by_default"] = bool(values["judge_by_default"])
     values["file_list"] = values["file_list"] or ()
     values["controls"] = values["controls"] or ()
     values["variants"] = values["variants"] or ()

@@ -78,7 +78,7 @@ _RULES: dict[str, tuple[Used, str]] = {
         key: (lambda settings: settings.adaptive is not None, "there is no --adaptive")
         for key in ("adaptive_bar", "adaptive_tokens", "adaptive_depth", "censored_is_wrong")
     },
-    "judge_base_url": (lambda settings: settings.judge is not None, "there is no --judge"),
+    "judge_base_url": (lambda settings: bool(settings.judge), "there is no --judge"),
 }  # fmt: skip
 
 

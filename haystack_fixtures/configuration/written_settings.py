@@ -13,6 +13,7 @@ from needlework.haystack_fixtures.settings.option_values import key_value
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 
 _MOST = 10**12
+_ONCE_SINGLE = ("judge", "judge_base_url")  # had one value before there could be several judges
 
 
 def read_settings(name: str, options: Mapping[str, Any], suites: Sequence[Mapping[str, Any]]) -> Settings:
@@ -39,6 +40,8 @@ def _typed(name: str, kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     for key in known & values.keys():
         value = values[key]
         value = tuple(value) if isinstance(value, list) else Path(value) if hints[key] is Path else value
+        if key in _ONCE_SINGLE and not isinstance(value, tuple):
+            value = () if value is None else (value,)
         if not _fits(value, hints[key]):
             raise InputError(name, f"{key}: {value!r}", "is not a manifest of this version")
         typed[key] = value

@@ -139,8 +139,9 @@ def _named(line: str, option: str) -> str:
 
 
 def _response(judge: Model, system: str, user: str, budget: int) -> Response:
-    messages = (Message("system", system), Message("user", user))
-    text = judge.tokenizer.render_chat(messages) if judge.tokenizer.has_chat_template else f"{system}\n\n{user}\n"
+    messages = (*((Message("system", system),) if system else ()), Message("user", user))
+    bare = f"{system}\n\n{user}\n" if system else f"{user}\n"
+    text = judge.tokenizer.render_chat(messages) if judge.tokenizer.has_chat_template else bare
     ids = judge.tokenizer.encode(text).ids
     prompt = bare_prompt(messages, text, ids)
     return judge.respond(Request(prompt, "chat", answer_budget=budget))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from needlework.haystack_fixtures.asking.judging import judging_notes
 from needlework.haystack_fixtures.configuration.presets import built_in_presets
 from needlework.haystack_fixtures.configuration.unused import unused
 from needlework.haystack_fixtures.errors import InputError
@@ -73,7 +74,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    lines = [*unused(command_line(config), settings_of(config))]
+    settings = settings_of(config)
+    notes = [] if config.option.collectonly else judging_notes(settings)
+    lines = [*unused(command_line(config), settings), *notes]
     if (found := config.stash.get(FILLED, None)) is not None:
         lines.append(str(found))
     return [f"needlework: {line}" for line in lines]

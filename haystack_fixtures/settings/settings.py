@@ -22,6 +22,7 @@ class Suite:
     one family alone has, by option key: read it with `own_of`. `spread`: each sample is asked at one of the depths.
     `window`: one of the lengths is the model's window; until that is known, it is none of `lengths`.
     `length_means`: `total`: a length is that of prompt and answer; `context`: of the haystack with its needles alone.
+    `judge_by_default`: as published, a judge scores where the run has one.
     """
 
     task: str
@@ -51,6 +52,7 @@ class Suite:
     own: Own = field(default=Own())
     spread: bool = False
     window: bool = False
+    judge_by_default: bool = False
     length_means: LengthMeans = "total"
 
     @property
@@ -78,8 +80,8 @@ class Settings:
     tokenizer: str | None
     base_url: str | None = field(repr=False)
     api_key_env: str
-    judge: str | None
-    judge_base_url: str | None = field(repr=False)
+    judge: tuple[str, ...]
+    judge_base_url: tuple[str, ...] = field(repr=False)
     seed: int
     canary: bool
     strict_model: bool
@@ -120,6 +122,9 @@ class Settings:
     serve: str | None = field(default=None, repr=False)  # a command of the user's own may hold a key
     serve_arg: tuple[str, ...] = ()
     server_id: str | None = None
+    judge_strategy: Literal["auto", "rule", "llm", "llm_recall"] = "auto"
+    judge_prompt: str | None = None
+    judge_prompt_sha256: str | None = None
 
     @property
     def server(self) -> str | None:

@@ -28,11 +28,24 @@ class Again:
 
 
 @dataclass(frozen=True, slots=True)
+class Judging:
+    """`asks`: each judge's `ask(system, user) -> reply`, by name. `strategy`: when they are asked (`--judge-strategy`).
+    `prompt`: the text of one's own. `identity`: a hash of who they are and of that text.
+    """
+
+    asks: Mapping[str, Callable[[str, str], str]]
+    strategy: str
+    prompt: str | None
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoredAnswer:
     """An answer that was given before this session, or before its test's turn, and is scored in place of a new one.
 
     `prompt`: what a record tells of the prompt (counts, hashes, needles), handed on as it is. `scored`: whether a test
     has scored it already. `again`: the answers of the stability probe. `build_s`: seconds to build the prompt.
+    `ruling`: what judges made of it, as the fields of a score.
     """
 
     response: Response
@@ -43,6 +56,7 @@ class StoredAnswer:
     again: tuple[Again, ...] = ()
     build_s: float | None = None
     scored: bool = True
+    ruling: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +67,7 @@ class Exchange:
     not asked at all. `scorer`: the one that the suite names, else the task's.
     `key` identifies the trial for resuming. `build_s`: seconds to build the prompt. `stored_prompt`: what was recorded
     of the prompt, where the answer was stored. `replayed`: a stored answer that has been scored before.
-    `ask_judge(system, user)`: the reply of the run's judge, if it has one.
+    `judging`: the run's judges, if it has any. `ruled_before`: what judges made of a stored answer.
     """
 
     cell: Cell
@@ -74,7 +88,8 @@ class Exchange:
     seed: int = 0
     replayed: bool = False
     again: tuple[Again, ...] = ()
-    ask_judge: Callable[[str, str], str] | None = None
+    judging: Judging | None = None
+    ruled_before: Mapping[str, Any] | None = None
 
     @property
     def answer(self) -> str:

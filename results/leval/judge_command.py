@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def _pairs(options: argparse.Namespace, open_it: partial[Judge]) -> int:
     matched = match(ours, rival)
     judge = open_it()
     try:
-        file = ReplyFile(_replies(options), "--replies")
+        file = _reply_file(options)
         try:
             questions = [question for pair in matched.pairs for question in pair_questions(pair, judge)]
             asked = gather(questions, judge, read_choice, verdict_fields, file)
@@ -98,7 +99,7 @@ def _marks(options: argparse.Namespace, open_it: partial[Judge]) -> int:
     answers = read_answers(options.predictions, options.model)
     judge = open_it()
     try:
-        file = ReplyFile(_replies(options), "--replies")
+        file = _reply_file(options)
         try:
             questions = [question for row in answers.rows if (question := mark_question(row, judge))]
             asked = gather(questions, judge, parse_llmtest_reply, mark_fields, file)
@@ -122,6 +123,18 @@ def _opened(options: argparse.Namespace, open_judge: OpenJudge) -> Judge:
         concurrency=options.concurrency,
         reply_budget=_REPLY_BUDGET,
     )
+
+
+def _reply_file(options: argparse.Namespace) -> ReplyFile:
+    """The file of replies. Raises `InputError` for one of the other kind: an audit could not tell the two apart."""
+    path, of_pairs = _replies(options), not options.absolute
+    with suppress(OSError, ValueError):
+        with path.open(encoding="utf-8") as file:
+            row = json.loads(file.readline())
+        if isinstance(row, dict) and ("shown_first" in row) != of_pairs:
+            held, wanted = ("marks", "verdicts on pairs") if of_pairs else ("verdicts on pairs", "marks")
+            raise InputError("--replies", path, f"holds {held}; give {wanted} a file of their own")
+    return ReplyFile(path, "--replies")
 
 
 def _replies(options: argparse.Namespace) -> Path:

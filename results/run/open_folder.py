@@ -25,6 +25,7 @@ from needlework.results.records.manifest import (
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
+from needlework.results.records.stored_answers import ruling_of
 from needlework.results.records.tests_of_cells import identity
 from needlework.results.run.pace import Pace, pace_facts, pace_of
 from needlework.results.run.selected import Selected
@@ -43,7 +44,7 @@ class OpenFolder:
         self._root = root
         self._journal: Journal | None = None
         self._earlier: list[Record] | None = None
-        self._journaled: set[tuple[str, str, str]] = set()
+        self._journaled: set[tuple[object, str | None]] = set()  # records, and which ruling they have
         self._started = _now()
         self._opened_s = time.monotonic()
         self.path = folder
@@ -75,7 +76,7 @@ class OpenFolder:
         fresh = self._settings.fresh
         self._journal = Journal(self.path / JOURNAL, fresh=fresh)
         self._earlier = [] if fresh else self.earlier
-        self._journaled = {identity(record) for record in self._earlier}
+        self._journaled = {(identity(record), ruling_of(record)) for record in self._earlier}
         self._opened_s = time.monotonic()
         if self._earlier:
             self.facts = known_before(self.path / MANIFEST, self.recipe)
@@ -94,9 +95,12 @@ class OpenFolder:
             raise InputError("--results-dir", self.path, problem) from None
 
     def keep(self, record: Record) -> None:
-        """Append a record to the journal, unless it came from there. Raises `InputError` when the disk is full."""
+        """Append a record to the journal, unless it came from there and no judge has judged it anew.
+
+        Raises `InputError` when the disk is full.
+        """
         assert self._journal is not None
-        if not record["timing"].get("replayed") or identity(record) not in self._journaled:
+        if not record["timing"].get("replayed") or (identity(record), ruling_of(record)) not in self._journaled:
             self._journal.append(line_of(record))
 
     def learn(self, facts: Mapping[str, Any]) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from needlework.haystack_fixtures.asking.judging import named_judges
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.judge_prompt import prompt_text
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.results.run.scorer_names import check_scorer
 from needlework.results.statistics.length.base import RELATIVE_TO, parse_relative_to
-from needlework.scoring.recording import JUDGE
+from needlework.scoring.judges.own_prompt import own_prompt
+from needlework.scoring.judges.scorers import OWN
+from needlework.scoring.judges.strategy import JUDGE
 
 
 def check_base(settings: Settings) -> None:
@@ -17,10 +23,35 @@ def check_base(settings: Settings) -> None:
 
 
 def check_scorers(settings: Settings) -> None:
-    for name in dict.fromkeys(suite.scorer for suite in settings.suites if suite.scorer is not None):
-        if name.startswith(JUDGE) and settings.judge is None:
-            raise InputError("--scorer", name, "needs a judge: give --judge SPEC")
+    """Refuse scorers that there are not, and judges' that lack a judge or a prompt. Raises `InputError`."""
+    names = tuple(dict.fromkeys(suite.scorer for suite in settings.suites if suite.scorer is not None))
+    if not settings.judge:
+        _need_no_judge(settings, names)
+    named_judges(settings)
+    own = f"{JUDGE}{OWN}"
+    if settings.judge_prompt is None and own in names:
+        raise InputError("--scorer", own, "needs the prompt: give --judge-prompt FILE")
+    if settings.judge_prompt is not None:
+        other = next((name for name in names if name.startswith(JUDGE) and name != own), None)
+        if other is not None:
+            raise InputError("--judge-prompt", settings.judge_prompt, f"{other} has a prompt of its own: leave one out")
+        try:
+            own_prompt(prompt_text(settings.judge_prompt))
+        except ValueError as error:
+            raise InputError("--judge-prompt", settings.judge_prompt, str(error)) from None
+    for name in names:
         check_scorer(name)
+
+
+def _need_no_judge(settings: Settings, scorers: Sequence[str]) -> None:
+    judging = {
+        "--scorer": next((name for name in scorers if name.startswith(JUDGE)), None),
+        "--judge-strategy": settings.judge_strategy if settings.judge_strategy.startswith("llm") else None,
+        "--judge-prompt": settings.judge_prompt,
+    }
+    for option, value in judging.items():
+        if value is not None:
+            raise InputError(option, value, "needs a judge: give --judge SPEC")
 
 
 def check_shard(settings: Settings) -> None:

@@ -12,6 +12,7 @@ from needlework.results.records.record import Record
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
 from needlework.results.statistics.documents import Documents, document_statistics
 from needlework.results.statistics.gate_row import GateRow
+from needlework.results.statistics.judges import judge_notes
 from needlework.results.statistics.length.base import Wanted
 from needlework.results.statistics.panels import Panel, depth_order, summarise
 from needlework.results.statistics.published.field import FieldTable, field_tables
@@ -119,7 +120,7 @@ def run_report(
         gates=tuple(gates),
         adaptive=tuple(adaptive),
         facts=facts,
-        notes=tuple(filter(None, (early, *notes, *server_notes(ordered), still))),
+        notes=tuple(filter(None, (early, *notes, *server_notes(ordered), *judge_notes(ordered), still))),
     )
 
 

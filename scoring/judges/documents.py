@@ -6,18 +6,14 @@ the documents, it says whether the answer abstains. What the offline rule (`docu
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-
 from needlework.scoring.judges.asking import Ask, read_reply
-from needlework.scoring.judges.replies import JudgeReplyError, top_level_objects
+from needlework.scoring.judges.ruling import parse_ruling
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference, Score, Scorer
 from needlework.scoring.verdicts import verdict_for
 
 STYLE = "documents"
 _SHOWN = 200
-_LONGEST_REASON = 500
 
 _REPLY = 'Reply with one JSON object and nothing else: {"reason": "one sentence", "correct": true or false}'
 _PRESENT = (
@@ -35,41 +31,10 @@ _ABSENT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
-    """A judge's verdict and why."""
-
-    correct: bool
-    reason: str
-
-
 def documents_messages(question: str, accepted: tuple[str, ...], answer: str, *, absent: bool) -> tuple[str, str]:
     """Write the system and the user message for one answer; an absent arm has no accepted answers."""
     references = "" if absent else "[Accepted answers]\n" + "".join(f"- {text}\n" for text in accepted) + "\n"
     return _ABSENT if absent else _PRESENT, f"[Question]\n{question}\n\n{references}[Answer]\n{answer}\n"
-
-
-def parse_ruling(reply: str) -> Ruling:
-    """Read a judge's reply: exactly one JSON object, in a code fence or not, with a true or false and a reason.
-
-    Nothing is guessed: a verdict in quotes, as a number, twice or not at all raises `JudgeReplyError`.
-    """
-    objects = top_level_objects(reply)
-    if len(objects) != 1:
-        raise JudgeReplyError(f"{len(objects) or 'no'} JSON objects in the reply where exactly one is required")
-    try:
-        pairs = json.loads(objects[0], object_pairs_hook=list)
-    except (ValueError, RecursionError) as error:
-        raise JudgeReplyError(f"reply is not valid JSON: {error}") from error
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise JudgeReplyError("the reply says something twice")
-    correct, reason = values.get("correct"), values.get("reason")
-    if not isinstance(correct, bool):
-        raise JudgeReplyError(f"`correct` is not true or false: {correct!r:.80}")
-    if not isinstance(reason, str):
-        raise JudgeReplyError(f"`reason` is not a text: {reason!r:.80}")
-    return Ruling(correct, " ".join(reason.split())[:_LONGEST_REASON])
 
 
 def judged_documents(ask: Ask) -> Scorer:
@@ -90,6 +55,7 @@ def judged_documents(ask: Ask) -> Scorer:
         if reference.absent and verdict == "refused":  # the judge read more into it than a refusal
             verdict = "wrong"
         details = {**rule.details, "rule": rule.verdict, "asked": asked}
-        return Score(float(ruling.correct), verdict, answer[:_SHOWN], f"judge: {ruling.reason}", details)
+        why = f"judge: {ruling.reason or ('right' if ruling.correct else 'wrong')}"
+        return Score(float(ruling.correct), verdict, answer[:_SHOWN], why, details)
 
     return Scorer(f"judge_{STYLE}", 1, judge)

@@ -13,6 +13,7 @@ from needlework.scoring.judges.scorers import judged
 from needlework.scoring.outcomes import outcome_of
 from needlework.scoring.recording import as_reference, score_exchange
 from needlework.scoring.scores import Reference, Score, Scorer
+from tests.scoring.judges.planted import Judging
 
 pytest_plugins = ["pytester"]
 
@@ -28,7 +29,7 @@ class Exchange:
     error_kind: str | None = None
     finish_reason: str | None = "stop"
     scorer: str | None = None
-    ask_judge: Callable[[str, str], str] | None = None
+    judging: Judging | None = None
     asked_again: tuple[Exchange, ...] = ()
 
 
@@ -93,7 +94,7 @@ def _said(reply: str | None) -> Callable[[str, str], str]:
 def test_what_the_rules_cannot_tell_goes_to_the_judge_where_there_is_one(
     reply: str | None, verdict: str, value: float
 ) -> None:
-    exchange = replace(UNREAD, ask_judge=_said(reply))
+    exchange = replace(UNREAD, judging=Judging({"judge": _said(reply)}))
     score = score_exchange(exchange, "match").score
     assert score is not None
     assert (score.verdict, score.value, score.scorer) == (verdict, value, "match v3")
@@ -212,7 +213,7 @@ from needlework.scoring.plugin import SCORED
 
 def exchange(answer, **more):
     plain = dict(answer=answer, reference={"answers": ["48213"]}, error_kind=None, finish_reason="stop",
-                 scorer=None, ask_judge=None, asked_again=())
+                 scorer=None, judging=None, asked_again=())
     return SimpleNamespace(**{**plain, **more})
 
 def test_records(assert_scored, pytestconfig):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from needlework.haystack_fixtures.settings.option import WHO, Option
-from needlework.haystack_fixtures.settings.option_values import key_value, text, variable
+from needlework.haystack_fixtures.settings.option_values import key_value, one_of, path, text, variable
 
 OPTIONS: tuple[Option, ...] = (
     Option(
@@ -79,10 +79,36 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "judge",
         WHO,
-        "model that grades answers, a SPEC as for --model; reached with --judge-base-url",
+        "model that grades answers, a SPEC as for --model; several, each with its own --judge: most of them decide",
         text,
         shown_default="no judge",
         metavar="SPEC",
+        repeatable=True,
     ),
-    Option("judge-base-url", WHO, "address of the judge's server", text, shown_default="--base-url", metavar="URL"),
+    Option(
+        "judge-base-url",
+        WHO,
+        "address of the judge's server; several: one for each --judge, in their order",
+        text,
+        shown_default="--base-url",
+        metavar="URL",
+        repeatable=True,
+    ),
+    Option(
+        "judge-strategy",
+        WHO,
+        "when a judge is asked: llm, of every answer; llm_recall, of those that the rule misses; rule, never;"
+        " auto, of every answer where the scorer is a judge, else where the rule cannot tell",
+        one_of("auto", "rule", "llm", "llm_recall"),
+        "auto",
+        metavar="WHEN",
+    ),
+    Option(
+        "judge-prompt",
+        WHO,
+        "a text file with the judge's prompt, in place of ours: {question}, {reference} and {answer} are filled in",
+        path,
+        shown_default="ours",
+        metavar="FILE",
+    ),
 )

@@ -75,7 +75,7 @@ class _Exchange:
     def __init__(self, trial: Trial, answer: str, finish_reason: str, scorer: str) -> None:
         self.answer, self.finish_reason, self.scorer = answer, finish_reason, scorer
         self.reference: object = trial.asked.reference
-        self.error_kind = self.ask_judge = None
+        self.error_kind = self.judging = None
         self.asked_again: tuple[_Exchange, ...] = ()
 
 

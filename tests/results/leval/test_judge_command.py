@@ -169,6 +169,18 @@ def test_what_is_known_is_not_asked_again(both: tuple[Path, Path], capsys: pytes
     assert "questions asked now: 2;" in capsys.readouterr().out
 
 
+def test_marks_and_verdicts_on_pairs_are_kept_apart(
+    both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    with loopback(_fair) as server:
+        assert _judge(server, *both, "--replies", path) == 0
+        server.requests.clear()
+        assert _judge(server, both[0], "--absolute", "--replies", path) == 2
+    assert not server.requests
+    assert "holds verdicts on pairs; give marks a file of their own" in capsys.readouterr().err
+
+
 def test_a_killed_run_goes_on_behind_its_last_whole_line(both: tuple[Path, Path], tmp_path: Path) -> None:
     path = tmp_path / "ours.judge.jsonl"
     with loopback(_fair) as server:

@@ -1,4 +1,4 @@
-"""`judge_documents`: what the judge is asked, strict reading of its replies, the offline rule beside its verdict."""
+"""`judge_documents`: what the judge is asked, and the offline rule beside its verdict."""
 
 from __future__ import annotations
 
@@ -7,25 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from needlework.scoring.judges.documents import parse_ruling
-from needlework.scoring.judges.replies import JudgeReplyError
 from needlework.scoring.judges.scorers import judged
 from needlework.scoring.recording import score_exchange
 from needlework.scoring.scores import Reference
+from tests.scoring.judges.planted import Judge, Judging
 
 REFERENCE = Reference(("Oruro", "a dish called Oruro"), question="What is the dish called?")
-
-
-class Judge:
-    """Replies in turn, and keeps what it was asked."""
-
-    def __init__(self, *replies: str) -> None:
-        self.replies = list(replies)
-        self.asked: list[tuple[str, str]] = []
-
-    def __call__(self, system: str, user: str) -> str:
-        self.asked.append((system, user))
-        return self.replies.pop(0)
 
 
 def ruling(correct: bool, reason: str = "because") -> str:
@@ -70,50 +57,15 @@ def test_where_the_answer_is_absent_the_judge_is_asked_whether_the_answer_abstai
     assert "Oruro" not in judge.asked[0][1]
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "",
-        "correct",
-        "{}",
-        '{"reason": "x"}',
-        '{"correct": true}',
-        '{"reason": "x", "correct": "false"}',
-        '{"reason": "x", "correct": 0}',
-        '{"reason": "x", "correct": null}',
-        '{"reason": 1, "correct": true}',
-        '{"reason": "x", "correct": true, "correct": false}',
-        '{"reason": "x", "correct": true} {"reason": "y", "correct": false}',
-        '{"reason": "x", "correct": True}',
-        '{"a":' * 100_000 + "1" + "}" * 100_000,
-    ],
-)
-def test_replies_that_rule_nothing(reply: str) -> None:
-    with pytest.raises(JudgeReplyError):
-        parse_ruling(reply)
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        '{"reason": "a { b", "correct": false}',
-        '```json\n{"reason": "a { b", "correct": false}\n```',
-        'Here you are: {"correct": false, "reason": "a { b", "sure": 1}',
-    ],
-)
-def test_replies_that_can_be_read(reply: str) -> None:
-    assert (parse_ruling(reply).correct, parse_ruling(reply).reason) == (False, "a { b")
-
-
 def test_an_unreadable_reply_is_asked_for_once_more_then_is_an_error_and_never_a_wrong_answer() -> None:
-    judge = Judge('{"correct": "false"}', ruling(True))
+    judge = Judge('{"correct": "maybe"}', ruling(True))
     assert judged(judge, "documents").judge("Oruro", REFERENCE).details["asked"] == 2
 
     class Exchange:
         answer, reference, scorer = "Oruro", REFERENCE, "judge_documents"
         error_kind = finish_reason = None
         asked_again = ()
-        ask_judge = staticmethod(Judge("no", "no", ruling(True)))
+        judging = Judging({"j": Judge("dunno", "dunno", ruling(True))})
 
     scored = score_exchange(Exchange())
     assert (scored.score, scored.error_kind) == (None, "judge")
@@ -129,7 +81,7 @@ def test_a_blank_answer_is_empty_and_nobody_is_asked() -> None:
 def test_scorers_that_know_absence_judge_it_themselves(scorer: str, used: str) -> None:
     class Exchange:
         answer, reference = "NOT FOUND", {"answers": ["NOT FOUND"], "absent": True}
-        error_kind = finish_reason = ask_judge = None
+        error_kind = finish_reason = judging = None
         asked_again = ()
 
         def __init__(self) -> None:

@@ -8,20 +8,9 @@ from needlework.scoring.judges.prompts import judge_messages
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
 from needlework.scoring.judges.scorers import judged
 from needlework.scoring.scores import Reference
+from tests.scoring.judges.planted import Judge
 
 REFERENCE = Reference(("48213",), statement="The code is 48213.", question="What is the code?")
-
-
-class Judge:
-    """Replies in turn, and keeps what it was asked."""
-
-    def __init__(self, *replies: str) -> None:
-        self.replies = list(replies)
-        self.asked: list[tuple[str, str]] = []
-
-    def __call__(self, system: str, user: str) -> str:
-        self.asked.append((system, user))
-        return self.replies.pop(0)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +59,7 @@ def test_several_needles_are_all_shown() -> None:
 
 
 def test_unknown_style() -> None:
-    with pytest.raises(ValueError, match="use evalscope, llmtest or documents"):
+    with pytest.raises(ValueError, match="use evalscope, llmtest, documents or prompt"):
         judged(Judge(), "other")
 
 

@@ -103,7 +103,7 @@ class Exchange:
     def __init__(self, answer: str, finish_reason: str) -> None:
         self.answer, self.finish_reason = answer, finish_reason
         self.reference: object = TEXT
-        self.error_kind = self.scorer = self.ask_judge = None
+        self.error_kind = self.scorer = self.judging = None
         self.asked_again: tuple[Exchange, ...] = ()
 
 
