@@ -131,7 +131,7 @@ def _reply_file(options: argparse.Namespace) -> ReplyFile:
     with suppress(OSError, ValueError):
         with path.open(encoding="utf-8") as file:
             row = json.loads(file.readline())
-        if isinstance(row, dict) and ("shown_first" in row) != of_pairs:
+        if isinstance(row, dict) and "key" in row and ("shown_first" in row) != of_pairs:
             held, wanted = ("marks", "verdicts on pairs") if of_pairs else ("verdicts on pairs", "marks")
             raise InputError("--replies", path, f"holds {held}; give {wanted} a file of their own")
     return ReplyFile(path, "--replies")
