@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from math import floor
+from math import floor, inf
 from pathlib import Path
 
 # Escape sequences first (CSI, OSC, then any two-byte one), so that their parameters do not stay behind as text.
@@ -57,6 +57,12 @@ def percent1(score: float) -> str:
     if score in (0.0, 1.0):
         return "100" if score else "0"
     return f"{min(99.9, max(0.1, 100 * score)):.1f}"
+
+
+def natural(text: str) -> tuple[tuple[float, str], ...]:
+    """What people sort by: `q2` before `q10`, numbers before words."""
+    parts = re.split(r"(\d+)", text)
+    return tuple((float(part[:300]), "") if part.isdecimal() else (inf, part) for part in parts if part)
 
 
 def length_labels(lengths: Sequence[int]) -> tuple[str, ...]:

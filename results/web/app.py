@@ -82,7 +82,7 @@ def _take_over_earlier(store: Store) -> None:
 def _start_page(context: Context, pages: Sequence[Page]) -> Callable[[Request], HTMLResponse]:
     def start(request: Request) -> HTMLResponse:
         shown = [(page, page.state()) for page in pages]
-        return context.show(request, "start", title="Needlework", pages=shown, state=context.store.path)
+        return context.show(request, "start", title="Needlework", pages=shown, kept=context.store.path)
 
     return start
 

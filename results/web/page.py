@@ -55,7 +55,8 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page. `name`: its part of the address. `about`: one line on the start page. `state`: how far people are.
+    """One page. `name`: its part of the address. `about`: one line on the start page. `state`: what is there, and how
+    far people are, in lines; read anew each time.
 
     `routes`: paths below `/name`.
     """
@@ -64,7 +65,7 @@ class Page:
     title: str
     about: str
     routes: Sequence[BaseRoute]
-    state: Callable[[], str] = lambda: ""
+    state: Callable[[], Sequence[str]] = tuple
 
 
 def templates() -> Environment:

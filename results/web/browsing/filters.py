@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from math import inf
 from typing import Any
 from urllib.parse import urlencode
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.option_values import percent
 from needlework.results.statistics.panels import OUTCOMES, depth_order
+from needlework.results.style.text import natural
 from needlework.results.web.browsing.rows import Row
 
 _ALWAYS = ("flag", "outcome")  # to choose from even where all trials are alike
-SAME = ("model", "task", "needle", "language", "length", "depth", "control")
+SAME = ("model", "task", "needle", "language", "length", "depth", "context")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Filter:
     language: str = ""
     length: str = ""
     depth: str = ""
-    control: str = ""
+    context: str = ""
     flag: str = ""
     low: float | None = None
     high: float | None = None
@@ -131,16 +131,8 @@ def choices(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
             found[name].add(row.same[name])
         found["flag"] |= row.flags
         found["outcome"].add(row.outcome)
-    ordered = {name: tuple(sorted(values - {""}, key=_by_number)) for name, values in found.items()}
+    ordered = {name: tuple(sorted(values - {""}, key=natural)) for name, values in found.items()}
     return {name: values for name, values in ordered.items() if len(values) > (name not in _ALWAYS)}
-
-
-def _by_number(label: str) -> tuple[float, str]:
-    """Numbers by value, and before words."""
-    try:
-        return float(label), label
-    except ValueError:
-        return inf, label
 
 
 def _alike(row: Row, other: Row | None) -> bool:
@@ -177,7 +169,7 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
 }
 # Columns of the list, and what they are sorted by.
 SORTS: Mapping[str, Callable[[Row], Any]] = {
-    "trial": lambda row: (row.same["task"], row.same["needle"], row.record["repeat"]),
+    "trial": lambda row: (row.same["task"], natural(row.same["needle"]), row.record["repeat"]),
     "length": lambda row: row.record["length"],
     "depth": lambda row: depth_order(row.record["depth"]),
     "outcome": lambda row: OUTCOMES.index(row.outcome),

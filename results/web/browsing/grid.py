@@ -11,7 +11,8 @@ from needlework.results.style.palette import color_of, dark, mark_of
 from needlework.results.style.text import length_labels, percent
 from needlework.results.tables.headline import score_words
 from needlework.results.web.browsing.filters import Filter
-from needlework.results.web.browsing.rows import NO_CONTROL, Row
+from needlework.results.web.browsing.parts import part_words
+from needlework.results.web.browsing.rows import Row
 
 MOST_ACROSS = 60  # lengths or depths; a larger table is no picture
 
@@ -37,11 +38,11 @@ class Grid:
 
 
 def grid_of(rows: Iterable[Row], wanted: Filter) -> Grid | None:
-    """The heatmap of rows, without controls where none is asked for; nothing where it would be too large, or empty."""
+    """The heatmap of rows that measure one thing; nothing where there is none, or where it would be too large."""
     cells: dict[tuple[int, float | None], list[Row]] = {}
     for row in rows:
-        if wanted.control or row.same["control"] == NO_CONTROL:
-            cells.setdefault((row.record["length"], row.record["depth"]), []).append(row)
+        cells.setdefault((row.record["length"], row.record["depth"]), []).append(row)
+    all_rows = [row for found in cells.values() for row in found]
     lengths = sorted({length for length, _ in cells})
     depths = sorted({depth for _, depth in cells}, key=depth_order)
     if not cells or max(len(lengths), len(depths)) > MOST_ACROSS:
@@ -55,7 +56,7 @@ def grid_of(rows: Iterable[Row], wanted: Filter) -> Grid | None:
             )
             for depth in depths
         ),
-        score_words(_tally([row for found in cells.values() for row in found])),
+        f"{part_words(all_rows[0])}: {score_words(_tally(all_rows))}",
     )
 
 

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -27,14 +28,16 @@ from needlework.results.web.browsing.filters import (
     with_any_outcome,
 )
 from needlework.results.web.browsing.grid import MOST_ACROSS, colors_css, grid_of
+from needlework.results.web.browsing.parts import one_part
 from needlework.results.web.browsing.prompt import shown_prompt
-from needlework.results.web.browsing.rows import Row
+from needlework.results.web.browsing.rows import CONTEXTS, Row
 from needlework.results.web.browsing.runs import OpenRun, Reading
 from needlework.results.web.page import Context, Page
 from needlework.results.web.replies import told
 
 NAME = "browse"
 _ON_A_PAGE = 100
+_ON_THE_START_PAGE = 5  # runs
 _CUT = 240  # characters of an answer that the list shows
 
 
@@ -57,18 +60,18 @@ def open_page(context: Context) -> Page | None:
     pages = _Pages(context, runs)
     return Page(
         name=NAME,
-        title="Browse records",
+        title="Browse answers",
         about="What was asked, what came back, how it was scored and why; and each prompt, with the needle marked.",
         routes=(
             Route("/", pages.start),
             Route("/colors.css", lambda _request: PlainTextResponse(colors_css(), media_type="text/css")),
             Route("/{run:int}/", pages.list),
             Route("/{run:int}/state", pages.state),
-            Route("/{run:int}/record", pages.record),
-            Route("/{run:int}/record.json", pages.record_json),
-            Route("/{run:int}/prompt", pages.prompt),
+            Route("/{run:int}/trial/{key}", pages.record),
+            Route("/{run:int}/json/{key}", pages.record_json),
+            Route("/{run:int}/prompt/{key}", pages.prompt),
         ),
-        state=lambda: f"{len(runs)} runs" if len(runs) > 1 else runs[0].name,
+        state=partial(_there, runs),
     )
 
 
@@ -82,7 +85,7 @@ class _Pages:
         if len(self._runs) == 1:
             return RedirectResponse(f"/{NAME}/0/")
         rows = [_card(run) for run in self._runs]
-        return self._context.show(request, "browsing_runs", title="Browse records", runs=rows)
+        return self._context.show(request, "browsing_runs", title="Browse answers", runs=rows)
 
     def list(self, request: Request) -> Response:
         """The trials that the address asks for."""
@@ -108,7 +111,9 @@ class _Pages:
             total=len(found.rows),
             first=first,
             pages=pages,
-            grid=grid_of(found.base, wanted),
+            grid=grid_of(one_part(found.base, wanted), wanted),
+            parts=found.reading.parts,
+            contexts=CONTEXTS,
             most_across=MOST_ACROSS,
             marks=MARKS,
             sorts=[(name, _sort_address(wanted, name), _sorted_as(wanted, name)) for name in SORTS],
@@ -132,7 +137,7 @@ class _Pages:
         return self._context.show(
             request,
             "browsing_record",
-            title=f"{row.key} – Needlework",
+            title=f"{record_view.asked_words(row.record)} – Needlework",
             run=run,
             number=request.path_params["run"],
             runs=self._runs,
@@ -191,7 +196,7 @@ class _Pages:
 
 
 def _row(request: Request, reading: Reading) -> Row:
-    key = request.query_params.get("id", "")
+    key = request.path_params["key"]
     if key not in reading.by_key:
         raise HTTPException(404, f"this run has no record {printable(key, 200)!r}")
     return reading.by_key[key]
@@ -207,6 +212,24 @@ def _card(run: OpenRun) -> dict[str, Any]:
     return {"name": run.name, "problem": "", "folder": run.folder, "reading": reading, "models": models} | {
         "counts": counts, "ago": _ago(reading.written),
     }  # fmt: skip
+
+
+def _there(runs: Sequence[OpenRun]) -> list[str]:
+    """The newest runs, a line each."""
+    newest = sorted(runs, key=lambda run: run.written, reverse=True)
+    lines = [_in_short(run) for run in newest[:_ON_THE_START_PAGE]]
+    left = len(runs) - len(lines)
+    return [*lines, f"and {left} more"] if left else lines
+
+
+def _in_short(run: OpenRun) -> str:
+    card = _card(run)
+    if card["problem"]:
+        return str(card["problem"])
+    count = len(card["reading"].rows)
+    going = "" if card["reading"].ended else ", has not ended"
+    models = ", ".join(card["models"][:3]) + (", ..." if len(card["models"]) > 3 else "")
+    return f"{run.name}: {count:,} {'trial' if count == 1 else 'trials'} of {models}, {card['ago']}{going}"
 
 
 def _line(row: Row, other: Row | None) -> dict[str, Any]:

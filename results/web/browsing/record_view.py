@@ -9,6 +9,7 @@ from typing import Any, cast
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.records.record import OutcomeName, Record
 from needlework.results.style.text import percent1
+from needlework.results.web.browsing.rows import says_nothing_is_there
 
 Facts = list[tuple[str, str]]
 _GOOD: tuple[OutcomeName, ...] = ("found",)
@@ -23,6 +24,19 @@ _DETAILS = frozenset({"flags", "invalid", "score", "stability", "recipe"})
 def look_of(outcome: OutcomeName) -> str:
     """The class of an outcome's badge."""
     return "is-good" if outcome in _GOOD else "is-bad" if outcome in _BAD else "is-between"
+
+
+def outcome_words(record: Record) -> str:
+    """The outcome as people read it: where right is to say so, nothing was "found"."""
+    right = says_nothing_is_there(record) and record["outcome"] == "found"
+    return "right: says it is not there" if right else record["outcome"]
+
+
+def asked_words(record: Record) -> str:
+    """`doc_size · q3 · 8,000 tokens · depth 50 %`: which trial it is, in one line."""
+    depth = "" if record["depth"] is None else f" · depth {depth_label(record['depth'])} %"
+    repeat = f" · repeat {record['repeat']}" if record["repeat"] else ""
+    return f"{record['task']} · {record['needle']} · {_tokens(record['length'])}{depth}{repeat}"
 
 
 def score_text(score: float | None) -> str:
@@ -65,6 +79,8 @@ def facts_of(record: Record) -> Facts:
         ("invalid", ", ".join(details.get("invalid", ()))),
         ("prompt sha256", prompt.get("sha256")),
         ("filler sha256", prompt.get("filler_sha256")),
+        ("scored by", f"{record['scorer']} version {record['scorer_version']}" if record["scorer"] else "no scorer"),
+        ("trial", record["id"]),
         ("recipe", details.get("recipe")),
         ("key", record["key"]),
         ("test", record["nodeid"]),

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 
@@ -16,6 +17,7 @@ from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL
 from needlework.results.records.tests_of_cells import answered_before, identity, latest_of_each
 from needlework.results.web.browsing.filters import choices
+from needlework.results.web.browsing.parts import Part, parts_of
 from needlework.results.web.browsing.rows import Row, rows_of
 
 _RESULTS, _MANIFEST = "results.json", "manifest.json"
@@ -35,6 +37,11 @@ class Reading:
     by_key: Mapping[str, Row] = field(default_factory=dict)
     by_cell: Mapping[tuple[object, ...], tuple[Row, ...]] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What was measured, with its scores."""
+        return parts_of(self.rows)
 
     def beside(self, row: Row) -> Row | None:
         """The trial of this run that another run's row is to be seen beside: that of the same model, if there is."""
@@ -56,6 +63,12 @@ class OpenRun:
     def name(self) -> str:
         """What people call it."""
         return self.folder.name
+
+    @property
+    def written(self) -> float:
+        """When something was last written of it, seconds since 1970; 0 where nothing is there."""
+        stamps = (_stamp(self.folder / name) for name in (JOURNAL, _RESULTS))
+        return max((each[2] / 1e9 for each in stamps if each), default=0.0)
 
     def reading(self) -> Reading:
         """Its records as they are now. Raises `InputError` where they cannot be read."""

@@ -37,8 +37,8 @@ def open_page(context: Context) -> Page | None:
     )
 
 
-def _how_far(files: Sequence[EditedFile]) -> str:
-    return "; ".join(f"{file.title}: {file.how_far()}" for file in files)
+def _how_far(files: Sequence[EditedFile]) -> list[str]:
+    return [f"{file.title}: {file.how_far()}" for file in files]
 
 
 def _files(context: Context, files: Sequence[EditedFile], request: Request) -> Response:

@@ -23,6 +23,7 @@ from needlework.results.web.rating.work import work_routes
 from needlework.results.web.replies import changing, text_of, told
 
 _LONGEST_NAME = 60
+_NAMED = 10  # annotators
 
 
 def open_page(context: Context) -> Page | None:
@@ -47,10 +48,14 @@ def open_page(context: Context) -> Page | None:
     )
 
 
-def _how_far(desk: Desk) -> str:
-    people = len(desk.everyone())
-    told = f"{len(desk.items.items)} questions with answers of {len(desk.items.models)} models"
-    return f"{told}; {people} annotator{'' if people == 1 else 's'}"
+def _how_far(desk: Desk) -> list[str]:
+    people = [each.annotator.name for each in desk.rows()]
+    told = f"{_many(len(desk.items.items), 'question')}, answers of {_many(len(desk.items.models), 'model')}"
+    return [told, f"rated by {', '.join(people[:_NAMED])}" if people else "nobody has begun"]
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _start(desk: Desk, request: Request) -> Response:

@@ -4,6 +4,7 @@
 {
   const ROOM = 3000; // characters of a block, to the end of the line
   const MOST = 6000; // more, where a line has no end
+  const LONG = 1000; // characters of a needle that is a text, not a sentence: it is marked quietly
   const PART = 32; // blocks, which are passed over together while they are far away
   const record = document.getElementById("record");
   const prompt = document.getElementById("prompt");
@@ -66,6 +67,7 @@
         const end = whole ? text.length : cut(text, from, ROOM - block.size);
         const node = document.createElement(marked ? "mark" : "span");
         node.className = kind === "turn" ? "frame" : kind;
+        if (marked && text.length > LONG) node.classList.add("long");
         if (marked) node.title = depth === null ? name : `${name}, depth ${depth} %`;
         if (marked && from === 0) {
           marks.push({ node, kind, name, depth });

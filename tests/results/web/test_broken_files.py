@@ -71,7 +71,7 @@ def test_a_broken_run_does_not_hide_the_others(tmp_path: Path) -> None:
     site = client(runs, state=tmp_path / "state")
 
     assert site.get("/browse/1/").status_code == 200
-    assert "1 questions with answers of 1 models" in site.get("/").text
+    assert "1 question, answers of 1 model" in site.get("/").text
     assert "bad/results.json" in site.get("/rating/").text
 
 

@@ -30,7 +30,7 @@ ROWS = rows_of(
         record(2, length=9000, depth=None, outcome="partial", score=0.29, task="chain"),
         record(3, length=9000, depth=100.0, outcome="censored", score=None, question="Где код?"),
         record(4, length=1000, depth=50.0, prompt={"flags": ["truncated"]}, details={"flags": ["no_usage"]}),
-        record(5, length=1000, depth=50.0, reference={"control": "absent"}, needle="code_absent"),
+        record(5, length=1000, depth=50.0, reference={"control": "absent", "absent": True}, needle="code_absent"),
     ]
 )
 ROW = {row.record["repeat"]: row for row in ROWS}
@@ -79,10 +79,10 @@ def test_an_address_says_no_more_than_is_asked_for() -> None:
         ({"needle": "town"}, [1]),
         ({"length": "1000", "depth": "50"}, [4, 5]),
         ({"depth": "all"}, [2]),
-        ({"control": "none", "length": "1000"}, [4, 1]),
+        ({"context": "whole", "length": "1000"}, [4, 1]),
         ({"flag": "truncated"}, [4]),
         ({"flag": "no_usage"}, [4]),
-        ({"low": 0.0}, [2, 0, 4, 5, 1]),
+        ({"low": 0.0}, [0, 4, 1, 5, 2]),
         ({"low": 29.0, "high": 29.0}, [2]),
         ({"high": 50.0, "sort": "score"}, [1, 2]),
         ({"q": "CITY another"}, [1]),
@@ -90,7 +90,7 @@ def test_an_address_says_no_more_than_is_asked_for() -> None:
         ({"outcome": ("censored", "wrong")}, [3, 1]),
         ({"sort": "-score"}, [0, 4, 5, 2, 1, 3]),
         ({"sort": "depth"}, [0, 1, 4, 5, 3, 2]),
-        ({"sort": "-length", "control": "none", "task": "niah"}, [3, 4, 1, 0]),
+        ({"sort": "-length", "context": "whole", "task": "niah"}, [3, 4, 1, 0]),
     ],
 )
 def test_what_is_shown(wanted: dict[str, object], numbers: list[int]) -> None:

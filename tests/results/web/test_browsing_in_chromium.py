@@ -45,7 +45,7 @@ fetch(document.getElementById("record").dataset.prompt).then((answer) => answer.
 """
 RECORD = f"""
 const done = arguments[arguments.length - 1];
-fetch("record.json?id={LONG}").then((answer) => answer.text()).then(done);
+fetch("/browse/0/json/{LONG}").then((answer) => answer.text()).then(done);
 """
 
 
@@ -76,7 +76,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(serve: Serve, runs: Path) -> str:
     address = serve(runs) + "browse/"
     # The first prompt of a run opens its tokenizer and corpus; on a busy machine that is longer than a test waits.
-    asked = Request(f"{address}0/prompt?id={LONG}", headers={"authorization": f"Bearer {TOKEN}"})
+    asked = Request(f"{address}0/prompt/{LONG}", headers={"authorization": f"Bearer {TOKEN}"})
     with urlopen(asked, timeout=60) as made:
         assert made.status == 200
     return address
@@ -137,7 +137,7 @@ def test_a_cell_of_the_heatmap_shows_its_trials(chrome: Chrome, address: str) ->
 
 
 def test_a_long_prompt_is_whole_checked_and_at_its_needle(chrome: Chrome, address: str) -> None:
-    chrome.open(f"{address}0/record?id={LONG}")
+    chrome.open(f"{address}0/trial/{LONG}")
     chrome.until(READY)
 
     assert "byte for byte what was sent" in chrome.texts("#told")[0]
@@ -156,7 +156,7 @@ def test_a_long_prompt_is_whole_checked_and_at_its_needle(chrome: Chrome, addres
 
 
 def test_five_megabytes_on_one_line(chrome: Chrome, address: str) -> None:
-    chrome.open(f"{address}1/record?id=niah-len2000-depth50-code-r0")
+    chrome.open(f"{address}1/trial/niah-len2000-depth50-code-r0")
     chrome.until(READY)
 
     assert "--save-prompts" in chrome.texts("#told")[0]
@@ -172,7 +172,7 @@ def test_five_megabytes_on_one_line(chrome: Chrome, address: str) -> None:
 
 
 def test_two_runs_beside_each_other(chrome: Chrome, address: str) -> None:
-    chrome.open(f"{address}0/record?id=multi_needle-len2000-depth75-codes-r1")
+    chrome.open(f"{address}0/trial/multi_needle-len2000-depth75-codes-r1")
     chrome.until(READY)
     chrome.ask("const s = document.getElementById('beside'); s.selectedIndex = 2; s.dispatchEvent(new Event('change'))")
     chrome.until("return document.querySelector('.pair')")
@@ -182,7 +182,7 @@ def test_two_runs_beside_each_other(chrome: Chrome, address: str) -> None:
     assert "the same prompt" in chrome.texts(".pair")[0]
 
 
-@pytest.mark.parametrize("path", ["", "0/", f"0/record?beside=2&id={LONG}"])
+@pytest.mark.parametrize("path", ["", "0/", f"0/trial/{LONG}?beside=2"])
 def test_a_narrow_window_scrolls_one_way(chrome: Chrome, address: str, path: str) -> None:
     chrome.open(f"{address}{path}", width=320)
     if "record" in path:

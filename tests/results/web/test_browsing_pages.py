@@ -37,7 +37,7 @@ def run_of(folder: Path, *records: Record) -> Path:
 
 
 def shown_ids(page: str) -> list[str]:
-    return [html.unescape(found) for found in re.findall(r'class="open" href="record\?[^"]*id=([^"&]+)"', page)]
+    return [html.unescape(found) for found in re.findall(r'class="open" href="trial/([^"?]+)', page)]
 
 
 @pytest.fixture
@@ -75,11 +75,11 @@ def test_a_single_run_needs_no_choosing_and_several_do(run: Path, tmp_path: Path
 
 
 def test_a_record_has_its_neighbours_in_the_list_it_was_opened_from(run: Path) -> None:
-    page = client(run).get("/browse/0/record?outcome=wrong&id=niah-len1000-depth50-code-r1").text
+    page = client(run).get("/browse/0/trial/niah-len1000-depth50-code-r1?outcome=wrong").text
 
     assert "2 of 4" in page
-    assert re.search(r'rel="prev" href="record\?outcome=wrong&amp;id=niah-len1000-depth50-code-r0"', page)
-    assert re.search(r'rel="next" href="record\?outcome=wrong&amp;id=niah-len2000-depth50-code-r0"', page)
+    assert re.search(r'rel="prev" href="/browse/0/trial/niah-len1000-depth50-code-r0\?outcome=wrong"', page)
+    assert re.search(r'rel="next" href="/browse/0/trial/niah-len2000-depth50-code-r0\?outcome=wrong"', page)
     assert 'href="/browse/0/?outcome=wrong#at' in page
 
 
@@ -89,7 +89,7 @@ def test_a_hundred_trials_a_page_and_the_way_back_is_to_the_page(tmp_path: Path)
 
     assert len(last) == 50
     assert shown_ids(site.get("/browse/0/?page=99").text) == last
-    assert "/browse/0/?page=3#at249" in site.get("/browse/0/record?id=niah-len2000-depth50-code-r249").text
+    assert "/browse/0/?page=3#at249" in site.get("/browse/0/trial/niah-len2000-depth50-code-r249").text
 
 
 def test_two_runs_beside_each_other(run: Path, tmp_path: Path) -> None:
@@ -98,12 +98,12 @@ def test_two_runs_beside_each_other(run: Path, tmp_path: Path) -> None:
     second = record(0, prompt=same, model="beta", outcome="refused", score=0.0, response={"text": "I will not."})
     runs = run_of(tmp_path / "a", first, record(1)), run_of(tmp_path / "b", second)
     site = client(*runs)
-    page = site.get("/browse/0/record?beside=1&id=niah-len2000-depth50-code-r0").text
+    page = site.get("/browse/0/trial/niah-len2000-depth50-code-r0?beside=1").text
 
     assert "It is 123." in page
     assert "I will not." in page
     assert "the same prompt" in page
-    assert "has no such trial" in site.get("/browse/0/record?beside=1&id=niah-len2000-depth50-code-r1").text
+    assert "has no such trial" in site.get("/browse/0/trial/niah-len2000-depth50-code-r1?beside=1").text
     assert len(shown_ids(site.get("/browse/0/?beside=1&differ=on").text)) == 2
     assert len(shown_ids(site.get("/browse/0/?beside=0&differ=on").text)) == 0
 
@@ -115,7 +115,7 @@ def test_retrieval_is_shown_with_the_gold_document_marked(tmp_path: Path) -> Non
         "hits": [{"document": "a.txt", "start": 0, "end": 9, "score": 3.5}, {"document": "b.txt"}],
     }  # fmt: skip
     page = client(run_of(tmp_path / "r", record(0, prompt={"retrieval": retrieval}))).get(
-        "/browse/0/record?id=niah-len2000-depth50-code-r0"
+        "/browse/0/trial/niah-len2000-depth50-code-r0"
     )
 
     assert re.search(r'class="gold">.*b\.txt <b>gold</b>', page.text)
@@ -129,19 +129,19 @@ def test_what_models_and_files_say_is_text_and_no_more(tmp_path: Path) -> None:
         details={"flags": [HOSTILE], "recipe": "a", "score": {HOSTILE: HOSTILE}}, reference={"x": HOSTILE},
     )  # fmt: skip
     site = client(run_of(tmp_path / "r", hostile, record(1)))
-    for path in ("/browse/0/", "/browse/0/?q=script", "/browse/0/record?id=%230"):
+    for path in ("/browse/0/", "/browse/0/?q=script", "/browse/0/trial/%230"):
         page = site.get(path)
         assert page.status_code == 200
         assert "<script>alert" not in page.text
         assert "&lt;script&gt;alert" in page.text
         assert "49" not in re.sub(r"\d{3,}", "", page.text), "no template is run twice"
-    assert json.loads(site.get("/browse/0/record.json?id=%230").text)["why"] == HOSTILE
+    assert json.loads(site.get("/browse/0/json/%230").text)["why"] == HOSTILE
 
 
 @pytest.mark.parametrize("outcome", ["error", "skipped", "invalid", "censored"])
 def test_records_without_a_score_or_a_prompt(tmp_path: Path, outcome: str) -> None:
     lean = record(0, outcome=outcome, score=None, prompt={}, response={}, reference={}, timing={}, scorer="")
-    page = client(run_of(tmp_path / "r", lean)).get("/browse/0/record?id=niah-len2000-depth50-code-r0")
+    page = client(run_of(tmp_path / "r", lean)).get("/browse/0/trial/niah-len2000-depth50-code-r0")
 
     assert page.status_code == 200
     assert "no scorer" in page.text
@@ -153,11 +153,11 @@ def test_a_lean_record_of_another_version_is_shown(tmp_path: Path) -> None:
     site = client(tmp_path)
 
     assert shown_ids(site.get("/browse/0/").text) == ["%230"]
-    assert site.get("/browse/0/record?id=%230").status_code == 200
+    assert site.get("/browse/0/trial/%230").status_code == 200
 
 
 def test_a_prompt_that_cannot_be_shown_says_why(run: Path) -> None:
-    answer = client(run).get("/browse/0/prompt?id=niah-len1000-depth50-code-r0", headers={"accept": "*/*"})
+    answer = client(run).get("/browse/0/prompt/niah-len1000-depth50-code-r0", headers={"accept": "*/*"})
 
     assert answer.status_code == 400
     assert "is not there" in answer.json()["error"]
@@ -167,7 +167,7 @@ def test_a_prompt_that_cannot_be_shown_says_why(run: Path) -> None:
     ("path", "status"),
     [
         ("/browse/7/", 404),
-        ("/browse/0/record?id=../../etc/passwd", 404),
+        ("/browse/0/trial/../../etc/passwd", 404),
         ("/browse/0/record", 404),
         ("/browse/0/prompt?id=nothing", 404),
         ("/browse/0/?beside=9", 404),
@@ -189,3 +189,58 @@ def test_colours_are_those_of_the_pictures(run: Path) -> None:
     assert css.headers["content-type"].startswith("text/css")
     assert ".p0 { background: rgb(68, 1, 84); color: #fff; }" in css.text
     assert ".p100 { background: rgb(253, 231, 37); color: #1a1a1a; }" in css.text
+
+
+def documents(number: int, task: str, needle: str, **more: object) -> Record:
+    return record(number, task=task, needle=needle, repeat=0, **more)
+
+
+@pytest.fixture
+def own_documents(tmp_path: Path) -> Path:
+    """Position, size, retrieval and absence, each of its own score."""
+    absent = {"absent": True, "arm": "absent"}
+    return run_of(
+        tmp_path / "docs",
+        *(documents(at, "doc_position", f"q{at}", outcome="wrong", score=0.0) for at in (0, 1, 2, 10)),
+        documents(20, "doc_size", "q0"),
+        documents(21, "doc_size", "q0_bm25", reference={"retriever": "bm25"}),
+        documents(22, "doc_absent", "q0_absent", reference=absent, response={"text": "The answer is NOT FOUND."}),
+        documents(23, "doc_absent", "q0_near", reference={**absent, "arm": "near"}, outcome="wrong", score=0.0),
+    )
+
+
+def test_each_task_and_context_has_a_score_of_its_own_and_none_is_of_several(own_documents: Path) -> None:
+    site = client(own_documents)
+    page = site.get("/browse/0/").text
+
+    cell = r'<a href="\?([^"]*)"[^>]*>(\w+ · [^<]+)</a>.*?<td class="number">([^<]*)</td>'
+    assert [(name, score) for _, name, score in re.findall(cell, page)] == [
+        ("doc_position · everything", "0"),
+        ("doc_size · everything", "100"),
+        ("doc_size · BM25 search", "100"),
+        ("doc_absent · a similar document instead", "0"),
+        ("doc_absent · the answer taken out", "100"),
+    ]
+    assert 'class="heat"' not in page, "no heatmap of several tasks"
+    chosen = site.get("/browse/0/?task=doc_size&context=bm25").text
+    assert "doc_size, BM25 search: score 100 %" in chosen
+    assert shown_ids(chosen) == ["doc_size-len2000-depth50-q0_bm25-r0"]
+    assert re.search(r'<a href="\?" aria-current="true">doc_size · BM25 search', chosen), "a second click shows all"
+
+
+def test_trials_are_in_the_order_in_which_people_count(own_documents: Path) -> None:
+    ids = shown_ids(client(own_documents).get("/browse/0/?task=doc_position").text)
+    assert [each.split("-")[3] for each in ids] == ["q0", "q1", "q2", "q10"]
+
+
+def test_nothing_is_found_where_right_is_to_say_that_nothing_is_there(own_documents: Path) -> None:
+    page = client(own_documents).get("/browse/0/trial/doc_absent-len2000-depth50-q0_absent-r0").text
+    assert "right: says it is not there" in page
+    assert ">found<" not in page
+    assert ">wrong<" in client(own_documents).get("/browse/0/trial/doc_absent-len2000-depth50-q0_near-r0").text
+
+
+def test_the_start_page_says_which_runs_there_are(own_documents: Path, run: Path) -> None:
+    page = client(own_documents, run).get("/").text
+    assert "docs: 8 trials of mock, " in page
+    assert "has not ended" in page
