@@ -8,6 +8,7 @@ from needlework.haystack_fixtures.configuration.rows import (
     batches,
     configured,
     model,
+    needles,
     prompt,
     results,
     sending,
@@ -15,7 +16,7 @@ from needlework.haystack_fixtures.configuration.rows import (
 from needlework.haystack_fixtures.documents.data_sets import options as data_sets
 from needlework.haystack_fixtures.retrieval import options as retrieval
 from needlework.haystack_fixtures.settings.option import Option
-from needlework.haystack_fixtures.settings.option_values import Parser, percent, switch, text, tokens, whole, words
+from needlework.haystack_fixtures.settings.option_values import Parser, switch, text, whole, words
 from needlework.haystack_fixtures.tasks.documents import options as documents
 from needlework.haystack_fixtures.tasks.leval import options as leval
 
@@ -23,6 +24,7 @@ _COMMON: tuple[Option, ...] = (
     *configured.OPTIONS,
     *model.OPTIONS,
     *asked.OPTIONS,
+    *needles.OPTIONS,
     *prompt.OPTIONS,
     *sending.OPTIONS,
     *batches.OPTIONS,
@@ -37,12 +39,9 @@ BY_KEY = {option.key: option for option in OPTIONS}
 # What only a preset's suite says (each under the name that OpenCompass's documents use, where it has one).
 SUITE_KEYS: dict[str, Parser] = {
     "task": text,
-    "length_buffer": tokens,
     "num_repeats_per_file": whole(1),
-    "guide": switch,
     "judge_by_default": switch,
     "tokenizer_model": text,
-    "diff": percent,
     "keyword": text,
     "variants": words,
 }

@@ -35,20 +35,19 @@ class PeerName:
 
 _ALL = (OPENCOMPASS, EVALSCOPE, LLMTEST)
 _OC, _ES, _GK = (OPENCOMPASS,), (EVALSCOPE,), (LLMTEST,)
-_TEXT_ALONE = "tokens of prompt and answer together; there of the text alone"
+_TEXT_ALONE = "tokens of the text alone (length_means is then context)"
 _RANGE = "first, last and number of a range, rounded as there"
-_UNUSED = "tokens that nothing uses; there the template and the answer go into them"
 _CELL_IDS = "cells are named by task, length and depth"
 
 _ROWS = (
     # Lengths and depths.
-    PeerName("context_lengths", (OPENCOMPASS, LLMTEST), "lengths", False, _TEXT_ALONE),
-    PeerName("length", _OC, "lengths", False, _TEXT_ALONE),
-    PeerName("context_lengths_min", (EVALSCOPE, LLMTEST), "lengths", False, f"{_RANGE}; {_TEXT_ALONE}"),
-    PeerName("context_lengths_max", (EVALSCOPE, LLMTEST), "lengths", False, f"{_RANGE}; {_TEXT_ALONE}"),
-    PeerName("context_lengths_num_intervals", (EVALSCOPE, LLMTEST), "lengths", False, f"{_RANGE}; {_TEXT_ALONE}"),
-    PeerName("length_buffer", _OC, "length_buffer", False, _UNUSED),
-    PeerName("final_context_length_buffer", _GK, "length_buffer", False, _UNUSED),
+    PeerName("context_lengths", (OPENCOMPASS, LLMTEST), "lengths", about=_TEXT_ALONE),
+    PeerName("length", _OC, "lengths", about=_TEXT_ALONE),
+    PeerName("context_lengths_min", (EVALSCOPE, LLMTEST), "lengths", about=f"{_RANGE}; {_TEXT_ALONE}"),
+    PeerName("context_lengths_max", (EVALSCOPE, LLMTEST), "lengths", about=f"{_RANGE}; {_TEXT_ALONE}"),
+    PeerName("context_lengths_num_intervals", (EVALSCOPE, LLMTEST), "lengths", about=f"{_RANGE}; {_TEXT_ALONE}"),
+    PeerName("length_buffer", _OC, "length_buffer"),
+    PeerName("final_context_length_buffer", _GK, "length_buffer"),
     PeerName("depth", _OC, "depths"),
     PeerName("document_depth_percents", _GK, "depths"),
     PeerName("document_depth_percent_min", (EVALSCOPE, LLMTEST), "depths", about=_RANGE),
@@ -104,7 +103,7 @@ _ROWS = (
     PeerName("max_seq_len", _OC, "", here="--model-arg window=32k"),
     PeerName("api_key", (EVALSCOPE, LLMTEST), "", here="--api-key-env NAME, a variable of the environment"),
     PeerName("judge_model_args", _ES, "", here="--judge openai:NAME --judge-base-url URL"),
-    PeerName("judge_strategy", _ES, "", here="--scorer judge_evalscope with --judge, or --scorer match"),
+    PeerName("judge_strategy", _ES, "judge_strategy"),
     PeerName("judge_worker_num", _ES, "", here="--concurrency, for the judge too"),
     PeerName("evaluator", _GK, "", here="--scorer judge_llmtest --judge openai:NAME"),
     PeerName("evaluator_model_name", _GK, "", here="--scorer judge_llmtest --judge openai:NAME"),

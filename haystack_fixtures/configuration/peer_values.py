@@ -34,6 +34,7 @@ def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> Trans
 
     `peer`: the system whose table it is: its defaults stand for what is not said of a range, and a list of its wins
     over a range. Without it names may be mixed, and what is said twice is refused. A value of `None` says nothing.
+    Lengths by their names are those of the text alone (`length_means`), unless the table says what they mean.
     Raises `InputError` that begins with `where`: for two names of one thing, half a range, a value of no use.
     """
     said = _one_needle_or_several({key: value for key, value in table.items() if value is not None})
@@ -60,6 +61,8 @@ def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> Trans
         _once(where, became, "depth_spacing", _TYPE)
         found["depth_spacing"] = _spacing(where, said, peer)
         became[_TYPE] = "depth_spacing"
+    if "length_means" not in found and became.keys() & {"context_lengths", "length", *_LENGTHS}:
+        found["length_means"] = "context"  # as these names mean it
     return Translated(found, became, tuple(left))
 
 

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from needlework.haystack_fixtures.configuration.near_names import nearest
 from needlework.haystack_fixtures.configuration.options import BY_KEY, SUITE_KEYS
+from needlework.haystack_fixtures.configuration.peer_names import NAMES
+from needlework.haystack_fixtures.configuration.peer_values import translated
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.user_files import read_toml
+
+# Options of the run that published systems say with a data set.
+_OF_RUN = {row.ours for row in NAMES.values()}
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A preset: each suite maps option keys to values as written, every value a string."""
+    """A preset: each suite maps option keys to values as written, every value a string. `run`: options of the run."""
 
     name: str
     about: str
     suites: tuple[Mapping[str, str], ...]
+    run: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
 
 def load_preset(name: str) -> Preset:
@@ -60,7 +68,7 @@ def task_suite(task: str, suite: Mapping[str, Any]) -> dict[str, str]:
     Raises `InputError` for keys that no suite has.
     """
     usual = {key: value for key, value in load_preset("quick").suites[0].items() if key in ("lengths", "depths")}
-    return usual | _suite(f"task {task}", dict(suite) | {"task": task})
+    return usual | _suite(f"task {task}", dict(suite) | {"task": task})[0]
 
 
 def as_written(option: str, value: object) -> str:
@@ -89,20 +97,71 @@ def _parse(source: str, text: str, tables: Mapping[str, Any] | None = None) -> d
         suites = table.get("suite") if isinstance(table, dict) else None
         if not isinstance(suites, list) or not suites or not all(isinstance(suite, dict) for suite in suites):
             raise InputError("--preset", f"{source}:{name}", f"a preset has one or more [[{name}.suite]] tables")
-        found[name] = Preset(name, str(table.get("about", "")), tuple(_suite(source, suite) for suite in suites))
+        run = _run(source, name, {key: value for key, value in table.items() if key not in ("about", "suite")})
+        asked = []
+        for number, suite in enumerate(suites, 1):
+            written, of_run = _suite(source, suite)
+            differs = next((key for key, value in of_run.items() if run.get(key, value) != value), None)
+            if differs is not None:
+                remedy = f"suite {number} says otherwise than what stands before: the run has one"
+                raise InputError(f"--preset {source}", f"{differs} = {of_run[differs]}", remedy)
+            asked.append(written)
+            run |= of_run
+        found[name] = Preset(name, str(table.get("about", "")), tuple(asked), run)
     return found
 
 
-def _suite(source: str, suite: Mapping[str, Any]) -> dict[str, str]:
-    if "task" not in suite:
+def _run(source: str, name: str, table: Mapping[str, Any]) -> dict[str, str | Sequence[str]]:
+    """What stands in a preset's own table: options of the run."""
+    where = f"--preset {source}"
+    found = {}
+    for key, value in _ours(where, table).items():
+        if key not in BY_KEY or key in ("config", "preset", "task"):
+            raise InputError(where, key, f"is no option of a run{_near(key)}")
+        if BY_KEY[key].suite:
+            raise InputError(where, key, f"stands in [[{name}.suite]]")
+        found[key] = _written(where, key, value)
+    return found
+
+
+def _suite(source: str, suite: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str | Sequence[str]]]:
+    """A suite's keys, and those of the run that published systems have among them."""
+    where = f"--preset {source}"
+    table = _ours(where, suite)
+    if {"needle", "needles"} & table.keys():
+        table = {"task": "niah", **table}
+    if "task" not in table:
         raise InputError("--preset", source, "every suite names its task, such as task = 'niah'")
-    known = {key for key, option in BY_KEY.items() if option.suite} | set(SUITE_KEYS)
-    for key in suite:
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            raise InputError(
-                "--preset",
-                f"{source}: {key}",
-                f"did you mean {near[0]}?" if near else "not a suite's key; see docs/presets.md",
-            )
-    return {key: as_written(f"--preset {source}: {key}", value) for key, value in suite.items()}
+    found: dict[str, str] = {}
+    of_run: dict[str, str | Sequence[str]] = {}
+    for key, value in table.items():
+        if key in SUITE_KEYS or (key in BY_KEY and BY_KEY[key].suite):
+            found[key] = json.dumps(value) if isinstance(value, list) and key == "needles" else _one(where, key, value)
+        elif key in _OF_RUN and key in BY_KEY:
+            of_run[key] = _written(where, key, value)
+        else:
+            remedy = "is an option of the run: it stands in the preset's own table, above its suites"
+            raise InputError(where, key, remedy if key in BY_KEY else f"is no key of a suite{_near(key)}")
+    return found, of_run
+
+
+def _ours(where: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
+    said = translated(where, table)
+    if said.left:
+        raise InputError(where, said.left[0], f"here: {NAMES[said.left[0]].here}")
+    return said.values
+
+
+def _near(key: str) -> str:
+    near = nearest(key, [*BY_KEY, *SUITE_KEYS], NAMES)
+    return f": did you mean {near}?" if near else "; see docs/presets.md"
+
+
+def _written(where: str, key: str, value: object) -> str | Sequence[str]:
+    if BY_KEY[key].repeatable and isinstance(value, list):
+        return [_one(where, key, part) for part in value]
+    return _one(where, key, value)
+
+
+def _one(where: str, key: str, value: object) -> str:
+    return as_written(f"{where}: {key}", value)

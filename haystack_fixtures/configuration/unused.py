@@ -36,6 +36,10 @@ _OF_CHUNKS = "nothing is retrieved: give --retriever bm25 or dense, and a task w
 _OF_EMBEDDER = "no vectors are made: give --retriever dense, and a task with documents (doc_..., leval_...)"
 # Option: (whether this run looks at it, why it does not).
 _RULES: dict[str, tuple[Used, str]] = {
+    **{
+        key: (_tasks("niah", "multi_needle"), "no chosen task has needles of yours (niah, multi_needle)")
+        for key in ("needle", "needles", "question", "answer")
+    },
     "documents": (_tasks("doc_"), _OF_DOCUMENTS),
     "vote": (_tasks("doc_"), _OF_DOCUMENTS),
     "questions": (_tasks("doc_", "ruler_qa_"), "no chosen task reads questions (doc_..., ruler_qa_1, ruler_qa_2)"),

@@ -15,6 +15,7 @@ from typing import Any
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
 from needlework.haystack_fixtures.needles.codes import VERSION, draw_codes, joint_codes
+from needlework.haystack_fixtures.needles.inline import is_inline, load_inline
 from needlework.haystack_fixtures.needles.needle import JointQuestion, Needle, NeedleSet
 from needlework.haystack_fixtures.settings.user_files import parse_toml, read_text
 
@@ -49,7 +50,9 @@ def _codes(language: str, seed: int, repeat: int | str, count: int) -> NeedleSet
 
 
 def load_needle_set(spec: str, language: str) -> NeedleSet:
-    """Load a set that stands in a file: one of ours by name, or the user's `.toml` or `.jsonl`."""
+    """Load a set whose needles are given: one of ours by name, the user's `.toml` or `.jsonl`, or the run's own."""
+    if is_inline(spec):
+        return load_inline(spec, language)
     if spec.endswith((".toml", ".jsonl")) or "/" in spec:
         return _from_path(Path(spec), language)
     return _ours(spec, language)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentError
+from argparse import SUPPRESS, ArgumentError
 from typing import Any
 
 import pytest
@@ -30,7 +30,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         if option.bare:
             how |= {"nargs": "?", "const": option.bare}
         try:
-            group.addoption(f"--{option.name}", dest=option.key, help=text, **how)
+            names = [f"--{name}" for name in (option.name, *option.aliases)]
+            group.addoption(*names, dest=option.key, help=text, **how)
+            if option.flag and option.suite and not option.name.startswith("no-"):
+                group.addoption(
+                    f"--no-{option.name}", dest=option.key, action="store_const", const="false", help=SUPPRESS
+                )
         except (ArgumentError, ValueError):
             remedy = "rename it, or leave it out with --noconftest or -p no:PLUGIN"
             raise pytest.UsageError(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from needlework.haystack_fixtures.asking.judging import judging_notes
+from needlework.haystack_fixtures.configuration.notes import notes
 from needlework.haystack_fixtures.configuration.presets import built_in_presets
 from needlework.haystack_fixtures.configuration.unused import unused
 from needlework.haystack_fixtures.errors import InputError
@@ -75,8 +76,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     settings = settings_of(config)
-    notes = [] if config.option.collectonly else judging_notes(settings)
-    lines = [*unused(command_line(config), settings), *notes]
+    judging = [] if config.option.collectonly else judging_notes(settings)
+    lines = [*notes(settings), *unused(command_line(config), settings), *judging]
     if (found := config.stash.get(FILLED, None)) is not None:
         lines.append(str(found))
     return [f"needlework: {line}" for line in lines]

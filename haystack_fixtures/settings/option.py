@@ -23,6 +23,8 @@ class Option:
     """One option. `suite`: it describes what is asked (a preset's suite may set it), not how the run is made. `once`: a
     second one on the command line is refused; of other options that take one value the last one counts.
 
+    `aliases`: further names on the command line. A `flag` of a `suite` has `--no-NAME` beside it.
+
     `bare`: the value of an option that is given without one.
 
     `counts(own)`: of a family's own option, whether a value other than the default is part of a trial's key, beside
@@ -41,6 +43,7 @@ class Option:
     flag: bool = False
     bare: str = ""
     suite: bool = False
+    aliases: tuple[str, ...] = ()
     counts: Callable[[Mapping[str, Parsed]], bool] = always
 
     @property

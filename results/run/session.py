@@ -8,12 +8,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 
 import pytest
 
+from needlework.haystack_fixtures.configuration.near_names import nearest
 from needlework.haystack_fixtures.configuration.options import BY_KEY
+from needlework.haystack_fixtures.configuration.peer_names import NAMES
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.files.read_run import Run, read_run
 
@@ -50,9 +51,12 @@ def pytest_needlework_written(folder: Path) -> None:
 def _words(key: str, value: object) -> Iterator[str]:
     """An option as pytest takes it; `None` and `False` are left out."""
     if key not in BY_KEY:
-        near = get_close_matches(key, BY_KEY, n=1)
-        raise InputError("option", key, f"did you mean {near[0]}?" if near else "pytest --help lists the options")
+        near = nearest(key, BY_KEY, NAMES)
+        theirs = f"here: {NAMES[near].remedy}" if near in NAMES and near not in BY_KEY else f"did you mean {near}?"
+        raise InputError("option", key, theirs if near else "pytest --help lists the options")
     option = BY_KEY[key]
+    if value is False and option.flag and option.suite and not option.name.startswith("no-"):
+        yield f"--no-{option.name}"
     if value is None or value is False:
         return
     if option.flag:

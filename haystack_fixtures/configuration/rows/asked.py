@@ -60,16 +60,6 @@ OPTIONS: tuple[Option, ...] = (
         suite=True,
     ),
     Option(
-        "needle-set",
-        WHAT,
-        "needles by name (codes, codes_each: one for every cell, san_francisco, cdme, pizza, italy) or a TOML/JSONL"
-        " file of yours",
-        text,
-        "codes",
-        metavar="NAME_OR_FILE",
-        suite=True,
-    ),
-    Option(
         "corpus",
         WHAT,
         "haystack text: default, essays, sanguo, pydoc, generated, noise, cdme:FOLDER, hf:DATASET[:SPLIT], a path",

@@ -17,6 +17,15 @@ OPTIONS: tuple[Option, ...] = (
         suite=True,
     ),
     Option(
+        "length-buffer",
+        HOW,
+        "tokens of each length that stay unused beside prompt and answer",
+        tokens,
+        "0",
+        metavar="TOKENS",
+        suite=True,
+    ),
+    Option(
         "system-prompt", HOW, "text of the system message", any_text, shown_default="the prompt shape's", suite=True
     ),
     Option(
@@ -37,6 +46,16 @@ OPTIONS: tuple[Option, ...] = (
         text,
         "plain",
         metavar="NAME_OR_FILE",
+        suite=True,
+    ),
+    Option(
+        "guide",
+        HOW,
+        "ask the model to look first for what in the text is most relevant to the question (OpenCompass); --no-guide"
+        " for presets that do",
+        switch,
+        "false",
+        flag=True,
         suite=True,
     ),
     Option(

@@ -86,7 +86,15 @@ OPTIONS: tuple[Option, ...] = (
         one_of("safe", "field"),
         "safe",
     ),
-    Option("heatmap-numbers", OUT, "write scores into the cells of pictures", switch, "false", flag=True),
+    Option(
+        "heatmap-numbers",
+        OUT,
+        "write scores into the cells of pictures",
+        switch,
+        "false",
+        flag=True,
+        aliases=("show-score",),
+    ),
     Option(
         "max-errors",
         OUT,

@@ -26,7 +26,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         answer=needle.reply or needle.answer,
         reference={
             "answers": (needle.answer, *needle.accepted),
-            "statement": needle.text,
+            "statement": needle.text.strip(),
             "keyword": suite.keyword or needle.keyword or needle.answer,
             "distractors": needle.distractor_answers,
             "question": needle.question,

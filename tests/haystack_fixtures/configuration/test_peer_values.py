@@ -27,6 +27,7 @@ def test_opencompass_configuration() -> None:
     }
     assert ours(published) == {
         "lengths": [1000, 2000],
+        "length_means": "context",
         "depths": "0:100:20",
         "depth_spacing": "opencompass-linear",
         "tokenizer_model": "gpt-4",
@@ -53,6 +54,7 @@ def test_evalscope_extra_parameters() -> None:
     assert ours(published) == {
         "language": "zh,en",
         "lengths": "1000:128000:20",
+        "length_means": "context",
         "depths": "0:100:10",
         "tokenizer": "Qwen/Qwen3-0.6B",
         "heatmap_numbers": True,
@@ -96,7 +98,7 @@ def test_a_systems_own_table_has_its_defaults_and_its_precedence() -> None:
 
 def test_every_parameter_tells_what_became_of_it() -> None:
     found = translated("mine.toml", {"abbr": "x", "depth": 50, "scorer": "match", "length": None})
-    assert found.values == {"depths": 50, "scorer": "match"}
+    assert found.values == {"depths": 50, "scorer": "match"}  # a length of None says nothing
     assert found.became == {"depth": "depths", "scorer": "scorer"}
     assert found.left == ("abbr",)
     assert NAMES["abbr"].remedy

@@ -61,7 +61,7 @@ def test_languages_multiply_open_suites_and_select_among_fixed_ones(tmp_path):
 
 def test_tasks_select_among_the_presets_suites(tmp_path):
     assert {s.task for s in settings(tmp_path, preset="standard", task="multi_needle").suites} == {"multi_needle"}
-    with pytest.raises(InputError, match="preset quick has niah; --preset standard has it"):
+    with pytest.raises(InputError, match="--preset standard has it; preset quick has niah"):
         settings(tmp_path, preset="quick", task="multi_needle")
 
 

@@ -1,0 +1,18 @@
+"""What a run's user is told of how their words are taken, where that may not be what they expect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from needlework.haystack_fixtures.needles.inline import has_answer
+from needlework.haystack_fixtures.settings.settings import Settings
+
+
+def notes(settings: Settings) -> Iterator[str]:
+    """A sentence for each."""
+    by_words = {suite.scorer for suite in settings.suites if not has_answer(suite.needle_set)} & {"needle_words"}
+    if by_words:
+        yield (
+            "no --answer: scored by needle_words, the words of the needles that the question lacks;"
+            " --answer TEXT, or --scorer judge_llmtest --judge SPEC, compares otherwise"
+        )
