@@ -6,7 +6,7 @@ const LOOK_AGAIN_MS = 15000;
 const KEYS = {
   j: () => step(1),
   k: () => step(-1),
-  a: () => decide("accept"),
+  a: () => decideAndGoOn("accept"),
   e: openEdit,
   r: openReject,
   u: undo,
@@ -20,41 +20,40 @@ const KEYS = {
   PageUp: () => pane.place.scrollBy(0, -pane.place.clientHeight * 0.9),
 };
 
-function onKey(event) {
-  if (current < 0 || event.altKey || event.isComposing) return;
+// `later`: its turn has come.
+function onKey(event, later = false) {
+  if (current < 0 || event.altKey || event.isComposing) return undefined;
+  const bare = !event.ctrlKey && !event.metaKey && !event.target.matches("input, textarea, select");
+  if (turn && !later && bare && event.key.length === 1) {
+    event.preventDefault();
+    return inTurn(() => onKey(event, true));
+  }
   const inForm = event.target.closest("#edit, #reject");
   if (event.key === "Escape") {
     if (!inForm) event.target.blur();
     else if (isTyping() && !leaving) say("press Esc once more to drop what you typed", leaving = true);
     else closeForms();
-    return;
+    return undefined;
   }
   leaving = false;
   if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && !$("edit").hidden) {
     event.preventDefault();
-    saveEdit();
-    return;
+    return saveEdit();
   }
-  if (event.ctrlKey || event.metaKey || event.target.matches("input, textarea, select")) return;
+  if (!bare) return undefined;
   const digit = /^[1-9]$/.test(event.key) ? Number(event.key) : 0;
-  if (!$("reject").hidden) {
-    if (REASONS[digit - 1]) reject(REASONS[digit - 1]);
-    return;
-  }
+  if (!$("reject").hidden) return REASONS[digit - 1] && reject(REASONS[digit - 1]);
   if (event.key === "Enter") {
     const row = event.target.closest("#rows button");
-    if (event.target.closest("button, summary, a") && !(row && row.hasAttribute("aria-current"))) return;
+    if (event.target.closest("button, summary, a") && !(row && row.hasAttribute("aria-current"))) return undefined;
     event.preventDefault();
-    nextUndecided();
-    return;
+    return nextUndecided();
   }
-  if (inForm) return;
-  if (digit) {
-    if (openable[digit - 1]) openDocument(openable[digit - 1].number);
-  } else if (Object.hasOwn(KEYS, event.key)) {
-    event.preventDefault();
-    KEYS[event.key]();
-  }
+  if (inForm) return undefined;
+  if (digit) return openable[digit - 1] && openDocument(openable[digit - 1].number);
+  if (!Object.hasOwn(KEYS, event.key)) return undefined;
+  event.preventDefault();
+  return KEYS[event.key]();
 }
 
 // Start
@@ -86,7 +85,10 @@ async function lookAgain() {
 function listen() {
   // A click with the mouse leaves the keys free for the next decision.
   document.addEventListener("click", (event) => { if (event.detail && event.target.closest("button")) event.target.closest("button").blur(); });
-  document.addEventListener("keydown", onKey);
+  document.addEventListener("keydown", (event) => {
+    if (turn) onKey(event);
+    else inTurn(() => onKey(event));
+  });
   document.addEventListener("visibilitychange", lookAgain);
   addEventListener("focus", lookAgain);
   addEventListener("beforeunload", (event) => { if (isTyping() || pending.size) event.preventDefault(); });

@@ -61,6 +61,26 @@ function decide(status, { reason = "", pair } = {}) {
   return done;
 }
 
+// Decides, and goes on to the next undecided pair once it is kept.
+async function decideAndGoOn(status, more) {
+  const index = current;
+  const kept = await decide(status, more);
+  if (kept && index === current) {
+    closeForms();
+    onward();
+  }
+  return kept;
+}
+
+// What is pressed while a decision is on its way is meant for the pair that comes after it.
+let turn = null;
+
+function inTurn(act) {
+  const mine = turn ? turn.then(act) : Promise.resolve(act());
+  turn = mine;
+  mine.finally(() => { if (turn === mine) turn = null; });
+}
+
 function undo() {
   const done = queue.then(async () => {
     const last = lastOfMine();

@@ -1,6 +1,16 @@
 "use strict";
 // Writing the reviewed file.
 
+// It comes up when all pairs are decided.
+function showFile(decided) {
+  const card = $("file");
+  if (decided === (card.previousElementSibling === null)) return;
+  if (decided) $("pair").prepend(card);
+  else $("keys").before(card);
+  $("all-decided").hidden = !decided;
+  $("write").classList.toggle("strong", decided);
+}
+
 let replacing = null; // sha256 of the file that was asked about
 
 async function writeFile(replace) {

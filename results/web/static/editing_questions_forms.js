@@ -65,12 +65,7 @@ function offerNames() {
   }));
 }
 
-async function saveEdit() {
-  if (await decide("accept", { pair: edited() })) {
-    closeForms();
-    $("do-next").focus();
-  }
-}
+const saveEdit = () => decideAndGoOn("accept", { pair: edited() });
 
 async function reject(reason) {
   if (!reason.trim()) {
@@ -78,8 +73,7 @@ async function reject(reason) {
     $("reason").focus();
     return;
   }
-  const index = current;
-  if ((await decide("reject", { reason: reason.trim() })) && index === current) closeForms();
+  await decideAndGoOn("reject", { reason: reason.trim() });
 }
 
 function openReject() {
@@ -97,7 +91,7 @@ function closeForms() {
   if (document.activeElement && document.activeElement.closest("[hidden]")) document.activeElement.blur();
 }
 
-$("do-accept").addEventListener("click", () => decide("accept"));
+$("do-accept").addEventListener("click", () => inTurn(() => decideAndGoOn("accept")));
 $("do-edit").addEventListener("click", openEdit);
 $("do-reject").addEventListener("click", openReject);
 $("do-undo").addEventListener("click", undo);

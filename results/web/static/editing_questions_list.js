@@ -27,8 +27,28 @@ function drawList() {
     parts.push(part);
   }
   $("rows").replaceChildren(...parts);
+  tellApart();
   pairs.forEach((_, index) => drawRow(index));
   sift();
+}
+
+// Questions that begin alike, by key: from the word on in which they differ.
+let distinct = new Map();
+const ALIKE = 30; // characters
+
+function tellApart() {
+  const sorted = pairs.map((pair) => [pair.key, oneLine(pair.question || "")]).sort(([, one], [, other]) => (one < other ? -1 : 1));
+  const same = (one, other) => {
+    let at = 0;
+    while (at < one.length && one[at] === other?.[at]) at += 1;
+    return at;
+  };
+  distinct = new Map();
+  sorted.forEach(([key, question], at) => {
+    const shared = Math.max(...[at - 1, at + 1].map((near) => same(question, sorted[near]?.[1])));
+    const word = question.lastIndexOf(" ", shared) + 1;
+    if (shared > ALIKE && shared < question.length && word > 1) distinct.set(key, `… ${question.slice(word)}`);
+  });
 }
 
 function drawRow(index) {
@@ -38,10 +58,11 @@ function drawRow(index) {
   const stands = unkept.has(pair.key) ? "not kept" : pending.has(pair.key) ? "being kept" : standing(pair);
   mark.textContent = unkept.has(pair.key) ? "!" : pending.has(pair.key) ? "…" : SIGNS[stands];
   mark.className = `mark ${stands.startsWith("reject") || unkept.has(pair.key) ? "bad" : stands === "undecided" ? "soft" : "good"}`;
-  question.textContent = wording(pair).question || "(no question)";
+  question.textContent = distinct.get(pair.key) || wording(pair).question || "(no question)";
+  question.title = wording(pair).question;
   const facts = [`${pair.key} · ${stands}`];
   const { document: name } = wording(pair);
-  if (name) facts.push(oneLine(name));
+  if (name) facts.splice(0, 1, oneLine(name), facts[0]);
   if (pair.check) facts.push(`check: ${pair.check}`);
   if (states[pair.key] && states[pair.key].disagree) facts.push("reviewers disagree");
   if (FILTERS.stale(pair)) facts.push("changed since");
@@ -63,6 +84,7 @@ function sift() {
   for (const part of $("rows").children) part.hidden = ![...part.children].some((row) => !row.hidden);
   const decided = pairs.filter((pair) => standing(pair) !== "undecided").length;
   $("count").textContent = `${decided} of ${many(pairs.length, "pair")} decided · ${shown.length} shown`;
+  showFile(decided === pairs.length);
   $("progress").max = pairs.length || 1;
   $("progress").value = decided;
 }
@@ -108,6 +130,18 @@ function nextUndecided() {
     $("write").focus();
   }
   else choose(index);
+}
+
+// After a decision.
+function onward() {
+  if (shown.some((each) => each !== current && isUndecided(pairs[each]))) {
+    nextUndecided();
+    if ($("rows").getBoundingClientRect().bottom <= $("pair").getBoundingClientRect().top) $("pair").scrollIntoView();
+  } else if (pairs.every((pair) => !isUndecided(pair))) {
+    say(`pair ${pairs[current].key}: kept; all pairs are decided`);
+    $("write").focus();
+    $("file").scrollIntoView({ block: "nearest" });
+  }
 }
 
 function step(by) {

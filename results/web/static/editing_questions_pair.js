@@ -23,7 +23,7 @@ function drawPair() {
 
 // What the list of other documents shows is not said twice.
 function drawFacts(pair) {
-  const status = element("strong", pair.check || "not checked", { accept: "good", reject: "bad" }[pair.check] || "");
+  const status = element("strong", { accept: "Nothing against it.", review: "Look at it:", reject: "Not fit to be asked:" }[pair.check] || "Not checked.", { accept: "good", reject: "bad" }[pair.check] || "");
   const facts = [status, ...pair.reasons.slice(0, REASONS_SHOWN)];
   if (pair.reasons.length > REASONS_SHOWN) facts.push(folded(`and ${many(pair.reasons.length - REASONS_SHOWN, "reason")} more`, pair.reasons.slice(REASONS_SHOWN)));
   for (const [name, value] of Object.entries(pair.facts)) {
@@ -51,7 +51,9 @@ function folded(line, items) {
 
 function plain(value) {
   if (Array.isArray(value) && value.every((each) => typeof each === "string")) return value.map(oneLine).join("; ") || "none";
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  // A table of the file's own, as words.
+  if (value && typeof value === "object") return Object.entries(value).map(([name, each]) => (Array.isArray(value) ? plain(each) : `${name} ${plain(each)}`)).join(", ") || "none";
+  const text = String(value);
   return text.length > 400 ? `${text.slice(0, 400)}…` : text;
 }
 

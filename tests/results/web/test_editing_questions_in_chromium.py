@@ -13,6 +13,7 @@ from tests.results.web.conftest import Serve
 from tests.results.web.editing_questions_site import DOCUMENTS, QUESTIONS, write_documents, write_questions
 
 ENTER, ESCAPE = "\ue007", "\ue00c"
+TITLE = "return document.getElementById('title').textContent === arguments[0]"
 SAID = "return document.getElementById('notice').textContent.includes(arguments[0])"
 MARKED = "return document.querySelectorAll('#document mark').length"
 LISTED = "return document.querySelectorAll('#competitors li').length"
@@ -42,8 +43,9 @@ def address(serve: Serve, folder: Path) -> str:
 
 @pytest.fixture
 def page(chrome: Chrome) -> Iterator[Chrome]:
-    """No page stays open: its server is asked again and again."""
+    """No page stays open: its server is asked again and again. The document of a pair may be gone, on purpose."""
     yield chrome
+    assert [line for line in chrome.log() if "/document?key=3&" not in line] == []
     chrome.driver.get("about:blank")
 
 
@@ -64,18 +66,21 @@ def test_a_file_is_reviewed_by_keys_alone(page: Chrome, address: str, folder: Pa
 
     page.press("a")
     page.until(SAID, "pair 0: accepted, kept")
-    page.press(ENTER)
-    page.until("return document.getElementById('title').textContent === 'Pair 1'")
+    page.until(TITLE, "Pair 1")  # it goes on by itself
     page.press("r", "2")
     page.until(SAID, "pair 1: rejected, kept")
+    page.until(TITLE, "Pair 2")
     page.press("u")
     page.until(SAID, "pair 1: taken back")
+    page.until(TITLE, "Pair 1")
     page.press("j")
     page.press("e")
     page.until("return document.activeElement.id === 'edit-question'")
     page.ask("document.getElementById('edit-answer').value = '一只灰猫'")
     page.driver.find_element("id", "edit-question").send_keys("\ue009" + ENTER)  # Ctrl + Enter
     page.until(SAID, "pair 2: edited, kept")
+    page.until(TITLE, "Pair 3")
+    page.press("k")
     assert page.texts("#view #answer") == ["一只灰猫"]
 
     page.driver.refresh()
@@ -87,6 +92,40 @@ def test_a_file_is_reviewed_by_keys_alone(page: Chrome, address: str, folder: Pa
     assert rows["2"]["answer"] == "一只灰猫"
     assert rows["0"]["decision"]["by"] == "Ann"
     assert "own-documents" in page.texts("#command")[0]
+
+
+def test_keys_that_are_faster_than_the_server_are_for_the_pairs_that_follow(page: Chrome, address: str) -> None:
+    opened(page, address, "Hal", "0")
+    page.ask("window.kept = fetch")
+    page.ask("window.fetch = async (...all) => { await new Promise(go => setTimeout(go, 200)); return kept(...all); }")
+    page.press("a", "a", "r", "3")
+    page.until(TITLE, "Pair 3")
+    assert page.texts("#rows .mark")[:4] == ["✓", "✓", "✗", "○"]
+
+
+def test_the_reviewed_file_comes_up_when_all_is_decided(page: Chrome, address: str) -> None:
+    opened(page, address, "Ida", "0")
+    first = "return document.querySelector('#pair > *').id"
+    for key in ("0", "1", "2", "3", "big", "line"):
+        assert page.ask(first) != "file"
+        page.until(TITLE, f"Pair {key}")
+        page.press("r", "1")
+    page.until(SAID, "all pairs are decided")
+    assert page.ask(first) == "file"
+    page.until("return document.activeElement.id === 'write'")
+    page.press("u")
+    page.until(SAID, "pair line: taken back")
+    assert page.ask(first) != "file"
+
+
+def test_questions_that_begin_alike_are_told_apart(page: Chrome, serve: Serve, tmp_path: Path) -> None:
+    begins = "According to the document, what is the name of the "
+    rows = {at: {"question": f"{begins}{at}?", "answer": "x", "answer_doc": f"{at}.txt"} for at in ("keeper", "ship")}
+    address = f"{serve(write_questions(tmp_path / 'alike.json', rows))}editing/0/"
+    page.open(f"{address}?by=Ann")
+    page.until("return document.querySelectorAll('#rows .asked').length === 2")
+    assert page.texts("#rows .asked") == ["… keeper?", "… ship?"]
+    assert page.texts("#rows .check")[0].startswith("keeper.txt · ")
 
 
 def test_other_documents_open_with_their_places(page: Chrome, address: str) -> None:
@@ -184,14 +223,13 @@ def test_a_narrow_window_needs_no_scrolling_sideways(page: Chrome, address: str)
 
 def test_the_list_shows_what_is_asked_for(page: Chrome, address: str) -> None:
     shown = (
-        "return [...document.querySelectorAll('#rows li:not([hidden]) .check')].map(e => e.textContent.split(' ')[0])"
+        "return [...document.querySelectorAll('#rows li:not([hidden]) .check')].map(e => e.textContent.split(' · ')[1])"
     )
     opened(page, address, "Fay", "0")
     page.driver.find_element("id", "filter").send_keys("Undecided")
     page.press(ESCAPE, "a")
     page.until(SAID, "pair 0: accepted, kept")
-    assert page.ask(shown) == ["0", "1", "2", "3", "big", "line"]  # it stays until one goes on
-    page.press(ENTER)
+    page.until(TITLE, "Pair 1")
     assert page.ask(shown) == ["1", "2", "3", "big", "line"]
     page.press("f", "gauge read")
     assert page.ask(shown) == ["1", "big"]
@@ -203,6 +241,8 @@ def test_a_file_that_changes_is_read_again_and_told(page: Chrome, address: str, 
     opened(page, address, "Gil", "1")
     page.press("a")
     page.until(SAID, "pair 1: accepted, kept")
+    page.until(TITLE, "Pair 2")
+    page.press("k")
     file = folder / "q.checked.json"
     before = file.read_text(encoding="ascii")
     rows = json.loads(before)
@@ -212,8 +252,8 @@ def test_a_file_that_changes_is_read_again_and_told(page: Chrome, address: str, 
         page.until(SAID, "changed on disk and was read again")
         assert page.texts("#title") == ["Pair 1"]
         assert page.texts("#verdict") == ["○ undecided"]
-        assert "You" in page.texts("#opinions li")[0]
-        assert "before the file changed" in page.texts("#opinions li")[0]
+        mine = next(each for each in page.texts("#opinions li") if each.startswith("You"))
+        assert "before the file changed" in mine
     finally:
         file.write_text(before, encoding="ascii")
 
