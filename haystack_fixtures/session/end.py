@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable
 
 import pytest
 
@@ -13,8 +14,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
     ran = ENGINE in config.stash and exitstatus != pytest.ExitCode.USAGE_ERROR
     for line in config.stash[STAND_INS] if ran else ():
         terminalreporter.write_line(line, yellow=True)
+    for line in _notes(config) if ran else ():
+        terminalreporter.write_line(line, yellow=True)
     if ran and FILLED in config.stash and not config.option.plan:
         terminalreporter.write_line(str(config.stash[FILLED]))
+
+
+def _notes(config: pytest.Config) -> Iterable[str]:
+    """What tasks say of the user's files, each line once."""
+    told = {series.suite: series.task.notes for series in config.stash[ENGINE].series() if series.task.notes}
+    every = config.option.verbose > 0
+    return dict.fromkeys(line for suite, notes in told.items() for line in notes(suite, every))
 
 
 @pytest.hookimpl(trylast=True)

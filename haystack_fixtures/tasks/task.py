@@ -117,9 +117,10 @@ class Task:
     search (`Asked.search`). `check(suites)`: raises `InputError` where suites of its family, all that a run has, cannot
     be asked. `facts(suite)`: what a manifest tells of the user's files beside their texts. `suite`: how it is asked
     where no preset says: keys and values as in a preset's file. `reach(suite, counts)`: tokens of the longest context
-    that its own texts fill whatever is asked, from the tokens of each text. `questions`: its labels are questions, and
-    `--depths spread` gives each a depth of its own. `rows`: its labels are rows of a data set, too many to
-    build a prompt of each before the run.
+    that its own texts fill whatever is asked, from the tokens of each text. `notes(suite, every)`: what
+    a user should see about files of theirs; `every`: with all that could be listed. `questions`: its labels are
+    questions, and `--depths spread` gives each a depth of its own. `rows`: its labels are rows of a data set, too many
+    to build a prompt of each before the run.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Task:
     suite: Mapping[str, Any] = field(default_factory=dict, hash=False)
     rows: bool = False
     questions: bool = False
+    notes: Callable[[Suite, bool], Sequence[str]] | None = None
     reach: Callable[[Suite, Sequence[int]], int] | None = None
 
 

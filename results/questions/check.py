@@ -10,6 +10,7 @@ from typing import Any, Literal
 from needlework.haystack_fixtures.documents.folder import DocumentSet
 from needlework.haystack_fixtures.documents.questions import DocumentQuestion, Rows, question_of
 from needlework.results.questions.index import DocumentIndex
+from needlework.results.questions.kept import has_changed
 from needlework.results.questions.pairs import too_long
 from needlework.results.questions.rivals import rivals
 from needlework.scoring.answers.normalize import normalize_value
@@ -90,7 +91,9 @@ def _check(
     support = index.support(question.answers, [index.numbers[name] for name in names])
     others = rivals(index, question.question, question.answers, own)
     absent = [name for name, each in zip(question.supporting, supporting, strict=True) if each is None]
+    changed = has_changed(question.extra, document)
     reasons = [
+        *([Reason("review", "document has changed", "since its question was made")] if changed else []),
         *_of_the_answer(question, document.name, support),
         *_of_others(others, max_other),
         *(Reason("review", "no such supporting document", repr(name)) for name in absent),

@@ -9,6 +9,7 @@ about what was wrong.
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +29,7 @@ from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.judging.asking import OpenJudge, ReplyFile, gather
 from needlework.results.questions.check import Checked, check_rows
-from needlework.results.questions.folder_report import folder_lines
+from needlework.results.questions.folder_report import add_list_argument, folder_lines
 from needlework.results.questions.index import DocumentIndex
 from needlework.results.questions.make import correction
 from needlework.results.questions.model_options import add_model_arguments, open_model, replies_beside
@@ -66,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-other", type=int, default=0, metavar="N", help="other documents that may have the answer too [0]"
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="file to write [FILE.checked.json]")
+    add_list_argument(parser)
     add_model_arguments(parser)
 
 
@@ -93,10 +95,27 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
             file.close()
     kept, dropped = _decisions(rows, before)
     _write(out, {each.key: _row(rows[each.key], each, kept.get(each.key)) for each in checked})
-    for line in (*_lines(checked, found, kept, dropped), *folder_lines(found, groups)):
+    for line in (*_lines(checked, found, kept, dropped), *folder_lines(found, groups, every=options.list_left_out)):
         print(line)
     print(printable(f"written to {out}"))
-    return 1 if any(reason.kind in _MISSING for each in checked for reason in each.reasons) else 0
+    missing = any(reason.kind in _MISSING for each in checked for reason in each.reasons)
+    for line in _next_lines(options.documents, out, checked, kept, missing=missing):
+        print(printable(line))
+    return 1 if missing else 0
+
+
+def _next_lines(
+    folder: str, out: Path, checked: Sequence[Checked], kept: Mapping[str, Any], *, missing: bool
+) -> Iterator[str]:
+    """What a person would do with the file now."""
+    if missing:
+        yield "next: the same command again; it asks for the replies that are missing"
+    open_pairs = sum(each.status == "review" and each.key not in kept for each in checked)
+    if open_pairs:
+        serve = shlex.join(["needlework", "serve", str(out), "--documents", folder])
+        yield f"next: decide on {open_pairs} to review: {serve}"
+    run = shlex.join(["pytest", "benchmarks", "--preset", "own-documents", "--documents", folder])
+    yield f"next: {run} {shlex.join(['--questions', str(out)])} --model SPEC"
 
 
 def _closed_book(
@@ -164,12 +183,14 @@ def _lines(
     yield f"{len(checked)} questions about {len(found.documents)} documents"
     counts: Counter[str] = Counter(each.status for each in checked)
     reasons: Counter[tuple[str, str]] = Counter(
-        (each.status, reason.kind) for each in checked for reason in each.reasons
+        kind for each in checked for kind in {(each.status, reason.kind) for reason in each.reasons}
     )
     table = [("status", "questions"), *((status, str(counts[status])) for status in STATUSES)]
     yield from aligned(table, names=1)
+    if reasons:
+        yield "why, and how many (a question may have several reasons):"
     for (status, kind), count in sorted(reasons.items(), key=lambda item: (STATUSES.index(item[0][0]), -item[1])):
-        yield f"{status}, {kind}: {count}"
+        yield f"- {status}, {kind}: {count}"
     if kept:
         yield f"decisions of people that are kept: {len(kept)}; they count whatever the check says"
     if dropped:

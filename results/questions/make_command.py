@@ -1,6 +1,7 @@
 """`needlework questions make DIR --model SPEC`: have a model write questions about your documents.
 
 Each document is shown to the model by itself. `--template gap` asks no model: a sentence with a gap is the question.
+Questions that the file has already stay as they are: documents that were added are asked about, and no others.
 Exit code 0; 1 where a document has no question; 2 after one line about what was wrong. Stopped, the same command goes
 on where it was.
 """
@@ -8,6 +9,7 @@ on where it was.
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,7 +21,8 @@ from needlework.haystack_fixtures.documents.questions import Rows, question_file
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.judging.asking import Judge, OpenJudge, Question, Replied, ReplyFile, gather
-from needlework.results.questions.folder_report import folder_lines, listed
+from needlework.results.questions.folder_report import add_list_argument, folder_lines, listed
+from needlework.results.questions.kept import Kept, joined, kept_lines, kept_of
 from needlework.results.questions.make import Chosen, Made, Wanted, choose, correction, made, wanted
 from needlework.results.questions.model_options import add_model_arguments, open_model, replies_beside
 from needlework.results.questions.pairs import read_pairs
@@ -31,7 +34,7 @@ _REPLY_TOKENS, _PAIR_TOKENS = 512, 256  # of a reply, and more for each further 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("documents", metavar="DIR", help="folder of documents: txt, md, html, jsonl, pdf, docx")
+    parser.add_argument("documents", metavar="DIR", help="folder of documents, see docs/documents.md")
     parser.add_argument(
         "--model", metavar="SPEC", help="who writes them: openai:NAME, or any other SPEC; nobody for --template gap"
     )
@@ -42,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--limit", type=int, metavar="N", help="only so many documents, drawn with --seed [all]")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="which documents --limit takes [0]")
+    add_list_argument(parser)
     add_model_arguments(parser)
 
 
@@ -59,7 +63,7 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     if options.model is None:
         raise InputError("--model", "", f"who is to write them? --model SPEC, or nobody: --template {NAME}")
     template = load_template(options.template)
-    chosen = choose(found, options.limit, options.seed)
+    chosen = choose(found, before, options.limit, options.seed)
     model = open_model(options, open_judge, _REPLY_TOKENS + _PAIR_TOKENS * (options.per_document - 1))
     try:
         asked = [wanted(each, template, options.per_document, model) for each in chosen.documents]
@@ -67,13 +71,14 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
         result, count = _gathered(asked, model, replies, options.per_document)
     finally:
         model.close()
-    for line in _lines(found, chosen, asked, result):
+    rows = joined(chosen.kept, result.rows, found)
+    for line in _lines(found, chosen, asked, result, len(rows), every=options.list_left_out):
         print(line)
-    if not result.rows:
+    if not rows:
         raise InputError("--model", options.model, "has written no question that can be used; see the lines above")
-    _write(out, result.rows, before)
+    _write(out, rows)
     print(printable(f"asked now: {count}; replies are in {replies}"))
-    print(printable(f"written to {out}; next: needlework questions check {options.documents} {out}"))
+    print(_next(options, out))
     return 1 if result.failed else 0
 
 
@@ -83,21 +88,31 @@ def _gaps(options: argparse.Namespace, found: DocumentSet, out: Path, before: Ro
         given = ("--model", options.model) if options.model is not None else ("--per-document", options.per_document)
         raise InputError(*given, f"--template {NAME} asks no model, and one question a document: leave it out")
     groups = twins(found.documents)
-    rows = gap_rows(found, groups, options.limit, seed=options.seed)
-    print(f"{len(found.documents)} documents in the folder, {len(rows)} have questions")
+    kept = kept_of(before, found, groups)
+    made = gap_rows(found, groups, options.limit, seed=options.seed).values()
+    new = [row for row in made if row["answer_doc"] not in kept.names]
+    rows = joined(kept, new if options.limit is None else new[: max(0, options.limit - kept.asked)], found)
+    told = f"{len(found.documents)} documents in the folder, {_kept_words(kept)}"
+    print(f"{told}{len(rows) - len(before)} {'more ' if before else ''}have questions")
     asked = {row["answer_doc"] for row in rows.values()} | {name for group in groups for name in group[1:]}
-    without = [repr(each.name) for each in found.documents if each.name not in asked]
+    without = [repr(each.name) for each in found.documents if each.name not in asked | kept.names]
     short = len(rows) < (options.limit or len(found.documents))
     for line in (
-        *folder_lines(found, groups),
+        *kept_lines(kept),
+        *folder_lines(found, groups, every=options.list_left_out),
         *listed("documents without a sentence for a gap", without if short else []),
     ):
         print(line)
     if not rows:
         raise InputError("DIR", options.documents, "has no sentence to make a question of: have a model write them")
-    _write(out, rows, before)
-    print(printable(f"written to {out}; next: needlework questions check {options.documents} {out}"))
+    _write(out, rows)
+    print(_next(options, out))
     return 1 if short and without else 0
+
+
+def _next(options: argparse.Namespace, out: Path) -> str:
+    command = shlex.join(["needlework", "questions", "check", str(options.documents), str(out)])
+    return printable(f"written to {out}; next: {command}")
 
 
 def _gathered(asked: Sequence[Wanted], model: Judge, replies: Path, per_document: int) -> tuple[Made, int]:
@@ -113,22 +128,26 @@ def _gathered(asked: Sequence[Wanted], model: Judge, replies: Path, per_document
         file.close()
 
 
-def _write(out: Path, rows: Rows, before: Rows) -> None:
-    made_before = [row for row in before.values() if row not in rows.values()]
-    if made_before:
-        raise InputError("--out", out, "has questions that this run did not make (edited, checked?): give another name")
+def _write(out: Path, rows: Rows) -> None:
     try:
         write_whole(out, question_file(rows))
     except (OSError, ValueError) as error:
         raise InputError("--out", out, f"cannot be written ({getattr(error, 'strerror', None) or error})") from None
 
 
-def _lines(found: DocumentSet, chosen: Chosen, asked: Sequence[Wanted], result: Made) -> Iterator[str]:
-    told = f"{len(found.documents)} documents in the folder, {len(asked)} asked about"
-    yield f"{told}, {len(asked) - len(result.failed)} have questions: {len(result.rows)} in all"
-    yield from folder_lines(found, chosen.twins)
+def _lines(
+    found: DocumentSet, chosen: Chosen, asked: Sequence[Wanted], result: Made, rows: int, *, every: bool
+) -> Iterator[str]:
+    told = f"{len(found.documents)} documents in the folder, {_kept_words(chosen.kept)}{len(asked)} asked about"
+    yield f"{told}, {len(asked) - len(result.failed)} have questions: {rows} in all"
+    yield from kept_lines(chosen.kept)
+    yield from folder_lines(found, chosen.twins, every=every)
     if chosen.twins:
         yield "of twins only the first is asked about"
     shortened = [repr(each.document) for each in asked if each.shortened]
     yield from listed("documents longer than the model's window, of which it saw the beginning", shortened)
     yield from listed("documents without a question", [f"{name!r}: {why}" for name, why in result.failed])
+
+
+def _kept_words(kept: Kept) -> str:
+    return f"{kept.asked} have questions already and keep them, " if kept.rows else ""

@@ -15,7 +15,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.documents.gaps import NAME as GAP_QUESTIONS
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments
 from needlework.haystack_fixtures.needles.needle import Needle
@@ -31,6 +31,7 @@ FAMILY = "documents"
 SCORER = "documents"
 SIZE, ABSENT = "doc_size", "doc_absent"
 ARMS = ("absent", "near")
+_SHOWN, _LONGEST = 3, 80  # files that are named where not all are, and characters of a name
 SHARES = (25, 50, 75, 100)
 _INSTRUCTION = {
     "en": "Answer from the documents alone, in a few words. If they do not say, reply exactly: NOT FOUND.",
@@ -95,6 +96,18 @@ def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
         "questions": {own_of(suite, DocumentOptions).questions or GAP_QUESTIONS: told},
         "left_out_documents": dict(documents.left_out),
     }
+
+
+def _notes(suite: Suite, every: bool) -> Sequence[str]:
+    """What of the folder is no document, where somebody will miss it. `every`: all that is none."""
+    documents, folder = material_of(suite).documents, own_of(suite, DocumentOptions).documents
+    wanting = {name for _, name in documents.needs}
+    left_out = documents.left_out if every else [each for each in documents.missed if each[0] not in wanting]
+    shown = [f"{printable(repr(name), _LONGEST)}: {why}" for name, why in left_out[: None if every else _SHOWN]]
+    more = len(documents.left_out) - len(shown)
+    rest = f"; {more} more (-v lists all)" if more else ""
+    lines = [f"{DOCUMENTS} {folder}: no documents: {'; '.join(shown)}{rest}"] if shown else []
+    return [documents.missing, *lines] if documents.missing else lines
 
 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
@@ -195,6 +208,7 @@ _task = partial(
     one_haystack=True,
     reach=_reach,
     questions=True,
+    notes=_notes,
 )
 
 TASKS = (

@@ -1,4 +1,4 @@
-"""Kinds of files: pages, rows, PDF, Word."""
+"""Kinds of files: pages, rows, PDF, office files, books, mails."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
+from email.message import EmailMessage
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
@@ -169,17 +171,157 @@ def test_the_text_and_tables_of_a_word_file_are_read_in_their_order(folder: Fold
     assert dict(read_documents(str(root)).left_out)["b.docx"].startswith("cannot be read as a Word file (")
 
 
-@pytest.mark.parametrize(("name", "package"), [("a.pdf", "pypdf"), ("a.docx", "docx")])
-def test_a_missing_package_is_named_with_the_extra(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch, name: str, package: str
+def _written(save: Callable[[io.BytesIO], object]) -> bytes:
+    data = io.BytesIO()
+    save(data)
+    return data.getvalue()
+
+
+def test_slides_are_read_with_tables_groups_and_notes(folder: Folder) -> None:
+    pptx = pytest.importorskip("pptx")
+    made = pptx.Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[5])
+    slide.shapes.title.text = "Owls"
+    inches = pptx.util.Inches
+    group = slide.shapes.add_group_shape()
+    group.shapes.add_textbox(inches(1), inches(1), inches(1), inches(1)).text_frame.text = "They fly by night."
+    table = slide.shapes.add_table(1, 2, inches(1), inches(1), inches(1), inches(1)).table
+    table.cell(0, 0).text, table.cell(0, 1).text = "barn", "eagle"
+    slide.notes_slide.notes_text_frame.text = "Say hello."
+    made.slides.add_slide(made.slide_layouts[5]).shapes.title.text = "The end"
+
+    root = folder({"a.pptx": _written(made.save), "b.pptx": b"PK no slides"})
+
+    assert texts(root) == {"a.pptx": "Owls\nThey fly by night.\nbarn | eagle\nSay hello.\n\nThe end"}
+    assert dict(read_documents(str(root)).left_out)["b.pptx"].startswith("cannot be read as a PowerPoint file (")
+
+
+def test_sheets_are_read_row_by_row(folder: Folder) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = "Birds"
+    for row in (("owl", 3, None), (None, None, None), ("hawk", None, 1.5)):
+        book.active.append(row)
+    book.create_sheet("Empty")
+    book.create_sheet("Notes")["B3"] = "猫头鹰"
+
+    assert texts(folder({"a.xlsx": _written(book.save)})) == {
+        "a.xlsx": "Birds\nowl | 3\nhawk |  | 1.5\n\nNotes\n | 猫头鹰"
+    }
+
+
+def test_a_sheet_without_values_is_blank(folder: Folder) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    root = folder({"a.xlsx": _written(openpyxl.Workbook().save), "b.txt": "Text."})
+    assert read_documents(str(root)).left_out == (("a.xlsx", "it is blank"),)
+
+
+def test_rich_text_is_read_without_its_layout(folder: Folder) -> None:
+    pytest.importorskip("striprtf")
+    rich = rb"{\rtf1\ansi\ansicpg1252{\fonttbl\f0 Arial;}\b Owls\b0\par see caf\'e9 and \u29483?.}"
+
+    assert texts(folder({"a.rtf": rich})) == {"a.rtf": "Owls\nsee café and 猫."}
+    assert dict(read_documents(str(folder({"b.rtf": b"plain"}))).left_out)["b.rtf"] == "it is no RTF"
+
+
+def test_a_table_of_text_is_read_as_it_is(folder: Folder) -> None:
+    root = folder({"a.csv": 'name,number\n"owl, barn",3\n', "b.tsv": "a\tb\n"})
+    assert texts(root) == {"a.csv": 'name,number\n"owl, barn",3', "b.tsv": "a\tb"}
+
+
+def test_a_mail_is_read_with_its_head_and_without_attachments(folder: Folder) -> None:
+    mail = EmailMessage()
+    mail["From"], mail["Subject"] = "Ada <ada@example.org>", "Eulen – owls"
+    mail.set_content("They fly by night.\n")
+    mail.add_alternative("<p>Page.</p>", subtype="html")
+    mail.add_attachment(b"\0\1", maintype="application", subtype="zip", filename="a.zip")
+    page = EmailMessage()
+    page.set_content("<p>Only a <b>page</b>.</p>", subtype="html")
+
+    root = folder({"a.eml": bytes(mail), "b.eml": bytes(page), "c.eml": b"\n\n"})
+
+    assert texts(root) == {
+        "a.eml": "From: Ada <ada@example.org>\nSubject: Eulen – owls\n\nThey fly by night.",
+        "b.eml": "Only a page.",
+    }
+
+
+def _book(pages: dict[str, str], locked: str = "") -> bytes:
+    """An EPUB: its pages are read from the last to the first."""
+    made = io.BytesIO()
+    container = '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+    container += '<rootfile full-path="text/book.opf"/></rootfiles></container>'
+    items = "".join(f'<item id="i{at}" href="{name}"/>' for at, name in enumerate(pages))
+    order = "".join(f'<itemref idref="i{at}"/>' for at in reversed(range(len(pages))))
+    package = (
+        f'<package xmlns="http://www.idpf.org/2007/opf"><manifest>{items}</manifest><spine>{order}</spine></package>'
+    )
+    with zipfile.ZipFile(made, "w") as file:
+        file.writestr("mimetype", "application/epub+zip")
+        file.writestr("META-INF/container.xml", container)
+        file.writestr("text/book.opf", package)
+        if locked:
+            file.writestr("META-INF/encryption.xml", f'<encryption><CipherReference URI="{locked}"/></encryption>')
+        for name, page in pages.items():
+            file.writestr(f"text/{unquote(name)}", page)
+    return made.getvalue()
+
+
+def test_the_chapters_of_a_book_are_read_in_their_order(folder: Folder) -> None:
+    pages = {"two.xhtml": "<p>They fly.</p>", "ch%20one.xhtml": "<h1>Owls</h1><p>See well.</p>"}
+    locked = _book(pages, locked="text/two.xhtml")
+
+    root = folder({"a.epub": _book(pages), "locked.epub": locked, "none.epub": b"PK"})
+
+    assert texts(root) == {"a.epub": "Owls\n\nSee well.\n\nThey fly."}
+    reasons = dict(read_documents(str(root)).left_out)
+    assert reasons["locked.epub"] == "it is encrypted: store it without protection"
+    assert reasons["none.epub"].startswith("cannot be read as a book (")
+
+
+PACKAGES = {
+    "a.pdf": ("pypdf", "pypdf"),
+    "a.docx": ("docx", "python-docx"),
+    "a.pptx": ("pptx", "python-pptx"),
+    "a.xlsx": ("openpyxl", "openpyxl"),
+    "a.rtf": ("striprtf", "striprtf"),
+}
+
+
+def test_files_whose_package_is_missing_are_named_in_one_line_and_the_rest_is_used(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(InputError, match=rf"{name} needs .*{package}: pip install 'needlework\[documents\]'"):
-        read_documents(str(folder({name: b"x", "b.txt": "Text."})))
+    for module, _ in PACKAGES.values():
+        monkeypatch.setitem(sys.modules, module, None)
+
+    found = read_documents(str(folder({**dict.fromkeys(PACKAGES, b"x"), "b.txt": "Text."})))
+
+    assert [each.name for each in found.documents] == ["b.txt"]
+    assert dict(found.left_out) == {
+        name: f"needs {package}: pip install 'needlework[documents]'" for name, (_, package) in PACKAGES.items()
+    }
+    assert found.missing == (
+        "5 files are left out for want of openpyxl, pypdf, python-docx, python-pptx, striprtf"
+        " (a.docx, a.pdf, a.pptx and 2 more): pip install 'needlework[documents]'"
+    )
+    with pytest.raises(InputError, match=r"a.pdf: needs pypdf: pip install 'needlework\[documents\]'"):
+        read_documents(str(folder({"a.pdf": b"x"}, "alone")))
+
+
+def test_old_kinds_of_files_say_what_to_save_them_as_and_come_first(folder: Folder) -> None:
+    root = folder({".git": "x", "a.doc": b"x", "b.png": b"x", "c.txt": "Text.", "blank.txt": ""})
+    assert read_documents(str(root)).left_out == (
+        ("a.doc", ".doc is not a kind that is read: save it as .docx"),
+        ("blank.txt", "it is blank"),
+        ("b.png", ".png is not a kind that is read"),
+        (".git", "hidden"),
+    )
 
 
 @given(
-    st.sampled_from([".txt", ".html", ".json", ".jsonl", ".pdf", ".docx", ""]),
+    st.sampled_from(
+        [".txt", ".html", ".json", ".jsonl", ".pdf", ".docx", ".pptx", ".xlsx", ".rtf", ".epub", ".eml", ".csv", ""]
+    ),
     st.binary(max_size=60) | st.text(max_size=60).map(lambda text: json.dumps(text).encode()),
 )
 def test_any_bytes_are_documents_or_left_out_with_a_reason(

@@ -126,8 +126,16 @@ def test_a_folder_is_enough(project):
             f"The market of {town} {n} sold {7 * n + month} baskets in month {month}." for month in range(9)
         )
         (folder / f"{n}.txt").write_text(f"The town of {town} {n} was founded by {town}a Quist{n} on a hill. {told}")
+    (folder / "scan.txt").write_text(" ")
+    (folder / ".hidden").write_text("x")
     project.asks("documents")
-    project.run("--preset=own-documents", "--documents=documents", "--task=doc_position", "--lengths=1k", "--depths=50")
+    given = ("--preset=own-documents", "--documents=documents", "--task=doc_position", "--lengths=1k", "--depths=50")
+    project.run(*given).stdout.fnmatch_lines(
+        ["--documents documents: no documents: 'scan.txt': it is blank; 1 more (-v lists all)"]
+    )
+    project.run(*given, "-v").stdout.fnmatch_lines(
+        ["--documents documents: no documents: 'scan.txt': it is blank; '.hidden': hidden"]
+    )
     records = project.records()
     assert len(records) == 20
     assert {record["outcome"] for record in records} == {"found"}

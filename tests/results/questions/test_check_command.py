@@ -73,7 +73,8 @@ def test_without_a_model_every_row_gets_a_status_and_keeps_what_it_had(
     assert "documents that are twins, equal or nearly, 1:\n- 'owl (2).txt', 'owl.txt'" in said
     assert "files that are no documents, 1:\n- 'picture.png': .png is not a kind that is read" in said
     assert "accept          3" in said
-    assert "reject, no such document: 1" in said
+    assert "- reject, no such document: 1" in said
+    assert f"next: pytest benchmarks --preset own-documents --documents {animals} --questions" in said
 
 
 def test_what_a_model_knows_without_the_document_is_rejected(

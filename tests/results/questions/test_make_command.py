@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ def test_each_document_gets_a_question_in_the_published_format(
         "question": "What does the badger of Kells weigh?",
         "answer": "7 stone",
         "answer_doc": "badger.txt",
+        "made_from": sha256((animals / "badger.txt").read_bytes().strip()).hexdigest()[:16],
     }
     assert [row["answer_doc"] for row in found.values()] == [
         f"{name}.txt" for name in ("badger", "bat", "fox", "hedgehog", "owl")
@@ -106,7 +108,7 @@ def test_a_document_without_a_question_is_listed_and_asked_about_by_the_next_run
 
     with loopback(writer) as server:
         assert questions("make", animals, "--out", out, server=server) == 0
-    assert len(prompts(server)) == 5  # another address is another model
+    assert [_animal(asked) for asked in prompts(server)] == ["fox"]
     assert len(rows(out)) == 5
 
 
@@ -160,19 +162,72 @@ def test_a_document_longer_than_the_window_is_shown_from_its_beginning_and_named
     assert "documents longer than the model's window, of which it saw the beginning, 1:\n- 'owl.txt'" in said
 
 
-def test_files_that_the_command_did_not_make_are_not_written_over(
+def test_what_the_file_has_stays_and_only_documents_without_a_question_are_asked_about(
     questions: Call, rows: Rows, animals: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "q.json"
     with loopback(writer) as server:
         questions("make", animals, "--out", out, server=server)
-        edited = rows(out) | {"2": {"question": "Mine?", "answer": "yes", "answer_doc": "owl.txt"}}
+        edited = rows(out) | {"2": {"question": "Mine?", "answer": "yes", "answer_doc": "fox.txt"}}
         out.write_text(json.dumps(edited))
+        (animals / "ant.txt").write_text("About the ant. The ant of Kells weighs 1 stone.")
+        (animals / "owl-2.txt").write_bytes((animals / "owl.txt").read_bytes())  # its twin has a question
+        (animals / "bat.txt").unlink()
+        (animals / "badger.txt").write_text("About the badger. The badger of Kells weighs 8 stone by now.")
+        capsys.readouterr()
 
-        assert questions("make", animals, "--out", out, server=server) == 2
+        assert questions("make", animals, "--out", out, server=server) == 0
 
-    assert "has questions that this run did not make" in capsys.readouterr().err
-    assert rows(out) == edited
+    assert len(prompts(server)) == 6
+    assert list(rows(out)) == ["0", "1", "2", "3", "4", "5"]
+    assert rows(out)["5"]["answer_doc"] == "ant.txt"
+    assert {key: rows(out)[key] for key in edited} == edited
+    said = capsys.readouterr().out
+    assert "6 documents in the folder, 4 have questions already and keep them, 1 asked about, 1 have questions" in said
+    assert "changed since they were asked about; their questions are kept, 1:\n- 'badger.txt'" in said
+    assert "are in the folder no longer; their questions are kept, and rejected by `check`, 1:\n- 'bat.txt'" in said
+
+    checked = out.with_name("q.checked.json")
+    questions("check", animals, out)
+    found = rows(checked)
+    assert [reason.split(":")[0] for reason in found["0"]["reasons"]] == ["document has changed", "hardly supported"]
+    assert found["1"]["status"] == "reject"
+
+
+def test_a_limit_counts_what_the_file_has(questions: Call, rows: Rows, animals: Path, tmp_path: Path) -> None:
+    out = tmp_path / "q.json"
+    with loopback(writer) as server:
+        for limit, most in ((2, 2), (2, 2), (4, 4)):
+            assert questions("make", animals, "--out", out, "--limit", limit, server=server) == 0
+            assert len({row["answer_doc"] for row in rows(out).values()}) <= most
+    assert len(prompts(server)) == len(rows(out))
+
+
+def test_gap_questions_go_on_too(
+    questions: Call, rows: Rows, animals: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "q.json"
+    questions("make", animals, "--out", out, "--template", "gap")
+    before = rows(out)
+    (animals / "ant.txt").write_text("The very small ant of Kells carried 17 leaves over the wall in one single day.")
+    questions("make", animals, "--out", out, "--template", "gap")
+    assert {key: rows(out)[key] for key in before} == before
+    assert [row["answer_doc"] for key, row in rows(out).items() if key not in before] == ["ant.txt"]
+
+
+def test_every_left_out_file_is_listed_on_request(
+    questions: Call, animals: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(12):
+        (animals / f"{number}.png").write_bytes(b"x")
+    (animals / "z.txt").write_text(" ")
+    made = ("make", animals, "--out", tmp_path / "q.json", "--template", "gap")
+    questions(*made)
+    said = capsys.readouterr().out
+    assert "files that are no documents, 13:\n- 'z.txt': it is blank" in said  # what will be missed comes first
+    assert "- and 3 more (--list-left-out shows all)" in said
+    questions(*made, "--list-left-out")
+    assert "and 3 more" not in capsys.readouterr().out
 
 
 def test_killed_it_goes_on_where_it_was(questions: Call, rows: Rows, animals: Path, tmp_path: Path) -> None:
