@@ -1,8 +1,14 @@
-"""What a user's mistake raises: one exception, and a kind of it that a run of many tasks can go on without."""
+"""What a user's mistake raises: one exception, and a kind of it that a run of many tasks can go on without; and which
+name was meant."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import SequenceMatcher, get_close_matches
+
 _LONGEST_VALUE, _LONGEST = 120, 600
+# What is this much like a name of ours is one of them, whatever others call theirs.
+_OURS = 0.75
 
 
 class InputError(Exception):
@@ -27,6 +33,19 @@ class TooShortError(InputError):
 def printable(text: object, longest: int = _LONGEST) -> str:
     """On one line, and nothing in it that a terminal obeys: files and servers have a say in what we print."""
     return _cut("".join(c if c.isprintable() else ascii(c)[1:-1] for c in _one_line(text)), longest)
+
+
+def nearest(word: str, ours: Iterable[str], theirs: Iterable[str] = ()) -> str:
+    """The nearest of the names, empty where none is near."""
+    ours = list(ours)
+    found = get_close_matches(word, ours, n=1, cutoff=_OURS) or get_close_matches(word, [*ours, *theirs], n=1)
+    return found[0] if found and _begins_alike(word, found[0]) else ""
+
+
+def _begins_alike(word: str, name: str) -> bool:
+    """Whether the name has more of the word than some letters here and there."""
+    longest = SequenceMatcher(None, word, name, autojunk=False).find_longest_match().size
+    return 2 * longest >= min(len(word), len(name))
 
 
 def _one_line(value: object) -> str:

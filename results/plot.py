@@ -38,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Draw heatmaps from results.json, results.csv, journal.jsonl, a run folder, or the result files of"
         " LLMTest_NeedleInAHaystack and OpenCompass (NeedleBench, CDME).",
         epilog="Several files or runs: one heatmap each, and heatmap-combined with all of them side by side.",
+        theirs={"path": "give the file itself: needlework plot FILE"},
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="results file or folder")
     parser.add_argument("--title", help="title of the heatmap, or of the combined one (default: model · task · needle)")

@@ -12,11 +12,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.configuration.near_names import nearest
 from needlework.haystack_fixtures.configuration.options import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
 from needlework.haystack_fixtures.configuration.peer_values import translated
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, nearest
 from needlework.haystack_fixtures.settings.user_files import read_toml
 
 # Options of the run that published systems say with a data set.

@@ -9,14 +9,13 @@ from typing import Any, cast
 
 from needlework.haystack_fixtures.configuration import leval_preset
 from needlework.haystack_fixtures.configuration.levels import Written, first
-from needlework.haystack_fixtures.configuration.near_names import nearest
 from needlework.haystack_fixtures.configuration.options import BY_KEY, OPTIONS, OWN, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.own_values import said
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
 from needlework.haystack_fixtures.configuration.peer_values import translated
 from needlework.haystack_fixtures.configuration.presets import as_written, load_preset
 from needlework.haystack_fixtures.configuration.suites import suites_of
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, nearest
 from needlework.haystack_fixtures.settings.judge_prompt import prompt_sha256
 from needlework.haystack_fixtures.settings.option import Option
 from needlework.haystack_fixtures.settings.option_values import Parsed, text

@@ -9,13 +9,17 @@ import pytest
 
 from needlework.haystack_fixtures import hookspecs
 from needlework.haystack_fixtures.configuration.options import OPTIONS
+from needlework.haystack_fixtures.session.unknown_options import UnknownOptions
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspecs)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    config = pluginmanager.get_plugin("pytestconfig")
+    words = [str(word) for word in config.invocation_params.args] if isinstance(config, pytest.Config) else []
+    parser.extra_info["needlework"] = UnknownOptions(parser, words)
     for option in OPTIONS:
         shown = option.shown_default or option.default
         default = f" [{shown}{', or as the preset says' if option.suite else ''}]" if shown and not option.flag else ""

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.configuration.near_names import nearest
 from needlework.haystack_fixtures.configuration.options import BY_KEY
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, nearest
 from needlework.results.files.read_run import Run, read_run
 
 _FOLDER_FILE = "NEEDLEWORK_TELL_FOLDER"

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from needlework.haystack_fixtures.session.unknown_options import hints
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("--needel", "--needel: did you mean --needle?"),
+        ("--lenghts=5", "--lenghts: did you mean --lengths?"),
+        ("--answer_budget=3", "--answer_budget: write --answer-budget"),
+        ("--context_lengths", "--context_lengths (OpenCompass, LLMTest): here --lengths"),
+        ("--api-url", "--api-url (EvalScope): here --base-url"),
+        ("--contxt_lengths", "--contxt_lengths: here --lengths"),
+    ],
+)
+def test_an_unknown_option_tells_which_was_meant(word: str, said: str) -> None:
+    assert list(hints([word, "x"])) == [said]
+
+
+def test_what_is_like_nothing_of_ours_gets_no_hint() -> None:
+    assert not list(hints(["--frobnicate", "benchmarks", "-q"]))
+
+
+def test_pytests_own_complaint_has_the_hint(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
+    result = pytester.runpytest_inprocess("--needel", "x")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*unrecognized arguments: --needel*", "*--needel: did you mean --needle?"])
+    other = pytester.runpytest_inprocess("--lengths")
+    other.stderr.fnmatch_lines(["*expected one argument*", "*pytest --help lists all options"])
