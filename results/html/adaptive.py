@@ -26,8 +26,8 @@ def _table(number: int, name: str, found: Sequence[Statement]) -> dict[str, obje
         "id": f"adaptive-{number}",
         "name": on_one_line(f"Effective length: {name}"),
         "head": [
-            ("trials at depth", "how often each cell was asked"),
-            *((label, "") for label in length_labels([each.length for each in first.lengths])),
+            "trials at depth",
+            *length_labels([each.length for each in first.lengths]),
         ],
         "rows": [[on_one_line(text) for text in row] for row in _rows(found)],
         "notes": [on_one_line(line) for line in (*adaptive_lines(found, lengths=False), *MEANINGS)],

@@ -21,7 +21,7 @@ function drawChart(host) {
   const lines = [...chosen].sort((a, b) => a - b).filter((i) => visible(panels[i])).map((i) => ({ i, points: points(panels[i], over) }));
   const all = lines.flatMap((line) => line.points);
   if (!all.length) {
-    host.replaceChildren(node("p", { className: "soft" }, chosen.size && over === "depth" ? "The chosen panels have no single depths." : "Choose a panel to see its curve."));
+    host.replaceChildren(node("p", { className: "soft" }, chosen.size && over === "depth" ? "What is chosen has no single depths." : "Choose a line to see its curve."));
     return;
   }
   const width = Math.max(280, Math.min(720, Math.round(host.clientWidth) || 560));

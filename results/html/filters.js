@@ -16,7 +16,7 @@ function startFilters() {
       filter[field] = select.value;
       applyFilters();
     });
-    bar.append(node("label", {}, field, select));
+    bar.append(node("label", {}, field === "needle" ? "asked about" : field, select));
   }
   if (!bar.childElementCount) return;
   bar.append(node("output", { id: "filtered" }));
@@ -25,7 +25,7 @@ function startFilters() {
 
 function applyFilters() {
   if (!pane.hidden) closePane();
-  for (const element of document.querySelectorAll("section.panel, tr[data-panel], .series label")) {
+  for (const element of document.querySelectorAll(".panel[data-panel], tr[data-panel], .series label")) {
     element.hidden = !visible(panels[element.dataset.panel]);
   }
   let matching = 0;
@@ -42,7 +42,7 @@ function applyFilters() {
     }
   }
   const count = panels.filter(visible).length;
-  const words = [`${count} of ${panels.length} panels`];
+  const words = [`${count} of ${panels.length} heatmaps`];
   if (filter.outcome) words.push(`${integer(matching)} ${matching === 1 ? "cell" : "cells"} with a trial that is ${filter.outcome}`);
   byId("filtered").textContent = words.join(", ");
   status.textContent = words.join(", ");

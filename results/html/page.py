@@ -13,10 +13,11 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from needlework.results.html.details import OWN, SHARED
 from needlework.results.html.texts import on_one_line, script_json, trusted
+from needlework.results.html.words import WORDS, word_id
 from needlework.results.style.palette import COLORS, DIFFERENCES, ColorsName, color_of, dark, difference_color
 
 # In this order they are one script. The functions of one may be called from any other.
-_SCRIPTS = ("base.js", "tip.js", "grid.js", "pane.js", "trial.js", "curves.js")
+_SCRIPTS = ("base.js", "tip.js", "grid.js", "pane.js", "trial.js", "curves.js", "links.js")
 SCRIPTS = {
     "report": (*_SCRIPTS, "cells.js", "filters.js", "report.js"),
     "comparison": (*_SCRIPTS, "pairs.js", "comparison.js"),
@@ -38,7 +39,7 @@ def page(
     `data`: what the script reads; `details`: the trials, packed; `notice`: what was left out of them; `fields`: what
     else the template asks for.
     """
-    style = "".join(map(asset, ("page.css", "heat.css", "details.css", "print.css"))) + palette_css(colors)
+    style = "".join(map(asset, ("page.css", "first.css", "heat.css", "details.css", "print.css"))) + palette_css(colors)
     if template == "comparison":
         style += asset("comparison.css") + differences_css()
     script = f'"use strict";\n(() => {{\n{"".join(map(asset, SCRIPTS[template]))}}})();\n'
@@ -92,13 +93,15 @@ def digest(text: str) -> str:
 @cache  # with it the compiled templates, of which a run fills each twice
 def environment() -> Environment:
     """What fills our templates."""
-    return Environment(
+    found = Environment(
         loader=FunctionLoader(asset),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.globals |= {"words": WORDS, "word_id": word_id}
+    return found
 
 
 @cache

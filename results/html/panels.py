@@ -10,6 +10,7 @@ from needlework.results.adaptive.statement import Statement
 from needlework.results.html.budget import Entry
 from needlework.results.html.grid import CellView, GridView, grid_view
 from needlework.results.html.texts import on_one_line, percent_number
+from needlework.results.html.titles import asked_title, panel_title, task_title
 from needlework.results.records.record import NOTHING_SAID, UNSCORED, Record
 from needlework.results.statistics.panels import Panel, Tally, trial_of
 from needlework.results.statistics.summary_rows import PanelStatistics
@@ -37,10 +38,10 @@ class RateView:
     ranged: tuple[str, ...] = ()
     nothing: tuple[tuple[str, int], ...] = ()
 
-    @property
-    def row(self) -> tuple[str | int, ...]:
-        """As a row of a table."""
-        return (self.label, self.score, self.interval, self.n, *(count for _, count in self.counts))
+    def row(self, lost: Sequence[str]) -> tuple[str | int, ...]:
+        """As a row of a table that has a column for each outcome of `lost`."""
+        counts = (count for name, count in self.counts if name in lost)
+        return (self.label, self.score, self.interval, self.n, *counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,10 @@ class LengthView:
 @dataclass(frozen=True, slots=True)
 class PanelView:
     """One panel's section. `partly`, `blank`: whether a cell has trials without a score beside its score; never ran.
-    `about`: `, about ±1.2 %` where lengths are approximate, and where they are of the context alone."""
+    `about`: `, about ±1.2 %` where lengths are approximate, and where they are of the context alone. `lost`: the
+    outcomes without a score that occur, of which the rows of `by_length` and `by_depth` have a count each."""
 
-    name: str
+    title: str
     model: str
     task: str
     needle: str
@@ -70,8 +72,9 @@ class PanelView:
     partly: bool
     blank: bool
     about: str
-    by_length: tuple[RateView, ...]
-    by_depth: tuple[RateView, ...]
+    lost: list[str]
+    by_length: tuple[tuple[str | int, ...], ...]
+    by_depth: tuple[tuple[str | int, ...], ...]
     statistics: tuple[StatisticRow, ...]
 
 
@@ -82,7 +85,8 @@ def panel_views(
     is what an adaptive run says of its length."""
     found = {(each.model, each.task, each.needle): each for each in statistics}
     walked = {(each.model, each.task, each.needle): each for each in reversed(adaptive)}
-    return [_panel_view(panel, found, walked.get((panel.model, panel.task, panel.needle))) for panel in panels]
+    models = len({panel.model for panel in panels})
+    return [_panel_view(panel, found, walked.get((panel.model, panel.task, panel.needle)), models) for panel in panels]
 
 
 def entries(records: Sequence[Record], panels: Sequence[Panel]) -> list[Entry]:
@@ -104,17 +108,18 @@ def _cells(panel: Panel) -> list[list[Tally | None]]:
 
 
 def _panel_view(
-    panel: Panel, statistics: Mapping[tuple[str, str, str], PanelStatistics], walked: Statement | None
+    panel: Panel, statistics: Mapping[tuple[str, str, str], PanelStatistics], walked: Statement | None, models: int
 ) -> PanelView:
+    lost: list[str] = [name for name in UNSCORED if panel.overall.counts[name]]
     used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell.n, cell.counts))}
     found = statistics.get((panel.model, panel.task, panel.needle))
     columns = zip(length_labels(panel.lengths), panel.columns, strict=True)
     rows = zip(map(depth_label, panel.depths), panel.rows, strict=True)
     return PanelView(
-        name=on_one_line(panel.name),
+        title=panel_title(panel, models),
         model=on_one_line(panel.model),
-        task=on_one_line(panel.task),
-        needle=on_one_line(panel.needle),
+        task=task_title(panel.task),
+        needle=asked_title(panel),
         overall=_uneven(panel.overall) if panel.uneven else _rate("", panel.overall),
         effective=_walked(walked) if walked is not None else None if found is None else _effective(found),
         grid=grid_view(panel.lengths, panel.depths, panel.columns, _cells(panel), _cell, mean=_mean),
@@ -123,8 +128,9 @@ def _panel_view(
         blank=panel.blank,
         about=(f", about ±{100 * panel.length_error:.1f} %" if panel.length_error else "")
         + (", without template, question and answer" if panel.context_alone else ""),
-        by_length=tuple(_rate(label, column) for label, column in columns),
-        by_depth=tuple(_rate(label, row) for label, row in rows),
+        lost=lost,
+        by_length=tuple(_rate(label, column).row(lost) for label, column in columns),
+        by_depth=tuple(_rate(label, row).row(lost) for label, row in rows),
         statistics=() if found is None else tuple(panel_rows(found)),
     )
 

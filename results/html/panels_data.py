@@ -7,6 +7,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.html.texts import on_one_line, percent_number
+from needlework.results.html.titles import panel_title
 from needlework.results.records.record import UNDECIDED
 from needlework.results.statistics.intervals.score import Interval
 from needlework.results.statistics.panels import OUTCOMES, Panel, Tally
@@ -26,7 +27,7 @@ def panels_data(panels: Sequence[Panel]) -> dict[str, Any]:
     return {
         "outcomes": list(OUTCOMES),
         "undecided": list(UNDECIDED),
-        "panels": [_panel_data(panel, stats) for panel in panels],
+        "panels": [_panel_data(panel, stats, len({each.model for each in panels})) for panel in panels],
         "stats": [list(stat) for stat in stats],
     }
 
@@ -50,7 +51,7 @@ def stat_of(n: int, mean: float | None, interval: Interval | None, outcomes: Seq
     return (n, None if mean is None else percent_number(mean), *ends, tuple(counts))
 
 
-def _panel_data(panel: Panel, stats: Stats) -> dict[str, Any]:
+def _panel_data(panel: Panel, stats: Stats, models: int) -> dict[str, Any]:
     def number(each: Tally | None) -> int:
         if each is None:
             return -1
@@ -58,7 +59,7 @@ def _panel_data(panel: Panel, stats: Stats) -> dict[str, Any]:
         return stats.setdefault(stat, len(stats))
 
     return {
-        "name": on_one_line(panel.name),
+        "name": panel_title(panel, models),
         "model": on_one_line(panel.model),
         "task": on_one_line(panel.task),
         "needle": on_one_line(panel.needle),

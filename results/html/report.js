@@ -3,3 +3,4 @@ document.querySelectorAll("table.heat").forEach(startHeatmap);
 startFilters();
 startCurves();
 startPane();
+startLinks();

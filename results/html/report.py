@@ -1,19 +1,24 @@
-"""`report.html`: one file to look at and to pass on, with the scores, the heatmaps, the curves and every trial."""
+"""`report.html`: one file to look at and to pass on. First the answer and its picture; every trial is in it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.html.adaptive import adaptive_tables
 from needlework.results.html.budget import fit
+from needlework.results.html.head import facts_tables, head_of
+from needlework.results.html.missed import missed_of
 from needlework.results.html.page import page
 from needlework.results.html.panels import NO_SCORE, entries, panel_views
 from needlework.results.html.panels_data import panels_data
+from needlework.results.html.picture import picture_of
 from needlework.results.html.texts import on_one_line
 from needlework.results.records.controls import without_controls
 from needlework.results.records.record import UNSCORED
+from needlework.results.records.samples import OWN_DOCUMENTS
+from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.gate_row import GateRow
 from needlework.results.statistics.retrieval import ArmScore
 from needlework.results.statistics.run_report import RunReport
@@ -24,10 +29,9 @@ from needlework.results.tables.field import field_group_table, field_name
 from needlework.results.tables.leval import leval_name, leval_notes, leval_table
 from needlework.results.tables.needlebench import needlebench_name, needlebench_rows
 from needlework.results.tables.panels import twins_name, twins_rows
-from needlework.results.tables.retrieval import MEANINGS as RETRIEVAL_MEANINGS
 from needlework.results.tables.retrieval import notes as notes_on
 from needlework.results.tables.retrieval import retrieval_columns
-from needlework.results.tables.tasks import MEANINGS, missing_lines, task_columns
+from needlework.results.tables.tasks import missing_lines, task_columns
 
 LIMIT_BYTES = 3_000_000
 NOTICE_BYTES = 1_000  # kept free for what is said about things left out
@@ -50,12 +54,26 @@ def html_text(
     panels = report.panels
     records = without_controls(report.records)
     scores = panels_data(panels)
+    views = panel_views(panels, report.statistics, report.adaptive)
+    others = [row for row in report.tasks if task_of(row.task) not in OWN_DOCUMENTS]
+    missed = missed_of(records, panels)
     fields = {
-        "panels": panel_views(panels, report.statistics, report.adaptive),
-        "twins": [(on_one_line(twins_name(each)), twins_rows(each)) for each in report.twins],
+        "head": head_of(report),
+        "picture": picture_of(report),
+        "panels": views,
+        "several": len(report.models) > 1,
+        "lost": [name for name in UNSCORED if any(panel.overall.counts[name] for panel in panels)],
+        "lengths": any(view.effective for view in views),
+        "missed": missed,
+        "missed_all": sum(record["outcome"] != "found" for record in records),
+        "gates": _gate_table(report.gates),
+        "twins": [
+            (on_one_line(twins_name(each)), twins_rows(each))
+            for each in report.twins
+            if task_of(each.task) not in OWN_DOCUMENTS
+        ],
         "tables": [
-            *_gate_table(report.gates),
-            *_task_table(report.tasks, report.macros),
+            *_task_table(others, report.macros),
             *_retrieval_table(report.retrieval),
             *adaptive_tables(report.adaptive),
         ],
@@ -67,10 +85,10 @@ def html_text(
             *((on_one_line(leval_name(each)), leval_table(each), leval_notes(each)) for each in report.leval),
             *((on_one_line(field_name(each)), field_group_table(each), each.notes) for each in report.field),
         ],
+        "facts": facts_tables(report.facts),
         "interrupted": report.interrupted,
         "notes": [on_one_line(note, 2_000) for note in report.notes if note != report.interrupted],
         "unscored": UNSCORED,
-        "trials": len(records),
     }
     heading = f"Needlework: {', '.join(report.models)}" if title is None else title
 
@@ -96,28 +114,26 @@ def _gate_table(rows: Sequence[GateRow]) -> list[dict[str, object]]:
         )
         for row in rows
     ]
-    return [_table("Gates", (head, cells), {}, ())] if rows else []
+    return [_table("Gates", (head, cells), ())] if rows else []
 
 
 def _task_table(tasks: Sequence[TaskScore], macros: Sequence[Macro]) -> list[dict[str, object]]:
     """The table of tasks; none where it would say no more than the panels do."""
     if len(tasks) < 2 and not any(row.focused.trials or row.twins for row in tasks):
         return []
-    return [_table("Tasks", task_columns(tasks, macros), MEANINGS, missing_lines(macros))]
+    return [_table("Tasks", task_columns(tasks, macros), missing_lines(macros))]
 
 
 def _retrieval_table(rows: Sequence[ArmScore]) -> list[dict[str, object]]:
-    return [_table("Retrieval", retrieval_columns(rows), RETRIEVAL_MEANINGS, notes_on(rows))] if rows else []
+    return [_table("Retrieval", retrieval_columns(rows), notes_on(rows))] if rows else []
 
 
-def _table(
-    name: str, table: tuple[Sequence[str], Sequence[Sequence[str]]], meanings: Mapping[str, str], notes: Sequence[str]
-) -> dict[str, object]:
+def _table(name: str, table: tuple[Sequence[str], Sequence[Sequence[str]]], notes: Sequence[str]) -> dict[str, object]:
     head, rows = table
     return {
         "id": name.lower(),
         "name": name,
-        "head": [(column, meanings.get(column, "")) for column in head],
+        "head": head,
         "rows": [[on_one_line(text) for text in row] for row in rows],
         "notes": [on_one_line(note) for note in notes],
         "names": sum(column in ("model", "task", "retriever", "gate", "cells") for column in head),

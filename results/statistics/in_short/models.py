@@ -38,11 +38,12 @@ def one_score(report: RunReport, model: str) -> Score | None:
     return Score(found.mean or 0.0, low, high, found.range)
 
 
-def beside_each_other(scores: Mapping[str, Score | None]) -> str:
-    """`2 models, scores in percent: a 90.0 (95 % sure: 80.1 to 95.2), b 40.0 (...). a is best.`"""
+def beside_each_other(scores: Mapping[str, Score | None]) -> list[str]:
+    """`2 models, scores in percent: a 90.0 (95 % sure: 80.1 to 95.2), b 40.0 (...)`, and `a is best`."""
     words = [f"{one_line(model)} {_short(scores[model])}" for model in [*scores][:_MOST_MODELS]]
     more = [f"and {len(scores) - _MOST_MODELS} more"] if len(scores) > _MOST_MODELS else []
-    return f"{len(scores)} models, scores in percent: {', '.join([*words, *more])}.{_best(scores)}"
+    told = f"{len(scores)} models, scores in percent: {', '.join([*words, *more])}"
+    return [told, *([best] if (best := _best(scores)) else [])]
 
 
 def _short(found: Score | None) -> str:
@@ -65,5 +66,5 @@ def _best(scores: Mapping[str, Score | None]) -> str:
         return ""
     best = max(ends, key=lambda model: ends[model][0])
     if all(ends[best][0] > high for model, (_, high) in ends.items() if model != best):
-        return f" {one_line(best)} is best."
-    return " Their intervals overlap: none is shown to be best."
+        return f"{one_line(best)} is best"
+    return "their intervals overlap: none is shown to be best"

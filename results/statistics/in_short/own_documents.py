@@ -21,6 +21,25 @@ def document_clauses(found: Documents, position: Tally | None) -> list[str]:
     return [main, *filter(None, (depth_clause(found.depth), _size(found), *_search(found), _absent(found)))]
 
 
+def place_sentence(found: Documents, length: int) -> str:
+    """The title of a picture of scores by depth: `With 8k tokens of documents it is weakest in the middle`."""
+    said = depth_clause(found.depth)
+    read = f"With {tokens(length)} tokens of documents"
+    if not said:
+        return f"{read}, no place of the answer is shown to be worse"
+    return f"{read} it is {said}" if not said.startswith("no ") else f"{read}, {said}"
+
+
+def size_sentence(found: Documents) -> str:
+    """The title of a picture of scores by size."""
+    said = _size(found)
+    if said:
+        return f"It {said}"
+    whole = _largest(found, WHOLE)
+    at = f" up to {tokens(whole.length)} tokens" if whole is not None else ""
+    return f"Reading more documents{at} is not shown to cost or to help"
+
+
 def _main(found: Documents, position: Tally | None) -> str:
     if position is not None and position.n:
         share, ends = position.mean, position.interval

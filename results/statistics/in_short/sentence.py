@@ -34,41 +34,50 @@ from needlework.results.style.text import one_line, percent1
 class InShort:
     """What to say of a run first.
 
-    `sentence`: one line, ends with a full stop. `models`: a sentence for each model, where there are several. `rests`:
-    what it rests on: trials, questions, those without a score. `faults`: errors and invalid trials by reason, the most
-    frequent first. `surer`: what would make it surer.
+    `lead`: its first clause, which says most; `rest`: the others. `models`: a sentence for each model, where there are
+    several. `rests`: what it rests on: trials, questions, those without a score. `faults`: errors and invalid trials by
+    reason, the most frequent first. `surer`: what would make it surer.
     """
 
-    sentence: str
+    lead: str
+    rest: str
     models: tuple[str, ...]
     rests: str
     faults: tuple[Fault, ...]
     surer: Surer | None
 
+    @property
+    def sentence(self) -> str:
+        """All of it in one line, with a full stop at its end."""
+        return f"{self.lead}; {self.rest}." if self.rest else f"{self.lead}."
+
 
 def in_short(report: RunReport) -> InShort:
     """Say a run in short. The same for the same records; it claims nothing that the intervals deny."""
     told = {model: _of_model(report, model) for model in report.models}
+    lead, *rest = _clauses_of(report, told)
     return InShort(
-        sentence=_sentence(report, told),
-        models=tuple(told.values()) if len(told) > 1 else (),
+        lead=lead,
+        rest="; ".join(rest),
+        models=tuple(f"{'; '.join(clauses)}." for clauses in told.values()) if len(told) > 1 else (),
         rests=_rests(report),
         faults=faults_of(report.records),
         surer=_surer(report),
     )
 
 
-def _sentence(report: RunReport, told: Mapping[str, str]) -> str:
+def _clauses_of(report: RunReport, told: Mapping[str, Sequence[str]]) -> list[str]:
     if not told:
-        return "Nothing was recorded: no question has an answer yet."
+        return ["Nothing was recorded: no question has an answer yet"]
     early = f"{report.interrupted[0].upper()}{report.interrupted[1:]}: " if report.interrupted else ""
-    if len(told) == 1:
-        return early + next(iter(told.values()))
-    return early + beside_each_other({model: one_score(report, model) for model in told})
+    first, *rest = next(iter(told.values()))
+    if len(told) > 1:
+        first, *rest = beside_each_other({model: one_score(report, model) for model in told})
+    return [early + first, *rest]
 
 
-def _of_model(report: RunReport, model: str) -> str:
-    """A sentence about one model."""
+def _of_model(report: RunReport, model: str) -> list[str]:
+    """The clauses about one model; the first has its name."""
     asked = [row for row in report.tasks if row.model == model]
     clauses = _clauses(report, model, [row for row in asked if task_of(row.task) not in OWN_DOCUMENTS])
     found = next((each for each in report.documents if each.model == model), None)
@@ -77,8 +86,8 @@ def _of_model(report: RunReport, model: str) -> str:
         clauses = [*document_clauses(found, position), *clauses]
     lost = lost_clauses([_lost_of(panel) for panel in report.panels if panel.model == model])
     if not clauses:
-        return f"{one_line(model)} has no score{': ' if lost else ''}{'; '.join(lost)}."
-    return f"{one_line(model)} {'; '.join([*clauses, *lost])}."
+        return [f"{one_line(model)} has no score{': ' if lost else ''}{lost[0] if lost else ''}", *lost[1:]]
+    return [f"{one_line(model)} {clauses[0]}", *clauses[1:], *lost]
 
 
 def _lost_of(panel: Panel) -> Tally:

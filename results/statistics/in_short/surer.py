@@ -39,7 +39,9 @@ def surer(records: Sequence[Record], found: EffectiveLength | None, overall: Tal
     task = task_of(records[0]["task"])
     if task in OWN_DOCUMENTS:
         wide = _half_width(overall) > _WIDE
-        return Surer(f"more questions: intervals count questions, and these are {overall.samples}") if wide else None
+        return (
+            Surer(f"ask more than {overall.samples} questions; intervals count questions, not trials") if wide else None
+        )
     if family_of(task) in _FIXED:
         return None
     asked = 1 + max(record["repeat"] for record in records)

@@ -17,8 +17,8 @@ class Browser(Page):
         self._address = address
         self.requests = requests
 
-    def show(self, text: str, *, width: int = 1280, dark: bool = False, media: str = "") -> None:
-        """Open a page, and wait until it has unpacked its trials."""
+    def show(self, text: str, *, width: int = 1280, dark: bool = False, media: str = "", unfold: bool = True) -> None:
+        """Open a page, wait until it has unpacked its trials, and `unfold` what is closed."""
         (self._folder / "report.html").write_text(text, encoding="utf-8")
         self.requests.clear()
         self.look(width=width, dark=dark, media=media)
@@ -31,6 +31,8 @@ class Browser(Page):
             const look = () => document.querySelector("html:not(.js), html.unpacked") ? done() : setTimeout(look, 5);
             look();
         """)
+        if unfold:
+            self.ask("document.querySelectorAll('details.more').forEach(part => { part.open = true; })")
 
     def color(self, selector: str) -> str:
         return str(self.ask("return getComputedStyle(document.querySelector(arguments[0])).backgroundColor", selector))

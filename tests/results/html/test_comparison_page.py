@@ -131,7 +131,7 @@ def test_trials_that_both_judge_alike_are_left_out_first(make_record: MakeRecord
     second = [record | {"response": {"text": f"{i} " * 40}} for i, record in enumerate(first)]
     for record in second[100:110]:
         record["outcome"], record["score"] = ("found", 1.0) if record["outcome"] == "wrong" else ("wrong", 0.0)
-    page = page_of(first, second, limit_bytes=105_000)
+    page = page_of(first, second, limit_bytes=120_000)
     pairs = page.pairs()
 
     assert 10 < len(pairs) < 360

@@ -150,15 +150,15 @@ def test_filters_hide_panels_and_dim_cells(browser: Browser, records: list[Recor
         select.value = arguments[1];
         select.dispatchEvent(new Event('change'));
     """
-    shown = "return [...document.querySelectorAll('section.panel')].filter(e => !e.hidden).length"
+    shown = "return [...document.querySelectorAll('.panel[data-panel]')].filter(e => !e.hidden).length"
     browser.ask(choose, "#filter-model", "通义千问")
     assert browser.ask(shown) == 1
-    assert browser.texts("#filtered") == ["1 of 2 panels"]
+    assert browser.texts("#filtered") == ["1 of 2 heatmaps"]
     browser.ask(choose, "#filter-model", "")
     browser.ask(choose, "#filter-outcome", "wrong")
 
     assert browser.ask(shown) == 2
-    assert browser.texts("#filtered") == ["2 of 2 panels, 1 cell with a trial that is wrong"]
+    assert browser.texts("#filtered") == ["2 of 2 heatmaps, 1 cell with a trial that is wrong"]
     assert len(browser.texts(f"{CELLS}.dim")) == 12
 
 
@@ -244,6 +244,69 @@ def test_hostile_texts_of_every_size_in_every_field_run_nothing(
     assert browser.driver.get_log("browser") == []
     overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert browser.ask(overflow) == 0
+
+
+def answers(make_record: MakeRecord) -> list[Record]:
+    """5 lengths x 5 depths of one task, as the default run has them."""
+    return [
+        make_record(length=length, depth=depth, outcome="wrong" if depth == 25 else "found", answer=f"at {length}")
+        for length in (500, 1000, 2000, 3000, 4000)
+        for depth in (0.0, 25.0, 50.0, 75.0, 100.0)
+    ]
+
+
+@pytest.mark.parametrize("width", [320, 400, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_answer_and_its_picture_fill_less_than_two_screens(
+    browser: Browser, make_record: MakeRecord, width: int, dark: bool
+) -> None:
+    browser.show(page(answers(make_record)), width=width, dark=dark, unfold=False)
+
+    assert browser.ask("return [...document.querySelectorAll('details')].filter(part => part.open).length") == 0
+    assert browser.ask("return document.documentElement.scrollWidth") <= width
+    assert browser.ask("return document.querySelector('h1').getBoundingClientRect().top") < 150
+    assert width < 1000 or browser.ask("return document.documentElement.scrollHeight") < 1800
+
+
+def test_an_answer_in_the_list_opens_its_trial_and_gets_the_focus_back(
+    browser: Browser, make_record: MakeRecord
+) -> None:
+    browser.show(page(answers(make_record)), unfold=False)
+    browser.click("button.place", 2)
+
+    assert "length 2,000 · depth 25 %" in browser.texts("#pane-title")[0]
+    browser.press("\ue00c")
+    assert browser.ask("return document.activeElement.dataset.place") == "0,2,1"
+
+
+def test_a_point_of_a_chart_leads_to_its_trials_by_the_keyboard_too(browser: Browser, make_record: MakeRecord) -> None:
+    lengths = [make_record(length=length, repeat=i, depth=50.0) for length in (1000, 2000, 4000) for i in range(3)]
+    browser.show(page(lengths), unfold=False)
+    browser.ask("document.querySelectorAll('.point')[1].focus()")
+
+    assert "score, 2k: 100 %" in browser.texts("#tip")[0]
+    browser.press("\ue007")
+    assert "length 2,000 · depth 50 %" in browser.texts("#pane-title")[0]
+    assert len(browser.texts("#pane article")) == 3
+
+
+def test_a_head_says_what_it_means_on_focus_and_leads_to_the_glossary(
+    browser: Browser, make_record: MakeRecord
+) -> None:
+    browser.show(page(answers(make_record)))
+    browser.ask("document.querySelector('a.term[href*=score]').focus()")
+
+    assert "How right the answers are" in browser.texts("#tip")[0]
+    browser.ask("document.querySelectorAll('details').forEach(part => { part.open = false; })")
+    browser.ask("document.querySelector('a.term[href*=score]').click()")
+    assert browser.ask("return document.querySelector('#words').open")
+
+
+def test_print_opens_what_is_closed(browser: Browser, make_record: MakeRecord) -> None:
+    browser.show(page(answers(make_record)), unfold=False)
+    browser.ask("window.dispatchEvent(new Event('beforeprint'))")
+
+    assert browser.ask("return [...document.querySelectorAll('details')].every(part => part.open)")
 
 
 def test_ten_thousand_cells_open(browser: Browser, make_record: MakeRecord) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from needlework.results.html.report import html_text
+from needlework.results.html.words import word_id
 from needlework.results.records.record import UNSCORED, Record
+from needlework.results.statistics.gate_row import GateRow
+from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_rows import run_statistics
 from tests.results.document_records import asked
@@ -21,10 +24,8 @@ def test_scores_stand_in_the_page_without_a_script(make_record: MakeRecord) -> N
     assert [letter for letter in cells if letter in "c!sE"][:3] == ["!", "s", "E"]
     assert {"c50", "c0", "range", *UNSCORED} <= set(looks)
     assert "0–100" in cells  # the mean of a length whose only answer was cut off
-    assert "16.7–38.9" in page.inside("b")
-    assert "1 censored, 1 unclear of 9: all missed to all hit" in page.inside("p")
-    for name in UNSCORED:
-        assert f" {name}" in [item.rstrip() for item in page.inside("li")]
+    assert "mock scores between 16.7 and 38.9\u00a0% at 1k to 11k\u00a0tokens." in page.inside("bdi")
+    assert any("1 of 9 answers was cut off; 1 of 9 answers is neither" in text for text in page.inside("bdi"))
 
 
 def test_cells_that_leave_trials_out_say_of_how_many(make_record: MakeRecord) -> None:
@@ -34,21 +35,56 @@ def test_cells_that_leave_trials_out_say_of_how_many(make_record: MakeRecord) ->
 
     assert page.inside("small") == ["n=3/4", "n=3/4"]  # the mean and the cell
     assert "some trials without a score" in " ".join(page.inside("span"))
-    row = [page.inside("td")[i] for i in range(2, 10)]
-    assert row == ["66.7", "9.4–99.2", "3", "0", "0", "0", "0", "1"]  # score, interval, n, censored, ..., error
+    assert page.inside("td")[2:6] == ["66.7", "9.4–99.2", "3", "1"]  # score, interval, n, error: what occurs
+    assert page.inside("a").count("error") == 2
+    assert "censored" not in page.inside("a")
 
 
-def test_the_headline_has_the_effective_length_with_its_interval(make_record: MakeRecord) -> None:
+def test_the_page_begins_with_the_sentence_and_what_it_rests_on(make_record: MakeRecord) -> None:
     records = [
         make_record(length=length, repeat=i, outcome="found" if length < 8000 else "wrong")
         for length in (1000, 2000, 8000)
         for i in range(40)
     ]
+    text = html_text(run_report(records), title="x")
+
+    assert "mock holds 85.6\u00a0% up to 2k\u00a0tokens (95\u00a0% sure)." in Page(text).inside("bdi")
+    assert "Rests on 120 trials of 40 independent questions." in " ".join(Page(text).inside("p"))
+    assert text.index("holds 85.6") < text.index("<svg") < text.index("<details")
+
+
+def test_errors_come_first_with_their_reason(make_record: MakeRecord) -> None:
+    error = {"kind": "judge", "message": "the judge's reply cannot be read: `reason` is missing"}
+    records = [make_record(repeat=i, outcome="error", error=error) for i in range(19)]
     page = Page(html_text(run_report(records), title="x"))
 
-    assert page.inside("b")[:1] + page.inside("b")[2:5] == ["66.7", "120", "2k", "2k"]
-    assert "effective length" in page.inside("p")
-    assert "score >= 85.6 %, up to that length" in page.inside("p")
+    assert page.inside("bdi")[0] == "19 of 19: the judge's reply cannot be read: `reason` is missing"
+    assert "mock has no score: 19 of 19 questions failed." in page.inside("bdi")
+
+
+def test_gates_stand_above_the_picture(make_record: MakeRecord) -> None:
+    row = GateRow("mean >= 0.9", "all", "fail", 0.5, 0.1, 0.8, 95.0, 12, "")
+    text = html_text(run_report([make_record()], gates=[row]), title="x")
+
+    assert '<td class="fail">fail</td>' in text
+    assert text.index("mean &gt;= 0.9") < text.index('class="first"')
+
+
+def test_how_it_was_run_stands_at_the_top_and_in_a_part_of_its_own(make_record: MakeRecord) -> None:
+    manifest = {
+        "command": ["pytest", "benchmarks"],
+        "commit": "abc",
+        "pace": {"trials": 2, "seconds": 40},
+        "models": {"mock": {"window": 8192, "dtype": "bfloat16", "rope_scaling": {"factor": 2}}},
+    }
+    records = [make_record(length=length, repeat=i) for length in (1000, 2000) for i in range(2)]
+    text = html_text(run_report(records, facts=run_facts(manifest, "step")), title="x")
+    page = Page(text)
+
+    assert "step · abc · mock (window 8,192 tokens · bfloat16 · rope_scaling {'factor': 2})" in page.inside("bdi")
+    assert page.inside("code") == ["pytest benchmarks --repeats 24 --run-name step"]
+    assert "to prove a length, as far as every answer is right, about 15 minutes more" in text
+    assert "rope_scaling" in page.inside("dt")
 
 
 def test_lengths_that_are_approximate_say_by_how_much(make_record: MakeRecord) -> None:
@@ -58,14 +94,14 @@ def test_lengths_that_are_approximate_say_by_how_much(make_record: MakeRecord) -
     assert "in tokens, about ±1.2 %. Down" in html_text(run_report([about]), title="x")
 
 
-def test_too_few_samples_have_no_interval_of_the_effective_length(make_record: MakeRecord) -> None:
-    records = [make_record(length=length, outcome="found") for length in (1000, 2000, 8000)]
-    page = Page(html_text(run_report(records), title="x"))
-    said = " ".join(page.inside("p"))
+def test_every_head_of_a_table_says_what_it_means(make_record: MakeRecord) -> None:
+    page = Page(html_text(run_report(shapes(make_record)), title="x"))
+    heads = {str(a["href"]).removeprefix("#") for tag, a in page.elements if tag == "a" and a.get("class") == "term"}
+    entries = {str(a["id"]) for tag, a in page.elements if tag == "dd" and "id" in a}
 
-    assert "in the one sample tested" in " ".join(page.inside("b"))
-    assert "no statement about the model" in said
-    assert "95 % interval none" not in said
+    assert {word_id(name) for name in ("score %", "95 % interval", "n", "effective length", "task")} <= heads
+    assert heads <= entries
+    assert all(a.get("aria-describedby") == str(a["href"])[1:] for tag, a in page.elements if a.get("class") == "term")
 
 
 def test_statistics_stand_under_their_panel_with_their_meaning(make_record: MakeRecord) -> None:
@@ -120,4 +156,5 @@ def test_runs_on_documents_have_a_section_and_others_have_none(make_record: Make
     assert "mock · your documents · 3 questions" in page.inside("bdi")
     assert "by depth of the answer document (doc_position)" in page.inside("caption")
     assert "the most similar one instead" in page.inside("bdi")
-    assert "your documents" not in html_text(run_report([make_record()]), title="x")
+    assert "with 8k tokens of documents" in " ".join(page.inside("figcaption")).lower()
+    assert "plot" not in {a.get("class") for _, a in Page(html_text(run_report([make_record()]), title="x")).elements}

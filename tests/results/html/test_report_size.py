@@ -73,7 +73,7 @@ def test_the_text_around_needles_that_were_found_goes_before_any_trial(make_reco
     for record in records:
         for needle in record["prompt"]["needles"]:
             needle["before"], needle["after"] = noise(record["key"] + "b", 3), noise(record["key"] + "a", 3)
-    page = Page(html_text(run_report(records), title="x", limit_bytes=80_000))
+    page = Page(html_text(run_report(records), title="x", limit_bytes=100_000))
     trials = page.trials()
 
     assert len(trials) == 144

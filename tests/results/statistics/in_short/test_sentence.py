@@ -118,7 +118,7 @@ def test_several_models_are_beside_each_other_and_the_best_is_named_where_interv
     same = spread(make_record, {1000: 38}, model="same")
     told = said([*good, *bad])
     assert told.sentence.startswith("2 models, scores in percent: bad 10.0 (95 % sure: ")
-    assert told.sentence.endswith(" good is best.")
+    assert told.sentence.endswith("; good is best.")
     assert [line.split()[0] for line in told.models] == ["bad", "good"]
     assert said([*good, *same]).sentence.endswith("none is shown to be best.")
 
