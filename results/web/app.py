@@ -31,8 +31,8 @@ from needlework.results.web.store import Store, unusable
 # was given is of its kind. Raises `InputError`.
 PAGES: tuple[str, ...] = (
     "needlework.results.web.browsing",
-    "needlework.results.web.rating",
     "needlework.results.web.editing",
+    "needlework.results.web.rating",
 )
 _STATIC = Path(__file__).parent / "static"
 

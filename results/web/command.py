@@ -9,6 +9,7 @@ import argparse
 import os
 import socket
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--state", type=Path, metavar="FILE", help=f"file that keeps what people say [{_STATE} at the first PATH]"
     )
+    parser.add_argument("--rate-questions", type=int, metavar="N", help="rate N questions, drawn by chance [all]")
+    parser.add_argument(
+        "--rate-contexts",
+        type=int,
+        default=1,
+        metavar="N",
+        help="rate each question of a run in N of the contexts (lengths, depths) that it was asked in [1]",
+    )
     return parser
 
 
@@ -59,7 +68,14 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> 
         raise InputError("serve", error.name or "", "not installed: pip install 'needlework[web]'") from None
     if not 0 <= options.port <= 65_535:
         raise InputError("--port", options.port, "give a port from 1 to 65535, or 0 for any that is free")
-    sources = find_sources(options.paths, options.documents)
+    for name in ("rate_questions", "rate_contexts"):
+        if getattr(options, name) is not None and getattr(options, name) < 1:
+            raise InputError(f"--{name.replace('_', '-')}", getattr(options, name), "give a number from 1 on")
+    sources = replace(
+        find_sources(options.paths, options.documents),
+        rate_questions=options.rate_questions,
+        rate_contexts=options.rate_contexts,
+    )
     with _listening(options.port) as place:
         port = place.getsockname()[1]
         login, given = login_for(port, os.environ)

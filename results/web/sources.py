@@ -15,6 +15,8 @@ from typing import Any
 from needlework.haystack_fixtures.errors import InputError
 
 PREDICTIONS = ".pred.jsonl"
+REFERENCES = ".ref.jsonl"
+_KINDS = ("runs", "predictions", "annotated", "questions", "references")
 _OF_A_RUN = ("journal.jsonl", "results.json")
 
 
@@ -22,7 +24,9 @@ _OF_A_RUN = ("journal.jsonl", "results.json")
 class Sources:
     """`runs`: folders. `predictions`, `annotated` (jsonl of documents), `questions`: files. All resolved and there.
 
-    `documents`: the folder that the questions are about.
+    `references`: L-Eval's files of references that lie in a folder of predictions: models and documents more to rate.
+    `documents`: the folder that the questions are about. `rate_questions`: how many are rated, all where it is none;
+    `rate_contexts`: in how many contexts each question of a run is.
     """
 
     runs: tuple[Path, ...] = ()
@@ -30,11 +34,14 @@ class Sources:
     annotated: tuple[Path, ...] = ()
     questions: tuple[Path, ...] = ()
     documents: Path | None = None
+    references: tuple[Path, ...] = ()
+    rate_questions: int | None = None
+    rate_contexts: int = 1
 
 
 def find_sources(paths: Sequence[Path], documents: Path | None) -> Sources:
     """Tell the paths apart by what they hold. Raises `InputError` for a path that no page can show."""
-    found: dict[str, list[Path]] = {"runs": [], "predictions": [], "annotated": [], "questions": []}
+    found: dict[str, list[Path]] = {name: [] for name in _KINDS}
     for path in paths:
         try:
             for kind, each in _kinds(path):
@@ -44,8 +51,9 @@ def find_sources(paths: Sequence[Path], documents: Path | None) -> Sources:
             raise InputError("PATH", error.filename or path, f"cannot be read ({error.strerror})") from None
     if documents is not None and not os.path.isdir(documents):  # noqa: PTH112 - no error where it may not be looked at
         raise InputError("--documents", documents, "is no folder; name the one that the questions are about")
-    runs, predictions, annotated, questions = (tuple(each) for each in found.values())
-    return Sources(runs, predictions, annotated, questions, documents and documents.resolve())
+    references = [each for each in found.pop("references") if each not in found["annotated"]]
+    kinds = {name: tuple(each) for name, each in found.items()}
+    return Sources(**kinds, references=tuple(references), documents=documents and documents.resolve())
 
 
 def _kinds(path: Path) -> Iterable[tuple[str, Path]]:
@@ -69,7 +77,9 @@ def _in_folder(path: Path) -> list[tuple[str, Path]]:
     predictions = sorted(path.rglob(f"*{PREDICTIONS}"))
     if not runs and not predictions:
         raise InputError("PATH", path, f"holds no run and no *{PREDICTIONS}")
-    return [*(("runs", each) for each in runs), *(("predictions", each) for each in predictions)]
+    references = sorted(path.rglob(f"*{REFERENCES}")) if predictions else []
+    found = {"runs": runs, "predictions": predictions, "references": references}
+    return [(kind, each) for kind, paths in found.items() for each in paths]
 
 
 def _kind_of_rows(path: Path) -> str:

@@ -18,11 +18,12 @@ from needlework.results.web.rating.tables import AnnotatorRow, Marks, annotator_
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """`seed`: what orders are drawn from. Everything that people said is read anew each time."""
+    """`seed`: what orders are drawn from. `left`: what is not rated, in words. What people said is never kept here."""
 
     context: Context
     items: Items
     seed: str
+    left: str = ""
     _orders: dict[str, list[Item]] = field(default_factory=dict)
 
     def annotator(self, request: Request) -> Annotator:
@@ -40,8 +41,8 @@ class Desk:
             self._orders[annotator.name] = item_order(self.seed, annotator.name, self.items.items)
         return self._orders[annotator.name]
 
-    def answers(self, annotator: Annotator, item: Item) -> list[Answer]:
-        """An item's answers as this annotator sees them."""
+    def answers(self, annotator: Annotator, item: Item) -> list[tuple[Answer, ...]]:
+        """An item's answers as this annotator sees them, equal ones together."""
         return answer_order(self.seed, annotator.name, item)
 
     def marks(self, annotator: Annotator) -> Marks:
@@ -61,4 +62,6 @@ class Desk:
     def folder(self) -> Path:
         """Where files are written: beside the first answers."""
         sources = self.context.sources
+        if len(sources.runs) > 1:
+            return sources.runs[0].parent
         return sources.runs[0] if sources.runs else (*sources.predictions, *sources.annotated)[0].parent

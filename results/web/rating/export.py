@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.web.rating.items import Items
 from needlework.results.web.rating.marks import WHOLE_ITEM, Annotator
 from needlework.results.web.rating.order import answer_order, item_order, label
-from needlework.results.web.rating.tables import Marks, ratings_of
+from needlework.results.web.rating.tables import Marks, mark_of, ratings_of
 
 Kind = Literal["results", "ratings"]
 KINDS: dict[str, Kind] = {"results": "results", "ratings": "ratings"}
@@ -59,9 +59,9 @@ def _rows(items: Items, seed: str, annotator: Annotator, marks: Marks) -> Iterat
         whole = marks.get((item.id, WHOLE_ITEM))
         if whole is not None and whole.skipped:
             yield {**about, "skipped": whole.comment, "time": whole.at}
-        for at, answer in enumerate(answer_order(seed, annotator.name, item)):
-            mark = marks.get((item.id, answer.id))
-            if mark is not None and (mark.rating is not None or mark.comment):
+        for at, same in enumerate(answer_order(seed, annotator.name, item)):
+            mark = mark_of(item, same, marks)
+            for answer in same if mark.rating is not None or mark.comment else ():
                 yield {
                     **about,
                     "references": list(item.references),

@@ -10,6 +10,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.files.read_run import run_records
+from needlework.results.records.controls import as_asked
 from needlework.results.records.record import SCORED, UNDECIDED, Record
 from needlework.results.records.samples import panel_and_sample
 from needlework.results.web.sources import PREDICTIONS, Sources
@@ -24,7 +25,8 @@ class Given:
     """One answer. `question`, `references` and `id` (a record's) together tell which question it answers.
 
     `model`: the key of its file, or a record's model. `group`: what its question shares with others, if known.
-    `asked`: question and reference as L-Eval's data has them.
+    `asked`: question and reference as L-Eval's data has them. `run`: the folder of the record. `plain`: asked as the
+    task asks it: its answer is in the context, which is whole.
     """
 
     question: str
@@ -34,6 +36,8 @@ class Given:
     text: str
     group: str
     asked: tuple[str, str]
+    run: Path | None = None
+    plain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +60,15 @@ class Read:
 def read_sources(sources: Sources) -> Read:
     """Read all answers that there are. Raises `InputError` where a file cannot be read at all."""
     broken: list[str] = []
-    rows = {path: list(_rows(path, broken)) for path in (*sources.predictions, *sources.annotated)}
+    having = (*sources.annotated, *sources.references)
+    rows = {path: list(_rows(path, broken)) for path in (*sources.predictions, *having)}
     answers: dict[Path, list[Given]] = {path: _of_predictions(path, rows[path]) for path in sources.predictions}
-    answers |= {path: _of_references(rows[path]) for path in sources.annotated}
-    answers |= {run: _of_run(_records(run, broken)) for run in sources.runs}
+    answers |= {path: _of_references(rows[path]) for path in having}
+    answers |= {run: _of_run(run, _records(run, broken)) for run in sources.runs}
     names = _names([path for path, found in answers.items() if found])
     return Read(
         {names[path]: tuple(found) for path, found in answers.items() if found},
-        _documents(row for path in sources.annotated for row in rows[path]),
+        _documents(row for path in having for row in rows[path]),
         tuple(broken),
     )
 
@@ -143,9 +148,10 @@ def _texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def _of_run(records: Sequence[Record]) -> list[Given]:
+def _of_run(run: Path, records: Sequence[Record]) -> list[Given]:
     """The trials that a model answered, whatever the score."""
     found = []
+    as_it_is = {id(record) for record in as_asked(records) if record["reference"].get("absent") is not True}
     for record in records:
         if record["outcome"] not in (*SCORED, *UNDECIDED):
             continue
@@ -155,7 +161,9 @@ def _of_run(records: Sequence[Record]) -> list[Given]:
         asked = str(record["reference"].get("question") or question), expected[0] if expected else ""
         group = f"{record['task']} {panel} {sample}"
         answer = text if isinstance(text, str) else str(record.get("answer") or "")
-        found.append(Given(question, expected, record["id"] or record["key"], record["model"], answer, group, asked))
+        name = record["id"] or record["key"]
+        plain = id(record) in as_it_is
+        found.append(Given(question, expected, name, record["model"], answer, group, asked, run, plain))
     return found
 
 

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 
 from needlework.results.style.text import one_line
 from needlework.results.web.rating.given import Given, Read
@@ -26,7 +27,8 @@ class Answer:
 class Item:
     """A question with its answers, in the order of the models' names. `document`: its number, if known.
 
-    `group`: what it shares with other items, whose ratings are then not independent.
+    `group`: what it shares with other items, whose ratings are then not independent. `trial`: the run and the record's
+    id, of which the context can be built again; `plain`: it was asked as the task asks it.
     """
 
     id: str
@@ -35,6 +37,16 @@ class Item:
     answers: tuple[Answer, ...]
     document: int | None
     group: str
+    trial: tuple[Path, str] | None = None
+    plain: bool = True
+
+    @property
+    def texts(self) -> tuple[tuple[Answer, ...], ...]:
+        """The answers by what they say: equal ones are shown, and rated, once."""
+        found: dict[str, list[Answer]] = {}
+        for answer in self.answers:
+            found.setdefault(answer.text.strip(), []).append(answer)
+        return tuple(map(tuple, found.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +72,15 @@ def items_of(read: Read) -> Items:
     """Join the answers to the same question.
 
     A question that a file has more than once is as many items, in its order. Where two files have answers of one model
-    to one question, these are two models, and the file's name is added to the model's.
+    to one question, and other ones, these are two models, and the file's name is added to the model's. The same answers
+    under two scorers are of one model.
     """
     keyed = {source: list(_keyed(answers)) for source, answers in read.answers.items()}
-    count = Counter((key, model) for answers in keyed.values() for key, model, _ in answers)
-    twice = {model for (_, model), times in count.items() if times > 1}
+    texts: dict[tuple[Asked, str], set[str]] = defaultdict(set)
+    for answers in keyed.values():
+        for key, model, given in answers:
+            texts[key, model].add(given.text)
+    twice = {model for (_, model), said in texts.items() if len(said) > 1}
     joined: dict[Asked, dict[str, Given]] = defaultdict(dict)
     for source, answers in keyed.items():
         for key, model, given in answers:
@@ -101,6 +117,8 @@ def _item(key: Asked, answers: Mapping[str, Given], documents: Mapping[tuple[str
         ),
         document=number,
         group=_digest(group or (name if number is None else f"document {number}")),
+        trial=None if first.run is None else (first.run, record),
+        plain=all(given.plain for given in answers.values()),
     )
 
 

@@ -22,9 +22,9 @@ def item_order(seed: str, annotator: str, items: Sequence[Item]) -> list[Item]:
     ]
 
 
-def answer_order(seed: str, annotator: str, item: Item) -> list[Answer]:
-    """An item's answers in the order of their labels A, B, C."""
-    return shuffled(draws("rating answers", seed, annotator.casefold(), item.id), item.answers)
+def answer_order(seed: str, annotator: str, item: Item) -> list[tuple[Answer, ...]]:
+    """An item's answers in the order of their labels A, B, C; equal ones have one label."""
+    return shuffled(draws("rating answers", seed, annotator.casefold(), item.id), item.texts)
 
 
 def label(place: int) -> str:

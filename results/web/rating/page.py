@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,8 +18,9 @@ from needlework.results.web.rating import marks
 from needlework.results.web.rating.desk import Desk
 from needlework.results.web.rating.files import file_routes
 from needlework.results.web.rating.given import read_sources
-from needlework.results.web.rating.items import items_of
+from needlework.results.web.rating.items import Items, items_of
 from needlework.results.web.rating.outcome import outcome_routes
+from needlework.results.web.rating.sample import sampled
 from needlework.results.web.rating.work import work_routes
 from needlework.results.web.replies import changing, text_of, told
 
@@ -28,11 +30,13 @@ _NAMED = 10  # annotators
 
 def open_page(context: Context) -> Page | None:
     """The page, where there are answers to rate. Raises `InputError` for a file that cannot be read."""
-    items = items_of(read_sources(context.sources))
-    if not items.items:
+    sources = context.sources
+    found = items_of(read_sources(sources))
+    if not found.items:
         return None
+    items = replace(found, items=sampled(found.items, sources.rate_questions, sources.rate_contexts))
     with context.store.writing() as connection:
-        desk = Desk(context, items, marks.seed_of(connection))
+        desk = Desk(context, items, marks.seed_of(connection), _left(found, items, sources.rate_contexts))
     return Page(
         name="rating",
         title="Rate answers",
@@ -51,7 +55,18 @@ def open_page(context: Context) -> Page | None:
 def _how_far(desk: Desk) -> list[str]:
     people = [each.annotator.name for each in desk.rows()]
     told = f"{_many(len(desk.items.items), 'question')}, answers of {_many(len(desk.items.models), 'model')}"
+    if all(model.startswith("mock") for model in desk.items.models):
+        told += ": mock models, to try the page with"
     return [told, f"rated by {', '.join(people[:_NAMED])}" if people else "nobody has begun"]
+
+
+def _left(found: Items, items: Items, contexts: int) -> str:
+    """What of the answers is not rated, and how it would be."""
+    left = len(found.items) - len(items.items)
+    if not left:
+        return ""
+    each = f"{_many(contexts, 'context')} of each question; --rate-contexts and --rate-questions change that"
+    return f"Of the trials {left:,} are left out ({each})."
 
 
 def _many(count: int, what: str) -> str:
@@ -60,7 +75,13 @@ def _many(count: int, what: str) -> str:
 
 def _start(desk: Desk, request: Request) -> Response:
     return desk.context.show(
-        request, "rating", title="Rate answers", items=desk.items, rows=desk.rows(), longest=_LONGEST_NAME
+        request,
+        "rating",
+        title="Rate answers",
+        items=desk.items,
+        rows=desk.rows(),
+        longest=_LONGEST_NAME,
+        more=desk.left,
     )
 
 

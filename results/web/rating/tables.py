@@ -10,7 +10,7 @@ from math import fsum
 from needlework.results.statistics.agreement.raters import ordinal_alpha, weighted_kappa
 from needlework.results.statistics.agreement.rates import share
 from needlework.results.statistics.tasks import Share
-from needlework.results.web.rating.items import Items
+from needlework.results.web.rating.items import Answer, Item, Items
 from needlework.results.web.rating.marks import WHOLE_ITEM, Annotator, Mark, Place
 
 LEVELS = 5
@@ -19,7 +19,10 @@ Marks = Mapping[Place, Mark]
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One rating of one answer. `late`: made after names were shown."""
+    """One rating of one answer. `shown`: the same for answers of an item that say the same, and were rated once.
+
+    `late`: made after names were shown.
+    """
 
     annotator: str
     model: str
@@ -27,6 +30,7 @@ class Rating:
     group: Hashable
     rating: int
     late: bool
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,12 @@ class Results:
     with_late: bool
 
 
+def mark_of(item: Item, same: Sequence[Answer], marks: Marks) -> Mark:
+    """What stands for answers that say the same: what was last said of one of them."""
+    said = [marks[item.id, each.id] for each in same if (item.id, each.id) in marks]
+    return max(said, key=lambda mark: mark.number, default=Mark(item=item.id, answer=same[0].id))
+
+
 def state_of(item_marks: Collection[Mark], answers: int) -> str:
     """How far an item is: `skipped`, `rated` (all its answers), `begun` or `open`."""
     if any(mark.skipped for mark in item_marks if mark.answer == WHOLE_ITEM):
@@ -89,17 +99,14 @@ def state_of(item_marks: Collection[Mark], answers: int) -> str:
 
 def states(items: Items, marks: Marks) -> dict[str, str]:
     """How far each item is, by its id."""
-    return {
-        item.id: state_of(
-            [
-                marks[item.id, answer]
-                for answer in (WHOLE_ITEM, *(each.id for each in item.answers))
-                if (item.id, answer) in marks
-            ],
-            len(item.answers),
-        )
-        for item in items.items
-    }
+    return {item.id: item_state(item, marks) for item in items.items}
+
+
+def item_state(item: Item, marks: Marks) -> str:
+    """How far an item is."""
+    whole = marks.get((item.id, WHOLE_ITEM))
+    said = [mark_of(item, same, marks) for same in item.texts]
+    return state_of([*([whole] if whole else []), *said], len(said))
 
 
 def ratings_of(items: Items, annotator: Annotator, marks: Marks) -> list[Rating]:
@@ -112,10 +119,12 @@ def ratings_of(items: Items, annotator: Annotator, marks: Marks) -> list[Rating]
             item.group,
             mark.rating,
             late=annotator.shown is not None and mark.at > annotator.shown,
+            shown=same[0].id,
         )
         for item in items.items
-        for answer in item.answers
-        if (mark := marks.get((item.id, answer.id))) is not None and mark.rating is not None
+        for same in item.texts
+        if (mark := mark_of(item, same, marks)).rating is not None
+        for answer in same
     ]
 
 
@@ -123,9 +132,11 @@ def annotator_row(items: Items, annotator: Annotator, marks: Marks) -> Annotator
     """How far one annotator is."""
     found = ratings_of(items, annotator, marks)
     far = list(states(items, marks).values())
-    said = sum(mark.rating is not None for mark in marks.values())
-    mean = fsum(each.rating for each in found) / len(found) if found else None
-    return AnnotatorRow(annotator, far.count("rated"), far.count("skipped"), len(found), mean, said - len(found))
+    here = {(item.id, answer.id) for item in items.items for answer in item.answers}
+    gone = sum(mark.rating is not None for place, mark in marks.items() if place not in here)
+    once = list({each.shown: each for each in found}.values())
+    mean = fsum(each.rating for each in once) / len(once) if once else None
+    return AnnotatorRow(annotator, far.count("rated"), far.count("skipped"), len(once), mean, gone)
 
 
 def results_of(ratings: Iterable[Rating], *, with_late: bool) -> Results:
@@ -133,10 +144,10 @@ def results_of(ratings: Iterable[Rating], *, with_late: bool) -> Results:
     given = list(ratings)
     late = sum(each.late for each in given)
     kept = [each for each in given if with_late or not each.late]
-    by_answer: dict[str, list[Rating]] = {}
+    by_answer: dict[str, dict[str, Rating]] = {}  # of answers that say the same one
     for each in kept:
-        by_answer.setdefault(each.answer, []).append(each)
-    several = [found for found in by_answer.values() if len(found) > 1]
+        by_answer.setdefault(each.shown or each.answer, {}).setdefault(each.annotator, each)
+    several = [list(found.values()) for found in by_answer.values() if len(found) > 1]
     names = list(dict.fromkeys(each.annotator for each in kept))
     pairs = (_pair(first, second, several) for first, second in combinations(names, 2))
     return Results(

@@ -13,10 +13,11 @@ from starlette.routing import Route
 
 from needlework.results.web.rating import marks
 from needlework.results.web.rating.desk import Desk
+from needlework.results.web.rating.documents import document_address, document_routes
 from needlework.results.web.rating.items import Item
 from needlework.results.web.rating.marks import WHOLE_ITEM, Annotator, Mark
 from needlework.results.web.rating.order import label
-from needlework.results.web.rating.tables import LEVELS, state_of, states
+from needlework.results.web.rating.tables import LEVELS, item_state, mark_of, states
 from needlework.results.web.replies import changing, number_of, text_of, told
 
 _LONGEST_COMMENT = 10_000
@@ -29,7 +30,7 @@ def work_routes(desk: Desk) -> list[Route]:
     return [
         Route(f"{of}/", partial(_page, desk)),
         Route(f"{of}/items/{{place:int}}", partial(_item, desk)),
-        Route("/documents/{number:int}", partial(_document, desk)),
+        *document_routes(desk),
         changing(f"{of}/rate", partial(_rate, desk)),
         changing(f"{of}/skip", partial(_skip, desk)),
         changing(f"{of}/undo", partial(_undo, desk)),
@@ -62,31 +63,25 @@ def _item(desk: Desk, request: Request) -> Response:
             "states": [far[each.id] for each in order],
             "question": item.question,
             "references": item.references,
-            "document": item.document,
+            "document": document_address(annotator, item, place),
             "item": _shown(said.get((item.id, WHOLE_ITEM), Mark())),
             "answers": [
                 # Without the blanks around it: how an answer begins tells one model from another.
-                {"label": label(at), "text": answer.text.strip(), **_shown(said.get((item.id, answer.id), Mark()))}
-                for at, answer in enumerate(desk.answers(annotator, item))
+                {"label": label(at), "text": same[0].text.strip(), **_shown(mark_of(item, same, said))}
+                for at, same in enumerate(desk.answers(annotator, item))
             ],
         }
     )
 
 
-def _document(desk: Desk, request: Request) -> Response:
-    number = request.path_params["number"]
-    if number >= len(desk.items.documents):
-        raise HTTPException(404, "there is no such document")
-    return told({"text": desk.items.documents[number]})
-
-
 def _rate(desk: Desk, request: Request, body: Mapping[str, Any]) -> Response:
     annotator = desk.annotator(request)
     item = _item_of(desk, annotator, body)
-    answer = desk.answers(annotator, item)[number_of(body, "answer", 0, len(item.answers) - 1)]
+    same = desk.answers(annotator, item)[number_of(body, "answer", 0, len(item.texts) - 1)]
+    answer = mark_of(item, same, desk.marks(annotator)).answer
     rating = None if body.get("rating") is None else number_of(body, "rating", 1, LEVELS)
     comment = text_of(body, "comment", _LONGEST_COMMENT)
-    return _say(desk, annotator, item, Mark(number_of(body, "seen", 0, _MOST), item.id, answer.id, rating, comment))
+    return _say(desk, annotator, item, Mark(number_of(body, "seen", 0, _MOST), item.id, answer, rating, comment))
 
 
 def _skip(desk: Desk, request: Request, body: Mapping[str, Any]) -> Response:
@@ -120,7 +115,7 @@ def _say(desk: Desk, annotator: Annotator, item: Item, mark: Mark) -> Response:
             kept, problem = error.mark, "not kept: this was changed elsewhere, and is now shown as it stands there"
         said = marks.marks_of(connection, annotator.number, item.id)
     whole = said.get((item.id, WHOLE_ITEM), Mark())
-    answer = {"mark": _shown(kept), "item": _shown(whole), "state": state_of(said.values(), len(item.answers))}
+    answer = {"mark": _shown(kept), "item": _shown(whole), "state": item_state(item, said)}
     return told({**answer, "error": problem}, 409) if problem else told(answer)
 
 

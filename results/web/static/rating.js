@@ -121,19 +121,22 @@ function showFar() {
 
 async function showDocument() {
   byId("document").hidden = shown.document === null;
+  work.classList.toggle("beside", shown.document !== null);
   const wanted = shown.document;
-  if (wanted === null || wanted === documentShown) return;
+  if (wanted === null || wanted === documentShown || !byId("document").open) return;
   documentShown = wanted;
   longText.show("");
-  const answer = await fetch(`/rating/documents/${wanted}`)
+  byId("about").textContent = "Document: being read …";
+  const answer = await fetch(wanted)
     .then((reply) => reply.json())
-    .catch(() => null);
+    .catch(() => ({ error: "the server does not answer" }));
   if (wanted !== documentShown) return;
-  if (!answer) {
+  if (answer.error) {
     documentShown = null;
-    notice("the document could not be loaded", true);
+    byId("about").textContent = `Document: cannot be shown: ${answer.error}`;
     return;
   }
+  byId("about").textContent = answer.name === "Document" ? answer.name : `Document: ${answer.name}`;
   longText.show(answer.text);
   if (reading.words.value) reading.search();
 }
@@ -194,14 +197,23 @@ function say(index, rating) {
 }
 
 const allRated = (item) => item.answers.every((each) => each.rating !== null);
+const isOpen = (state) => state === "open" || state === "begun";
 
+// After the last answer of a question the next open question comes by itself; what is changed later stays in sight.
 async function rate(index, rating) {
   const item = shown;
   const answer = item.answers[index];
+  const first = !allRated(item);
   const next = item.answers.findIndex((each, other) => other > index && each.rating === null);
   choose(rating !== null && next >= 0 ? next : index);
-  if (await say(index, rating)) notice(rating === null ? `${answer.label}: taken back` : `${answer.label}: ${rating}, kept${allRated(item) ? "; all are rated: n goes on" : ""}`);
-  else if (item === shown) choose(index);
+  if (!(await say(index, rating))) {
+    if (item === shown) choose(index);
+    return;
+  }
+  const last = first && allRated(item) && item === shown && heading === item.place;
+  const over = last && !states.some(isOpen);
+  notice(rating === null ? `${answer.label}: taken back` : `${answer.label}: ${rating}, kept${over ? "; all questions are done" : ""}`);
+  if (last && !over) goOpen();
 }
 
 // A comment that is not kept yet stays in its field, whatever happens.
@@ -233,9 +245,8 @@ async function go(place) {
 }
 
 function goOpen() {
-  const open = (state) => state === "open" || state === "begun";
-  const after = states.findIndex((state, place) => place > shown.place && open(state));
-  const place = after >= 0 ? after : states.findIndex(open);
+  const after = states.findIndex((state, place) => place > shown.place && isOpen(state));
+  const place = after >= 0 ? after : states.findIndex(isOpen);
   if (place >= 0) go(place);
 }
 
@@ -282,6 +293,8 @@ async function finish() {
 
 // Keys and buttons
 
+byId("document").open = innerWidth > 1000;
+byId("document").addEventListener("toggle", () => { if (shown) showDocument(); });
 byId("previous").addEventListener("click", () => go(heading - 1));
 byId("next").addEventListener("click", () => go(heading + 1));
 byId("open").addEventListener("click", goOpen);
@@ -301,7 +314,8 @@ const KEYS = {
   c: () => shown.answers[at].field.focus(),
   r: () => byId("reference").toggleAttribute("open"),
   l: () => byId("answers").classList.toggle("below"),
-  "/": () => byId("words").focus(),
+  d: () => { byId("document").open = !byId("document").open; },
+  "/": () => { byId("document").open = true; byId("words").focus(); },
   ArrowDown: () => choose((at + 1) % shown.answers.length),
   ArrowUp: () => choose((at + shown.answers.length - 1) % shown.answers.length),
   0: () => rate(at, null),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,14 @@ def predictions(folder: Path, models: Mapping[str, Sequence[str]], **more: Any) 
     ]
 
 
+def never(_run: Path, _id: str) -> Any:
+    raise AssertionError
+
+
 class Site:
     """The app over some paths, its state in the folder `state`."""
 
-    def __init__(self, *paths: Path, state: Path) -> None:
-        def rebuild(_run: Path, _id: str) -> Any:
-            raise AssertionError
-
+    def __init__(self, *paths: Path, state: Path, rebuild: Callable[[Path, str], Any] = never) -> None:
         app = build_app(find_sources(paths, None), state, rebuild=rebuild, hosts=(HOST,), login=LOGIN, token="t")
         self.client = signed_in(app)
 

@@ -52,18 +52,21 @@ def told(chrome: Chrome, line: str) -> None:
 
 def test_a_question_is_rated_by_keys_and_a_reload_shows_it(chrome: Chrome, address: str) -> None:
     begin(chrome, address, "Ann")
-    chrome.press("5", "2", "4")  # each goes on to the next answer
+    chrome.press("5", "2", "4")  # each goes on to the next answer, and the last one to the next question
     told(chrome, "C: 4, kept")
-    assert chrome.ask(PRESSED) == ["5", "2", "4"]
+    loaded(chrome, "Question 2 of 3")
     assert chrome.texts("#count") == ["1 of 3 done"]
 
     chrome.press("u")
     told(chrome, "taken back, question 1")
+    loaded(chrome, "Question 1 of 3")
     assert chrome.ask(PRESSED) == ["5", "2", None]
     chrome.press("c")
     chrome.press("too short 你好")
     chrome.press(ESCAPE, "3")
-    chrome.until("return document.querySelectorAll('[aria-pressed=true]').length === 3")
+    loaded(chrome, "Question 2 of 3")
+    chrome.press("p")
+    loaded(chrome, "Question 1 of 3")
     chrome.driver.refresh()
     loaded(chrome, "Question 1 of 3")
     assert chrome.ask(PRESSED) == ["5", "2", "3"]
@@ -160,6 +163,7 @@ def test_done_leads_to_results_and_files(chrome: Chrome, address: str) -> None:
     begin(chrome, address, "Fay")
     chrome.press("5", "5", "5")
     told(chrome, "C: 5, kept")
+    loaded(chrome, "Question 2 of 3")
     chrome.click("#finish")
     assert chrome.texts("#finish") == ["Done, with 2 left?"]
     chrome.click("#finish")

@@ -14,6 +14,7 @@ from needlework.results.records.journal import line_of
 from needlework.results.statistics.run_report import run_report
 from needlework.results.web.rating.given import read_sources
 from needlework.results.web.rating.items import Items, items_of
+from needlework.results.web.rating.sample import sampled
 from needlework.results.web.sources import find_sources
 from tests.results.web.rating_site import predictions, write_rows
 
@@ -101,6 +102,48 @@ def test_trials_of_runs_are_joined_by_their_id(tmp_path: Path, make_record: Call
     assert shown(items) == [("What is the code?", texts), ("What is the code?", {"a": "", "b": ""})]
     assert items.items[0].references == ("4711",)
     assert items.items[0].group == items.items[1].group  # one needle and haystack
+
+
+def test_one_model_under_two_scorers_is_one(tmp_path: Path, make_record: Callable[..., Any]) -> None:
+    for scorer in ("match", "judge"):
+        records = [make_record(model="m", scorer=scorer, response={"text": "4711"})]
+        write_json(tmp_path / scorer / "results.json", run_report(records))
+    assert shown(read(tmp_path)) == [("What is the code?", {"m": "4711"})]
+
+
+def test_a_file_of_references_in_the_folder_is_joined_by_itself(tmp_path: Path) -> None:
+    predictions(tmp_path, {"one": ["a"]})
+    about = {"instructions": ["question 0?"], "outputs": ["reference 0"], "input": "The document."}
+    write_rows(tmp_path / "claude.gpt4.ref.jsonl", [{**about, "gpt4_outputs": ["g0"]}])
+    sources = find_sources([tmp_path], None)
+
+    assert shown(items_of(read_sources(sources))) == [("question 0?", {"one_pred": "a", "gpt4_outputs": "g0"})]
+    assert read(tmp_path).documents == ("The document.",)
+    assert sources.annotated == ()  # nobody asked to edit it
+
+
+def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path: Path, make_record: Callable[..., Any]) -> None:
+    absent = {"control": "absent", "absent": True}
+    for model, depths in {"a": (0.0, 25.0, 50.0, 75.0), "b": (0.0, 50.0)}.items():
+        records = [make_record(model=model, depth=depth, response={"text": f"{model} {depth}"}) for depth in depths]
+        records.append(make_record(model=model, depth=100.0, response={"text": "no"}, reference=absent))
+        write_json(tmp_path / model / "results.json", run_report(records))
+    items = read(tmp_path).items
+
+    (once,) = sampled(items, None, 1)
+    assert once.plain
+    assert len(once.answers) == 2, "both models answered in it"
+    assert {len(each.answers) for each in sampled(items, None, 2)} == {2}
+    assert [each.id for each in sampled(items, None, 9)] == [each.id for each in items]
+
+
+def test_a_sample_of_questions_is_the_same_for_everyone(tmp_path: Path) -> None:
+    predictions(tmp_path, {"one": [f"text {at}" for at in range(9)]})
+    items = read(tmp_path).items
+    drawn = sampled(items, 4, 1)
+    assert len(drawn) == 4
+    assert drawn == sampled(items[::-1], 4, 1)[::-1]
+    assert sampled(items, 99, 1) == items
 
 
 def test_a_run_that_is_not_finished_is_read_from_its_journal(tmp_path: Path, make_record: Callable[..., Any]) -> None:

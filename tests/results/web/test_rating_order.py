@@ -12,7 +12,7 @@ from needlework.results.web.rating.order import answer_order, item_order, label
 
 
 def item(number: int, group: str, models: int = 3) -> Item:
-    answers = tuple(Answer(f"{number}-{model}", f"m{model}", "text") for model in range(models))
+    answers = tuple(Answer(f"{number}-{model}", f"m{model}", f"text {model}") for model in range(models))
     return Item(f"i{number}", "q", ("r",), answers, None, group)
 
 
@@ -35,9 +35,9 @@ def test_each_annotator_has_an_order_of_their_own() -> None:
 
 def test_every_model_comes_at_every_place() -> None:
     places = {
-        (at, answer.model)
+        (at, same[0].model)
         for number in range(60)
-        for at, answer in enumerate(answer_order("seed", "Ann", item(number, "")))
+        for at, same in enumerate(answer_order("seed", "Ann", item(number, "")))
     }
     assert len(places) == 9
 

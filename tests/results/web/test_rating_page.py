@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from needlework.results.web.rating.tables import Rating, results_of
+from tests.results.web.browsing_runs import record, write_journal
 from tests.results.web.rating_site import HEADERS, HOST, Site, predictions
 
 MODELS = {"alpha": ["good 0", "good 1", "good 2"], "beta": ["bad 0", "bad 1", "bad 2"]}
@@ -270,3 +273,45 @@ def test_hostile_texts_are_text(tmp_path: Path) -> None:
     for page in ("/", f"/of/{one}/", "/results"):
         assert "<img" not in site.page(page)
         assert "<b>\ufffd" not in site.page(page)
+
+
+def test_equal_answers_are_shown_once_and_rated_for_every_model_that_gave_them(tmp_path: Path) -> None:
+    predictions(tmp_path / "answers", {"alpha": ["the same"], "beta": [" the same\n"], "gamma": ["another"]})
+    site = Site(tmp_path / "answers", state=tmp_path / "state")
+    ann = site.begin("Ann")
+    answers = site.get(f"/of/{ann}/items/0")["answers"]
+    assert sorted(each["text"] for each in answers) == ["another", "the same"]
+
+    for at, each in enumerate(answers):
+        site.rate(ann, 0, at, 4 if each["text"] == "the same" else 1)
+    assert site.get(f"/of/{ann}/items/0")["states"] == ["rated"]
+    site.post("/show", {})
+    rows = [json.loads(line) for line in site.client.get(f"/rating/of/{ann}/files/ratings").text.splitlines()]
+    assert {row["model"]: row["rating"] for row in rows} == {"alpha_pred": 4, "beta_pred": 4, "gamma_pred": 1}
+    site.post(f"/of/{ann}/undo", {})
+    assert sorted(site.get(f"/of/{ann}/items/0")["states"]) == ["begun"]
+
+
+def test_equal_answers_of_two_models_are_one_agreement_of_annotators() -> None:
+    ratings = [
+        Rating(name, model, f"answer of {model}", "group", 3, late=False, shown="answer of a")
+        for name in ("Ann", "Bob")
+        for model in ("a", "b")
+    ]
+    found = results_of(ratings, with_late=False)
+    assert found.doubly == found.pairs[0].n == 1
+    assert [row.n for row in found.models] == [2, 2]
+
+
+def test_the_document_of_a_run_is_built_again(tmp_path: Path) -> None:
+    text = "Read this. " + "The harbour was built in 1874. " * 40 + "When?"
+    needles = [("harbour.txt", 11, len(text) - 5)]
+    prompt = SimpleNamespace(text=text, context=(11, len(text) - 5), needles=needles)
+    run = write_journal(tmp_path / "run", [record(0)])
+    site = Site(run, state=tmp_path / "state", rebuild=lambda *_: prompt)
+    ann = site.begin("Ann")
+
+    address = site.get(f"/of/{ann}/items/0")["document"]
+    assert site.get(address.removeprefix("/rating")) == {"name": "harbour.txt", "text": text[11:-5]}
+    prompt.needles = [("code", 11, 40)]
+    assert site.get(address.removeprefix("/rating"))["name"] == "Context"

@@ -1,0 +1,29 @@
+"""Which items are rated: a question that runs ask in many contexts is not asked of people as often."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from needlework.results.web.rating.items import Item
+
+
+def sampled(items: Sequence[Item], questions: int | None, contexts: int) -> tuple[Item, ...]:
+    """Of each question of a run so many of its contexts, of all questions so many, in their order.
+
+    Contexts in which the task asks the question come first (controls, and what was retrieved, only where there is no
+    other), and those that the most models answered; among equals the draw is by the item's id, the same for everyone.
+    """
+    asked: dict[tuple[object, ...], list[Item]] = defaultdict(list)
+    for item in items:
+        once = (item.question, item.references) if item.trial else (item.id,)
+        asked[once].append(item)
+    kept = [found[:contexts] for found in (sorted(each, key=_wanted) for each in asked.values())]
+    if questions is not None:
+        kept = sorted(kept, key=lambda found: found[0].id)[:questions]
+    chosen = {item.id for found in kept for item in found}
+    return tuple(item for item in items if item.id in chosen)
+
+
+def _wanted(item: Item) -> tuple[bool, int, str]:
+    return not item.plain, -len(item.answers), item.id
