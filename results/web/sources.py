@@ -52,8 +52,9 @@ def find_sources(paths: Sequence[Path], documents: Path | None) -> Sources:
     if documents is not None and not os.path.isdir(documents):  # noqa: PTH112 - no error where it may not be looked at
         raise InputError("--documents", documents, "is no folder; name the one that the questions are about")
     references = [each for each in found.pop("references") if each not in found["annotated"]]
-    kinds = {name: tuple(each) for name, each in found.items()}
-    return Sources(**kinds, references=tuple(references), documents=documents and documents.resolve())
+    runs, predictions, annotated, questions = (tuple(each) for each in found.values())
+    folder = documents and documents.resolve()
+    return Sources(runs, predictions, annotated, questions, folder, references=tuple(references))
 
 
 def _kinds(path: Path) -> Iterable[tuple[str, Path]]:
