@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,15 @@ def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
 @pytest.hookspec(firstresult=True)
 def pytest_needlework_server_folder(config: pytest.Config) -> Path | None:
     """Name the folder for the log of a server that the run starts. The results plugin names one in the run's folder."""
+
+
+@pytest.hookspec
+def pytest_needlework_questions(config: pytest.Config, open_model: Any) -> None:
+    """Write the questions that the run is to ask, where a model is to write them (`--questions-model`).
+
+    Called once, in the process that writes the results, before cells are made. `open_model` opens the model as
+    `needlework.results.judging.asking.OpenJudge` says. The results plugin writes them into the run's folder.
+    """
 
 
 @pytest.hookspec(firstresult=True)

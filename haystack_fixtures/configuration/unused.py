@@ -9,6 +9,7 @@ from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tasks.documents.options import DocumentOptions
 
 Used = Callable[[Settings], bool]
 
@@ -26,11 +27,16 @@ def _retrievers(settings: Settings) -> set[str]:
     return {name for suite in suites for name in own_of(suite, RetrievalOptions).retriever} - {"none"}
 
 
+def _writes(settings: Settings) -> bool:
+    return any(own_of(suite, DocumentOptions).questions_model for suite in settings.suites)
+
+
 def _whole_grid(settings: Settings) -> bool:
     return settings.adaptive is None
 
 
 _OF_DOCUMENTS = "no chosen task asks about documents of yours (doc_...: --preset own-documents)"
+_NO_WRITER = "there is no --questions-model"
 _OF_LEVAL = "no chosen task is one of L-Eval's (leval_...: --preset leval-closed)"
 _OF_CHUNKS = "nothing is retrieved: give --retriever bm25 or dense, and a task with documents (doc_..., leval_...)"
 _OF_EMBEDDER = "no vectors are made: give --retriever dense, and a task with documents (doc_..., leval_...)"
@@ -42,6 +48,9 @@ _RULES: dict[str, tuple[Used, str]] = {
     },
     "documents": (_tasks("doc_"), _OF_DOCUMENTS),
     "vote": (_tasks("doc_"), _OF_DOCUMENTS),
+    "questions_model": (_tasks("doc_"), _OF_DOCUMENTS),
+    "questions_model_base_url": (_writes, _NO_WRITER),
+    "questions_model_api_key_env": (_writes, _NO_WRITER),
     "questions": (_tasks("doc_", "ruler_qa_"), "no chosen task reads questions (doc_..., ruler_qa_1, ruler_qa_2)"),
     **{
         key: (_tasks("leval_"), _OF_LEVAL)

@@ -11,6 +11,7 @@ from needlework.haystack_fixtures.configuration.notes import notes
 from needlework.haystack_fixtures.configuration.presets import built_in_presets
 from needlework.haystack_fixtures.configuration.unused import unused
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.judging import judge_for_command
 from needlework.haystack_fixtures.models.model_named import runs_here
 from needlework.haystack_fixtures.session.given import command_line
 from needlework.haystack_fixtures.session.kept import (
@@ -92,6 +93,11 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Before workers start: find what would spoil every cell, and make once what they all need."""
     config = session.config
+    if not (distribution.is_worker(config) or config.option.collectonly or settings_of(config).plan):
+        try:
+            config.hook.pytest_needlework_questions(config=config, open_model=judge_for_command)
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
     if not distribution.has_workers(config) or config.option.collectonly or not cells_to_come(config):
         return
     try:

@@ -21,18 +21,16 @@ from needlework.haystack_fixtures.documents.questions import (
     STATUSES,
     Rows,
     is_decided,
-    question_file,
     read_rows,
     rows_before,
 )
 from needlework.haystack_fixtures.errors import InputError, printable
-from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.judging.asking import OpenJudge, ReplyFile, gather
 from needlework.results.questions.check import Checked, check_rows
 from needlework.results.questions.folder_report import add_list_argument, folder_lines
 from needlework.results.questions.index import DocumentIndex
 from needlework.results.questions.make import correction
-from needlework.results.questions.model_options import add_model_arguments, open_model, replies_beside
+from needlework.results.questions.model_options import add_model_arguments, open_model
 from needlework.results.questions.probe import (
     checker_questions,
     closed_book_question,
@@ -41,6 +39,7 @@ from needlework.results.questions.probe import (
     with_checker,
     with_closed_book,
 )
+from needlework.results.questions.written import replies_of, write_file
 from needlework.results.tables.columns import aligned
 
 ABOUT = "say which questions can be used, and why the others cannot"
@@ -85,7 +84,7 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     groups = twins(found.documents)
     checked = check_rows(rows, found, groups, index, options.max_other)
     if options.model or options.checker:
-        file = ReplyFile(replies_beside(options, out), "--replies")
+        file = ReplyFile(options.replies or replies_of(out), "--replies")
         try:
             if options.model:
                 checked = _closed_book(checked, options, open_judge, file)
@@ -94,7 +93,7 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
         finally:
             file.close()
     kept, dropped = _decisions(rows, before)
-    _write(out, {each.key: _row(rows[each.key], each, kept.get(each.key)) for each in checked})
+    write_file(out, {each.key: _row(rows[each.key], each, kept.get(each.key)) for each in checked})
     for line in (*_lines(checked, found, kept, dropped), *folder_lines(found, groups, every=options.list_left_out)):
         print(line)
     print(printable(f"written to {out}"))
@@ -168,13 +167,6 @@ def _row(row: Mapping[str, Any], each: Checked, decision: Any) -> dict[str, Any]
     plain = {name: value for name, value in row.items() if name not in _FACTS}
     found = {"status": each.status, "reasons": [str(reason) for reason in each.reasons], **each.facts}
     return plain | found | ({"decision": decision} if decision else {})
-
-
-def _write(out: Path, rows: Rows) -> None:
-    try:
-        write_whole(out, question_file(rows))
-    except (OSError, ValueError) as error:
-        raise InputError("--out", out, f"cannot be written ({getattr(error, 'strerror', None) or error})") from None
 
 
 def _lines(

@@ -10,26 +10,23 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 
 from needlework.haystack_fixtures.documents.folder import DocumentSet, read_documents
 from needlework.haystack_fixtures.documents.gaps import NAME, gap_rows
 from needlework.haystack_fixtures.documents.near_copies import twins
-from needlework.haystack_fixtures.documents.questions import Rows, question_file, rows_before
+from needlework.haystack_fixtures.documents.questions import Rows, rows_before
 from needlework.haystack_fixtures.errors import InputError, printable
-from needlework.haystack_fixtures.whole_files import write_whole
-from needlework.results.judging.asking import Judge, OpenJudge, Question, Replied, ReplyFile, gather
+from needlework.results.judging.asking import OpenJudge
 from needlework.results.questions.folder_report import add_list_argument, folder_lines, listed
 from needlework.results.questions.kept import Kept, joined, kept_lines, kept_of
-from needlework.results.questions.make import Chosen, Made, Wanted, choose, correction, made, wanted
-from needlework.results.questions.model_options import add_model_arguments, open_model, replies_beside
-from needlework.results.questions.pairs import read_pairs
+from needlework.results.questions.make import Chosen, choose
+from needlework.results.questions.model_options import add_model_arguments, open_model
 from needlework.results.questions.templates import load_template, names
+from needlework.results.questions.written import Written, replies_of, reply_budget, write_file, write_questions
 
 ABOUT = "have a model write questions about your documents"
-_REPLY_TOKENS, _PAIR_TOKENS = 512, 256  # of a reply, and more for each further pair
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,22 +61,20 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
         raise InputError("--model", "", f"who is to write them? --model SPEC, or nobody: --template {NAME}")
     template = load_template(options.template)
     chosen = choose(found, before, options.limit, options.seed)
-    model = open_model(options, open_judge, _REPLY_TOKENS + _PAIR_TOKENS * (options.per_document - 1))
+    model = open_model(options, open_judge, reply_budget(options.per_document))
+    replies = options.replies or replies_of(out)
     try:
-        asked = [wanted(each, template, options.per_document, model) for each in chosen.documents]
-        replies = replies_beside(options, out)
-        result, count = _gathered(asked, model, replies, options.per_document)
+        written = write_questions(chosen, found, model, template, options.per_document, replies)
     finally:
         model.close()
-    rows = joined(chosen.kept, result.rows, found)
-    for line in _lines(found, chosen, asked, result, len(rows), every=options.list_left_out):
+    for line in _lines(found, chosen, written, every=options.list_left_out):
         print(line)
-    if not rows:
+    if not written.rows:
         raise InputError("--model", options.model, "has written no question that can be used; see the lines above")
-    _write(out, rows)
-    print(printable(f"asked now: {count}; replies are in {replies}"))
+    write_file(out, written.rows)
+    print(printable(f"asked now: {written.count}; replies are in {replies}"))
     print(_next(options, out))
-    return 1 if result.failed else 0
+    return 1 if written.result.failed else 0
 
 
 def _gaps(options: argparse.Namespace, found: DocumentSet, out: Path, before: Rows) -> int:
@@ -105,7 +100,7 @@ def _gaps(options: argparse.Namespace, found: DocumentSet, out: Path, before: Ro
         print(line)
     if not rows:
         raise InputError("DIR", options.documents, "has no sentence to make a question of: have a model write them")
-    _write(out, rows)
+    write_file(out, rows)
     print(_next(options, out))
     return 1 if short and without else 0
 
@@ -115,38 +110,17 @@ def _next(options: argparse.Namespace, out: Path) -> str:
     return printable(f"written to {out}; next: {command}")
 
 
-def _gathered(asked: Sequence[Wanted], model: Judge, replies: Path, per_document: int) -> tuple[Made, int]:
-    def fields(_question: Question, replied: Replied) -> dict[str, int]:
-        return {"pairs": 0 if replied.problem else per_document}
-
-    file = ReplyFile(replies, "--replies")
-    try:
-        questions = [each.question for each in asked]
-        count = gather(questions, model, partial(read_pairs, count=per_document), fields, file, correction)
-        return made(asked, file.known, per_document), count
-    finally:
-        file.close()
-
-
-def _write(out: Path, rows: Rows) -> None:
-    try:
-        write_whole(out, question_file(rows))
-    except (OSError, ValueError) as error:
-        raise InputError("--out", out, f"cannot be written ({getattr(error, 'strerror', None) or error})") from None
-
-
-def _lines(
-    found: DocumentSet, chosen: Chosen, asked: Sequence[Wanted], result: Made, rows: int, *, every: bool
-) -> Iterator[str]:
+def _lines(found: DocumentSet, chosen: Chosen, written: Written, *, every: bool) -> Iterator[str]:
+    asked, failed = written.asked, written.result.failed
     told = f"{len(found.documents)} documents in the folder, {_kept_words(chosen.kept)}{len(asked)} asked about"
-    yield f"{told}, {len(asked) - len(result.failed)} have questions: {rows} in all"
+    yield f"{told}, {len(asked) - len(failed)} have questions: {len(written.rows)} in all"
     yield from kept_lines(chosen.kept)
     yield from folder_lines(found, chosen.twins, every=every)
     if chosen.twins:
         yield "of twins only the first is asked about"
     shortened = [repr(each.document) for each in asked if each.shortened]
     yield from listed("documents longer than the model's window, of which it saw the beginning", shortened)
-    yield from listed("documents without a question", [f"{name!r}: {why}" for name, why in result.failed])
+    yield from listed("documents without a question", [f"{name!r}: {why}" for name, why in failed])
 
 
 def _kept_words(kept: Kept) -> str:

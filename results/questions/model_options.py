@@ -40,8 +40,3 @@ def open_model(options: argparse.Namespace, open_judge: OpenJudge, reply_budget:
         model_args=options.model_arg if own else (),
         option=option,
     )
-
-
-def replies_beside(options: argparse.Namespace, out: Path) -> Path:
-    """The file of replies: that of `--replies`, else one beside what is written."""
-    return options.replies or out.with_name(f"{out.name.removesuffix('.json')}.replies.jsonl")

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.session.kept import grid_of, settings_of
+from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.haystack_fixtures.session.kept import SETTINGS, grid_of, settings_of
 from needlework.haystack_fixtures.workers.distribution import is_worker, refuse
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results import hookspecs
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import check_gates
 from needlework.results.gates.power_plan import check_power
+from needlework.results.judging.asking import OpenJudge
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.run_folder import run_folder
 from needlework.results.run.adaptive_run import check_selected
@@ -24,9 +25,12 @@ from needlework.results.run.signals import EndSignals
 from needlework.results.session.adaptive_checks import check_adaptive
 from needlework.results.session.checks import check_base, check_scorers, check_shard
 from needlework.results.session.kept import INPUT, RECIPE, RECORDER, SHARED, TOLD, WAITING, folder_of
+from needlework.results.session.made_questions import make_questions, with_made_questions
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if is_worker(config):
+        config.stash[SETTINGS] = with_made_questions(settings_of(config), folder_of(config), dry=False)
     settings = settings_of(config)
     config.stash[RECIPE] = recipe_of(settings)
     config.stash[TOLD] = set()
@@ -41,6 +45,8 @@ def pytest_configure(config: pytest.Config) -> None:
         check_power(settings)
         check_base(settings)
         folder = run_folder(settings)
+        dry = settings.plan or config.option.collectonly
+        config.stash[SETTINGS] = settings = with_made_questions(settings, folder, dry=dry)
         check_scorers(settings)
         check_adaptive(settings, folder)
     except (InputError, ValueError) as error:
@@ -48,6 +54,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if settings.shard is not None:
         gates = []  # a part decides nothing: needlework merge judges them
     config.pluginmanager.register(Recorder(config, settings, folder, gates), RECORDER)
+
+
+def pytest_needlework_questions(config: pytest.Config, open_model: OpenJudge) -> None:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    for line in make_questions(settings_of(config), folder_of(config), open_model):
+        if isinstance(reporter, pytest.TerminalReporter):
+            reporter.write_line(printable(line))
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:

@@ -72,6 +72,10 @@ def _reach(suite: Suite, counts: Sequence[int]) -> int:
     """All documents but those that may not stand in a question's context, of the question with the fewest left."""
     material = material_of(suite)
     fewest = sum(counts)
+    if own_of(suite, DocumentOptions).questions_model is not None:  # any document may be asked about
+        numbers = range(len(counts))
+        lost = max(sum(counts[other] for other in material.alike([number])) for number in numbers)
+        return fewest - lost - (max(counts) + lost if suite.task == ABSENT else 0)
     for label in material.labels:
         asked = material.asked(label)
         apart = {*asked.barred, *(asked.gold if suite.task == ABSENT else ())}
@@ -92,6 +96,8 @@ def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
     """The questions' file, and what of the folder is no document."""
     documents, questions = material_of(suite).documents, material_of(suite).questions
     told = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
+    if (writer := own_of(suite, DocumentOptions).questions_model) is not None:
+        told["written_by"] = writer
     return {
         "questions": {own_of(suite, DocumentOptions).questions or GAP_QUESTIONS: told},
         "left_out_documents": dict(documents.left_out),
@@ -107,6 +113,9 @@ def _notes(suite: Suite, every: bool) -> Sequence[str]:
     more = len(documents.left_out) - len(shown)
     rest = f"; {more} more (-v lists all)" if more else ""
     lines = [f"{DOCUMENTS} {folder}: no documents: {'; '.join(shown)}{rest}"] if shown else []
+    own = own_of(suite, DocumentOptions)
+    if own.questions_model is not None and own.questions is None:
+        lines.append(f"{own.questions_model} has written no questions yet: these are as many with gaps in their place")
     return [documents.missing, *lines] if documents.missing else lines
 
 

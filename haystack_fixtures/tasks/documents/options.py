@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from needlework.haystack_fixtures.settings.option import OUT, WHAT, Option, never
+from needlework.haystack_fixtures.settings.option import OUT, WHAT, WHO, Option, never
 from needlework.haystack_fixtures.settings.option_values import (
     path,
+    text,
+    variable,
     whole,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentOptions:
-    """`questions`: the user's file of questions; `documents`: the folder of the documents that they are about. `vote`:
-    answers over orders of the documents that vote, 0 for none."""
+    """`questions`: the user's file of questions; `documents`: the folder of the documents that they are about.
+    `questions_model`: who writes the questions as the run begins, reached at `questions_model_base_url` with the key of
+    `questions_model_api_key_env`. `vote`: answers over orders of the documents that vote, 0 for none.
+    """
 
     questions: str | None = None
     documents: str | None = None
+    questions_model: str | None = None
+    questions_model_base_url: str | None = None
+    questions_model_api_key_env: str = "OPENAI_API_KEY"
     vote: int = 0
 
 
@@ -40,6 +47,33 @@ OPTIONS = (
         path,
         metavar="DIR",
         suite=True,
+        counts=never,
+    ),
+    Option(
+        "questions-model",
+        WHAT,
+        "model that writes a question about each of up to twenty --documents before the run asks them, once: the run's"
+        " folder keeps them",
+        text,
+        metavar="SPEC",
+        counts=never,
+    ),
+    Option(
+        "questions-model-base-url",
+        WHO,
+        "address of the server of --questions-model, ending in /v1",
+        text,
+        shown_default="OpenAI's",
+        metavar="URL",
+        counts=never,
+    ),
+    Option(
+        "questions-model-api-key-env",
+        WHO,
+        "environment variable that holds the key of the server of --questions-model",
+        variable,
+        "OPENAI_API_KEY",
+        metavar="NAME",
         counts=never,
     ),
     Option(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
+import time
 from hashlib import sha256
 
 import pytest
 
 import needlework
+from tests.loopback import Said, loopback
 
 TOWNS = ("Arle", "Brask", "Corvo", "Dunmere", "Eskdale", "Fenwick", "Garrow", "Holt")
 FOUNDERS = ("Ida Prell", "Jonas Quist")
@@ -140,3 +144,90 @@ def test_a_folder_is_enough(project):
     assert len(records) == 20
     assert {record["outcome"] for record in records} == {"found"}
     assert "gap" in json.loads(project.file("manifest.json"))["questions"]
+
+
+@pytest.fixture
+def towns(project):
+    """Twelve documents, and the options that have a model write questions about them."""
+    folder = project.pytester.mkdir("documents")
+    for n in range(12):
+        told = " ".join(f"The market of Arle {n} sold {7 * n + month} baskets in month {month}." for month in range(9))
+        (folder / f"{n}.txt").write_text(f"Arle {n} was founded by Quist {n}. {told}")
+    project.asks("documents")
+    given = ["--preset=own-documents", "--documents=documents", "--task=doc_position", "--lengths=800", "--depths=50"]
+    return [*given, "--questions-model=openai:writer"]
+
+
+def writer(asked):
+    """Asks who founded a town."""
+    town, founder = re.search(r"(Arle \d+) was founded by (Quist \d+)", asked.prompt).groups()
+    return Said(json.dumps([{"question": f"Who founded {town}?", "answer": founder}]))
+
+
+def written(server):
+    """How many documents the writer was shown."""
+    return sum("messages" in asked.body for asked in server.requests)
+
+
+def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, towns, capsysbinary):
+    with loopback(writer) as server:
+        towns.append(f"--questions-model-base-url={server.url}")
+        planned = project.run(*towns, "--plan")
+        planned.stdout.fnmatch_lines(["*openai:writer has written no questions yet: these are as many with gaps*"])
+        assert not (project.runs / "r").exists()
+        assert written(server) == 0
+
+        found = project.run(*towns)
+        found.stdout.fnmatch_lines(["questions: openai:writer writes one about each of 12 documents, kept in *.json"])
+        records = project.records()
+        project.run(*towns, "-n2")
+        assert written(server) == 12
+
+    assert len(records) == len(project.journal()) == 12
+    assert {record["outcome"] for record in records} == {"found"}
+    assert records[0]["reference"]["question"] == "Who founded Arle 0?"
+    questions = project.runs / "r" / "questions.json"
+    (told,) = json.loads(project.file("manifest.json"))["questions"].items()
+    digest = sha256(questions.read_bytes()).hexdigest()
+    assert told == (
+        str(questions), {"questions": 12, "reviewed": False, "sha256": digest, "written_by": "openai:writer"}
+    )  # fmt: skip
+    assert needlework.main(["prompt", str(project.runs / "r"), records[3]["id"]]) == 0
+    assert records[3]["question"].encode() in capsysbinary.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_while_questions_are_written_goes_on_with_them(project, towns):
+    with loopback(writer, latency_s=(0.2, 0.2)) as server:
+        towns += [f"--questions-model-base-url={server.url}", "--concurrency=1"]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--model=mock:perfect", "--run-name=r"]
+        process = project.pytester.popen([*command, *towns])
+        replies = project.runs / "r" / "questions.replies.jsonl"
+        while not (replies.is_file() and replies.read_text().count("\n") >= 3):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+        process.wait()
+        known, before = replies.read_text().count("\n"), written(server)
+        assert not (project.runs / "r" / "questions.json").exists()
+
+        project.run(*towns)
+
+    assert 3 <= known < 12
+    assert written(server) - before == 12 - known
+    assert len(project.records()) == 12
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--questions=x.json",), "there is a file of questions already: leave out --questions, or this"),
+        (("--shard=1/2",), "shards need one file of questions: write it before, needlework questions make"),
+        (("--questions-model-base-url=http://127.0.0.1:9/v1",), "start the server or mend --questions-model-base-url"),
+        (("--questions-model-api-key-env=sk-1234567",), "is the name of an environment variable"),
+    ],
+)
+def test_a_writer_that_cannot_write_is_one_line(project, towns, more, said):
+    result = project.run(*towns, *more)
+    result.stderr.fnmatch_lines([f"*--questions-model*{said}*"])
+    assert result.ret == 4
