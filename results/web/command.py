@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.web.sources import Sources, find_sources
+from needlework.results.web.sources import STATE, find_sources, state_place
 
 if TYPE_CHECKING:
     from needlework.results.web.page import Rebuild
 
 _HOST = "127.0.0.1"
-_STATE = "people.sqlite"
 _PATIENCE_S = 2  # with requests that have not ended when the server is to end
 
 
@@ -45,7 +44,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--documents", type=Path, metavar="DIR", help="folder that the questions are about")
     parser.add_argument("--port", type=int, default=8765, help="port on 127.0.0.1; 0: any that is free [8765]")
     parser.add_argument(
-        "--state", type=Path, metavar="FILE", help=f"file that keeps what people say [{_STATE} at the first PATH]"
+        "--state",
+        type=Path,
+        metavar="FILE",
+        help=f"file that keeps what people say [{STATE} in the first PATH, or beside it where that is a file]",
     )
     parser.add_argument("--rate-questions", type=int, metavar="N", help="rate N questions, drawn by chance [all]")
     parser.add_argument(
@@ -82,7 +84,7 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> 
         app = build_app(
             sources,
             # Building a prompt changes the folder that relative paths start from.
-            (options.state or _state_at(sources)).absolute(),
+            (options.state or state_place(options.paths[0], sources)).absolute(),
             rebuild=open_rebuild(),
             hosts=[f"{name}{end}" for name in (_HOST, "localhost") for end in _ends(port)],
             login=login,
@@ -104,14 +106,6 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> 
 def _ends(port: int) -> tuple[str, ...]:
     """How addresses with this port may end: browsers leave out that of HTTP."""
     return (f":{port}", "") if port == 80 else (f":{port}",)
-
-
-def _state_at(sources: Sources) -> Path:
-    """Beside what was given first: in a run's folder, or at a file."""
-    if sources.runs:
-        return sources.runs[0] / _STATE
-    first = (*sources.predictions, *sources.annotated, *sources.questions)[0]
-    return first.parent / _STATE
 
 
 def _listening(port: int) -> socket.socket:

@@ -14,6 +14,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
 
+STATE = "people.sqlite"
 PREDICTIONS = ".pred.jsonl"
 REFERENCES = ".ref.jsonl"
 _KINDS = ("runs", "predictions", "annotated", "questions", "references")
@@ -55,6 +56,17 @@ def find_sources(paths: Sequence[Path], documents: Path | None) -> Sources:
     runs, predictions, annotated, questions = (tuple(each) for each in found.values())
     folder = documents and documents.resolve()
     return Sources(runs, predictions, annotated, questions, folder, references=tuple(references))
+
+
+def state_place(first: Path, sources: Sources) -> Path:
+    """Where what people say is kept: in the folder that was given first, or beside the file.
+
+    Earlier versions took a folder's first run: what lies there is gone on with.
+    """
+    place = (first if first.is_dir() else first.parent) / STATE
+    runs = (*sources.runs, *(each.parent for each in (*sources.predictions, *sources.annotated, *sources.questions)))
+    earlier = runs[0] / STATE
+    return earlier if earlier.exists() and not place.exists() else place
 
 
 def _kinds(path: Path) -> Iterable[tuple[str, Path]]:

@@ -41,4 +41,10 @@ const person = {
 if ($("person")) {
   $("person").value = person.name;
   $("person").addEventListener("input", () => { person.name = $("person").value; });
+  $("who").addEventListener("submit", (event) => {
+    event.preventDefault();
+    person.name = $("person").value = oneLine($("name").value);
+    if (person.name) $("ask").close();
+  });
+  if (!person.name) $("ask").showModal();
 }

@@ -36,7 +36,7 @@ function changed() {
 }
 
 function showState() {
-  $("state").textContent = state;
+  $("state").textContent = state === "untouched" ? "" : state;
   $("state").className = `state ${state}`;
   $("done").setAttribute("aria-pressed", String(state === "done"));
 }
@@ -211,6 +211,14 @@ function entry({ what, state: then, person, at, pairs: edited }) {
   return item;
 }
 
+// In a narrow window the document is folded, and the pairs come first.
+function fold(folded) {
+  $("reading").classList.toggle("folded", folded);
+  $("fold").setAttribute("aria-expanded", String(!folded));
+}
+fold(innerWidth <= 860);
+$("fold").addEventListener("click", () => fold(!$("reading").classList.contains("folded")));
+
 // Keys.
 const turn = (id) => $(id)?.click();
 for (const link of document.querySelectorAll("a[href]")) {
@@ -225,10 +233,10 @@ async function doneAndOn() {
   if (following === null) notice("All rows are done.");
   else location.href = `../${following}/`;
 }
-const single = { "/": () => $("words").select(), n: () => reading.go(1), p: () => reading.go(-1), q: quote, a: () => turn("add"), u: () => pairs.undo(), j: () => pairs.step(1), k: () => pairs.step(-1), "[": () => turn("previous"), "]": () => turn("next") };
+const single = { "/": () => { fold(false); $("words").select(); }, n: () => reading.go(1), p: () => reading.go(-1), q: quote, a: () => turn("add"), u: () => pairs.undo(), j: () => pairs.step(1), k: () => pairs.step(-1), "[": () => turn("previous"), "]": () => turn("next") };
 
 document.addEventListener("keydown", (event) => {
-  if ($("past").open) return;
+  if ($("past").open || $("ask").open) return;
   const field = event.target.closest("input, textarea");
   let does = null;
   if ((event.ctrlKey || event.metaKey) && event.key === "s") does = () => keep("saved");

@@ -35,7 +35,7 @@ function step(by_) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.altKey || event.metaKey || $("sure").open) return;
+  if (event.ctrlKey || event.altKey || event.metaKey || $("sure").open || $("ask").open) return;
   if (event.target.closest("input, select")) {
     if (event.key === "Escape") event.target.blur();
     return;

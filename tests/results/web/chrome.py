@@ -30,6 +30,10 @@ class Chrome(Page):
             self.driver.get(f"{site}/?{PARAMETER}={TOKEN}")  # the address that a server prints
         self.driver.get(address)
 
+    def forget(self) -> None:
+        """Log in again where it goes next."""
+        self._known.clear()
+
     def until(self, script: str, *arguments: object) -> Any:
         """Wait until the script gives something, and return it; an `AssertionError` after ten seconds."""
         return patiently(lambda: self.ask(script, *arguments), script)

@@ -2,61 +2,66 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 
 import pytest
 
-from tests.results.web.browsing_runs import record, write_journal
 from tests.results.web.chrome import Chrome
 from tests.results.web.conftest import Serve
-from tests.results.web.editing_questions_site import write_documents, write_questions
-from tests.results.web.rating_site import predictions
+from tests.results.web.every_page import PAGES, visit, write_site
 
-LONG_NAME = "a" * 90
 SIDEWAYS = "return document.documentElement.scrollWidth - innerWidth"
+TOP = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
 
 
 @pytest.fixture(scope="module")
 def address(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("phone") / LONG_NAME
-    run = write_journal(folder / LONG_NAME, [record(at, details={"flags": [], "recipe": "r" * 300}) for at in range(3)])
-    predictions(folder, {"one": ["x" * 500, "b"], "two": ["c", "d"]})
-    row = {"input": "A long line of a document. " * 4000, "instructions": ["Which?"], "outputs": ["This."]}
-    (folder / "days.jsonl").write_text(json.dumps(row))
-    documents = write_documents(folder / "documents")
-    questions = write_questions(folder / "q.json")
-    return serve(run, folder / "days.jsonl", questions, "--documents", documents)
+    return serve(*write_site(tmp_path_factory.mktemp("phone")))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "", "browse/", "browse/0/", "rating/", "editing/", "editing/0/", "editing/0/0/", "editing/1/",
-        "editing/1/?by=Ann",
-    ],
-)  # fmt: skip
-def test_no_page_scrolls_sideways(chrome: Chrome, address: str, path: str) -> None:
-    chrome.open(f"{address}{path}", width=400, height=800)
-    chrome.until("return document.readyState === 'complete'")
-    assert chrome.ask(SIDEWAYS) <= 0
-    chrome.driver.get("about:blank")  # its server is asked no more
+@pytest.fixture
+def phone(chrome: Chrome) -> Iterator[Chrome]:
+    """No page stays open: its server is asked no more. What is not there is said to be so."""
+    yield chrome
+    chrome.driver.get("about:blank")
+    assert [line for line in chrome.log() if "404" not in line and "/prompt/" not in line] == []
 
 
-def test_the_first_pair_of_a_row_is_a_screen_below_its_document(chrome: Chrome, address: str) -> None:
-    chrome.open(f"{address}editing/0/0/", width=400, height=800)
-    chrome.until("return document.body.dataset.ready")
-    assert chrome.ask("return document.querySelector('.pair').getBoundingClientRect().top") < 2 * 800
+@pytest.mark.parametrize("path", PAGES)
+def test_no_page_scrolls_sideways(phone: Chrome, address: str, path: str) -> None:
+    visit(phone, address, path, width=400, height=800)
+    assert phone.ask(SIDEWAYS) <= 0
 
 
-def test_a_pressed_button_shows_its_key(chrome: Chrome, address: str) -> None:
-    chrome.open(f"{address}editing/1/?by=Ann&pair=1")
-    chrome.until("return document.getElementById('title').textContent")
-    chrome.press("a")
+def test_pairs_come_first_and_the_document_is_a_click_away(phone: Chrome, address: str) -> None:
+    visit(phone, address, "editing/0/0/", width=400, height=800)
+    assert phone.ask(TOP, ".pair") < 400
+    assert not phone.ask("return document.getElementById('document').checkVisibility()")
+    phone.click("#fold")
+    phone.until("return document.querySelector('#document .block')?.getBoundingClientRect().height > 0")
+    assert phone.ask(TOP, "#document") < 400
+    phone.click("#fold")
+    assert phone.ask(TOP, ".pair") < 400
+
+
+def test_a_name_is_asked_for_first(phone: Chrome, address: str) -> None:
+    visit(phone, address, "editing/0/", width=400, height=800)
+    phone.ask("localStorage.removeItem('needlework-person')")
+    phone.driver.refresh()
+    phone.until("return document.getElementById('ask').open && document.activeElement.id === 'name'")
+    phone.press("Bob", "\ue007")
+    assert phone.ask("return [document.getElementById('ask').open, person.name]") == [False, "Bob"]
+
+
+def test_a_pressed_button_shows_its_key(phone: Chrome, address: str) -> None:
+    visit(phone, address, "editing/1/?by=Ann&pair=1", width=400, height=800)
+    phone.press("a")
+    phone.until("return document.getElementById('title').textContent === 'Pair 2'")
+    phone.press("k")
     colours = (
         "const c = getComputedStyle(document.querySelector('#do-accept kbd')); return [c.color, c.backgroundColor]"
     )
-    chrome.until("return document.getElementById('do-accept').getAttribute('aria-pressed') === 'true'")
-    text, behind = chrome.ask(colours)
+    phone.until("return document.getElementById('do-accept').getAttribute('aria-pressed') === 'true'")
+    text, behind = phone.ask(colours)
     assert text == "rgb(255, 255, 255)"
     assert behind == "rgba(0, 0, 0, 0)"  # the button's own colour shows through
-    chrome.driver.get("about:blank")

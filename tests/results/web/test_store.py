@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.results.web.sources import find_sources, state_place
 from needlework.results.web.store import Store, name_beside
+from tests.results.web.browsing_runs import record, write_journal
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS said (what TEXT NOT NULL)"
 
@@ -85,3 +87,15 @@ def test_any_name_will_do(tmp_path: Path, name: str) -> None:
 def test_files_are_called_by_their_way_from_the_state_file(tmp_path: Path) -> None:
     assert name_beside(tmp_path / "data" / "ü.jsonl", tmp_path / "state") == "data/ü.jsonl"
     assert name_beside(tmp_path / "caf\udce9.jsonl", tmp_path / "state") == "caf\\xe9.jsonl"
+
+
+def test_what_people_say_lies_in_the_folder_that_was_given(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    for name in ("ascii", "big"):
+        write_journal(runs / name, [record(0)])
+    for first, place in ((runs, runs), (runs / "big", runs / "big")):
+        assert state_place(first, find_sources([first], None)) == place / "people.sqlite"
+    (runs / "ascii" / "people.sqlite").touch()  # of an earlier version
+    assert state_place(runs, find_sources([runs], None)) == runs / "ascii" / "people.sqlite"
+    (runs / "people.sqlite").touch()
+    assert state_place(runs, find_sources([runs], None)) == runs / "people.sqlite"
