@@ -41,10 +41,13 @@ class Head:
 def head_of(report: RunReport) -> Head:
     """What the head of the page says."""
     short = in_short(report)
+    lead, rest = short.lead, short.rest
+    if short.models:  # their scores stand in a line each
+        lead, rest = f"{len(short.models)} models: {rest or 'no single score to compare them by'}", ""
     return Head(
         run=_run(report),
-        lead=_whole_numbers(on_one_line(f"{short.lead}.", 600)),
-        rest=_whole_numbers(on_one_line(f"{short.rest[0].upper()}{short.rest[1:]}.", 1_200) if short.rest else ""),
+        lead=_whole_numbers(on_one_line(f"{lead}.", 600)),
+        rest=_whole_numbers(on_one_line(f"{rest[0].upper()}{rest[1:]}.", 1_200) if rest else ""),
         models=tuple(_whole_numbers(on_one_line(each, 900)) for each in short.models),
         rests=short.rests,
         faults=tuple(on_one_line(fault.text, 400) for fault in short.faults[:_FAULTS]),

@@ -11,6 +11,7 @@ from needlework.results.html.titles import panel_title
 from needlework.results.records.record import Record
 from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.records.tests_of_cells import task_of
+from needlework.results.statistics.in_short.faults import FAULTS, reason_of
 from needlework.results.statistics.panels import Panel, trial_of
 from needlework.results.style.text import length_labels
 
@@ -36,6 +37,7 @@ def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[Missed
     numbers = {(panel.model, panel.task, panel.needle): at for at, panel in enumerate(panels)}
     missed = [record for record in records if record["outcome"] in _ORDER]
     missed.sort(key=lambda record: _ORDER.index(record["outcome"]))
+    missed = _told_once(missed)
     models = len({panel.model for panel in panels})
     found = []
     for record in missed[:MOST]:
@@ -50,6 +52,18 @@ def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[Missed
         told = on_one_line(_said(record), _ANSWER) or "no text"
         found.append(MissedView(record["outcome"], ", ".join(parts), question, told, f"{number},{column},{row}"))
     return found
+
+
+def _told_once(missed: Sequence[Record]) -> list[Record]:
+    """Without trials that failed for a reason that one before them shows."""
+    seen: set[str] = set()
+    kept = []
+    for record in missed:
+        reason = reason_of(record) if record["outcome"] in FAULTS else ""
+        if reason not in seen:
+            kept.append(record)
+        seen |= {reason} - {""}
+    return kept
 
 
 def _said(record: Record) -> str:

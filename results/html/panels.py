@@ -47,12 +47,13 @@ class RateView:
 @dataclass(frozen=True, slots=True)
 class LengthView:
     """The effective length for the headline: the answer, and the interval and the bar that it rests on. `sure`: what
-    stands there in place of an interval, where the answer is one."""
+    stands there in place of an interval, where the answer is one. `telling`: enough samples to mean something."""
 
     answer: str
     interval: str
     bar: str
     sure: str = ""
+    telling: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def _effective(found: PanelStatistics) -> LengthView | None:
     if rule is None:
         return None
     if rule.few:
-        return LengthView(rule.answer, "", rule.bar, rule.few_words)
+        return LengthView(rule.answer, "", rule.bar, rule.few_words, telling=False)
     return LengthView(rule.answer, rule.between if rule.longest_tested is not None else NO_SCORE, rule.bar)
 
 

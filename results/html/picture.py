@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.html.chart import ChartView, Line, Place, Point, chart_view
@@ -22,11 +23,11 @@ _PANELS = {WHOLE: "questions", "bm25": "questions_bm25", "dense": "questions_den
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What stands at the top: `charts`; or the heatmap of the only panel (`heat`); or the table of all (`table`)."""
+    """What stands at the top: `charts`, the heatmap of the only panel (`heat`), a table of `tasks` or of `panels`."""
 
     charts: tuple[ChartView, ...] = ()
     heat: bool = False
-    table: bool = False
+    table: Literal["", "tasks", "panels"] = ""
 
 
 def picture_of(report: RunReport) -> Picture:
@@ -34,7 +35,7 @@ def picture_of(report: RunReport) -> Picture:
     panels = report.panels
     charts = [chart for each in report.documents for chart in _document_charts(each, report)]
     if charts:
-        return Picture(charts=tuple(charts), table=len({panel.task for panel in panels} - _OWN) > 0)
+        return Picture(charts=tuple(charts), table="tasks" if {panel.task for panel in panels} - _OWN else "")
     if len(panels) == 1 and not panels[0].uneven:
         panel = panels[0]
         if len(panel.lengths) > 1 and len(panel.depths) > 1:
@@ -43,8 +44,8 @@ def picture_of(report: RunReport) -> Picture:
     if len(panels) == 1:
         return Picture(heat=True)
     if len({panel.model for panel in panels}) == len(panels) and any(len(panel.lengths) > 1 for panel in panels):
-        return Picture(charts=(_models(panels),), table=True)
-    return Picture(table=len(panels) > 1)
+        return Picture(charts=(_models(panels),))
+    return Picture(table="tasks" if len({panel.task for panel in panels}) > 1 else "panels" if panels else "")
 
 
 _OWN = {"doc_position", "doc_size", "doc_absent"}

@@ -11,27 +11,22 @@ from needlework.results.html.budget import fit
 from needlework.results.html.head import facts_tables, head_of
 from needlework.results.html.missed import missed_of
 from needlework.results.html.page import page
-from needlework.results.html.panels import NO_SCORE, entries, panel_views
+from needlework.results.html.panels import entries, panel_views
 from needlework.results.html.panels_data import panels_data
 from needlework.results.html.picture import picture_of
+from needlework.results.html.report_tables import gate_tables, retrieval_tables, task_tables
 from needlework.results.html.texts import on_one_line
 from needlework.results.records.controls import without_controls
 from needlework.results.records.record import UNSCORED
 from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.records.tests_of_cells import task_of
-from needlework.results.statistics.gate_row import GateRow
-from needlework.results.statistics.retrieval import ArmScore
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.style.palette import ColorsName
 from needlework.results.tables.documents import document_rows, document_tables, documents_name
 from needlework.results.tables.field import field_group_table, field_name
 from needlework.results.tables.leval import leval_name, leval_notes, leval_table
 from needlework.results.tables.needlebench import needlebench_name, needlebench_rows
 from needlework.results.tables.panels import twins_name, twins_rows
-from needlework.results.tables.retrieval import notes as notes_on
-from needlework.results.tables.retrieval import retrieval_columns
-from needlework.results.tables.tasks import missing_lines, task_columns
 
 LIMIT_BYTES = 3_000_000
 NOTICE_BYTES = 1_000  # kept free for what is said about things left out
@@ -63,18 +58,19 @@ def html_text(
         "panels": views,
         "several": len(report.models) > 1,
         "lost": [name for name in UNSCORED if any(panel.overall.counts[name] for panel in panels)],
-        "lengths": any(view.effective for view in views),
+        "lengths": any(view.effective and view.effective.telling for view in views),
         "missed": missed,
         "missed_all": sum(record["outcome"] != "found" for record in records),
-        "gates": _gate_table(report.gates),
+        "gates": gate_tables(report.gates),
+        "tasks": task_tables(others, report.macros, panels),
+        "own_alone": all(task_of(panel.task) in OWN_DOCUMENTS for panel in panels),
         "twins": [
             (on_one_line(twins_name(each)), twins_rows(each))
             for each in report.twins
             if task_of(each.task) not in OWN_DOCUMENTS
         ],
         "tables": [
-            *_task_table(others, report.macros),
-            *_retrieval_table(report.retrieval),
+            *retrieval_tables(report.retrieval),
             *adaptive_tables(report.adaptive),
         ],
         "suites": [(on_one_line(needlebench_name(each)), needlebench_rows(each)) for each in report.suites],
@@ -98,43 +94,3 @@ def html_text(
     room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
     kept = fit(entries(records, panels), room)
     return with_details(kept.packed, kept.notice(limit_bytes))
-
-
-def _gate_table(rows: Sequence[GateRow]) -> list[dict[str, object]]:
-    head = ("gate", "cells", "verdict", "value", "interval", "n", "")
-    cells = [
-        (
-            row.gate,
-            row.group,
-            row.verdict,
-            NO_SCORE if row.value is None else f"{row.value:.3f}",
-            NO_SCORE if row.low is None or row.high is None else f"{row.low:.3f}–{row.high:.3f} ({row.level:.4g} %)",
-            str(row.n),
-            row.remark,
-        )
-        for row in rows
-    ]
-    return [_table("Gates", (head, cells), ())] if rows else []
-
-
-def _task_table(tasks: Sequence[TaskScore], macros: Sequence[Macro]) -> list[dict[str, object]]:
-    """The table of tasks; none where it would say no more than the panels do."""
-    if len(tasks) < 2 and not any(row.focused.trials or row.twins for row in tasks):
-        return []
-    return [_table("Tasks", task_columns(tasks, macros), missing_lines(macros))]
-
-
-def _retrieval_table(rows: Sequence[ArmScore]) -> list[dict[str, object]]:
-    return [_table("Retrieval", retrieval_columns(rows), notes_on(rows))] if rows else []
-
-
-def _table(name: str, table: tuple[Sequence[str], Sequence[Sequence[str]]], notes: Sequence[str]) -> dict[str, object]:
-    head, rows = table
-    return {
-        "id": name.lower(),
-        "name": name,
-        "head": head,
-        "rows": [[on_one_line(text) for text in row] for row in rows],
-        "notes": [on_one_line(note) for note in notes],
-        "names": sum(column in ("model", "task", "retriever", "gate", "cells") for column in head),
-    }

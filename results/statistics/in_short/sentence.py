@@ -133,8 +133,27 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
 
 def _several_tasks(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
     macro = next((each for each in report.macros if each.model == model), None)
-    parts = [_macro(macro)] if macro is not None and _macro(macro) else []
-    return [*parts, *_spread([(row.task, row.overall) for row in rows], f"on {len(rows)} tasks, ")]
+    parts = [_macro(macro)] if macro is not None and _macro(macro) else _leval(report, model)
+    lead = f"{'' if parts else 'scores, '}on {len(rows)} tasks, "
+    return [*parts, *_spread([(row.task, row.overall) for row in rows], lead)]
+
+
+def _leval(report: RunReport, model: str) -> list[str]:
+    """L-Eval's averages on whole documents, where one length was asked: those of kinds of tasks, and what they lack."""
+    found = [each for each in report.leval if each.model == model and not each.retriever]
+    if len(found) != 1:
+        return []
+    told: list[str] = []
+    for each in found[0].averages:
+        value, low, high = each.score.value, each.score.low, each.score.high
+        if value is None or each.name == "all tasks":
+            continue
+        ends = f" ({ends_words(low, high)})" if low is not None and high is not None else ""
+        of = f" over {len(each.tasks)} of {each.of} tasks" if each.missing else ""
+        told.append(
+            f"{'' if told else 'scores '}{percent1(min(1.0, max(0.0, value)))} %{ends} in L-Eval's {each.name}{of}"
+        )
+    return told
 
 
 def _macro(found: Macro) -> str:
@@ -201,7 +220,7 @@ def _surer(report: RunReport) -> Surer | None:
         panels = _panels(report, row.model, row.task)
         if not panels or any(panel.uneven for panel in panels):
             continue
-        statistics = _statistics(report, panels[0]) if len(panels) == 1 else None
+        statistics = _statistics(report, panels[0]) if len(panels) == len(report.tasks) == 1 else None
         rule = (statistics.absolute or statistics.relative) if statistics is not None else None
         records = [r for r in as_asked(report.records) if (r["model"], r["task"]) == (row.model, row.task)]
         if (each := surer(records, rule, row.overall)) is not None:

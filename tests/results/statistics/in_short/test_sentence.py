@@ -133,6 +133,17 @@ def test_scores_of_overlapping_words_and_retrieved_contexts_have_no_length(make_
     assert said(found).sentence.startswith("mock with bm25 search scores 75.0 %")
 
 
+def test_leval_has_its_averages_and_what_they_lack(make_record: MakeRecord) -> None:
+    records = [
+        make_record(task=task, needle=f"doc{i}_q0", length=16_000, depth=None, scorer="leval_letter", outcome=outcome)
+        for task in ("leval_tpo", "leval_quality")
+        for i, outcome in enumerate(["found"] * 9 + ["wrong"] * 3)
+    ]
+    sentence = said(records).sentence
+    assert sentence.startswith("mock scores 75.0 % (95 % sure: ")
+    assert ") in L-Eval's closed average over 2 of 6 tasks; on 2 tasks, 75.0 % each." in sentence
+
+
 def test_own_documents_say_place_size_search_and_inventions() -> None:
     records = [
         asked(question, "wrong" if depth == 50.0 else "found", depth=depth)
