@@ -20,6 +20,7 @@ from needlework.haystack_fixtures.models.served.engines.serving import Serving
 from needlework.haystack_fixtures.needles.canaries import Canaries
 from needlework.haystack_fixtures.settings.judge_prompt import prompt_text
 from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tasks.arms.controls import split_label
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid, grid_misfits
 from needlework.haystack_fixtures.trials.exchange import Judging
 from needlework.haystack_fixtures.trials.trial import Trial
@@ -182,6 +183,7 @@ class Engine:
             short = list(self._too_short(self._series[at], [of_length[length] for length in sorted(of_length)]))
             fits |= len(short) < len(of_length)
             misfits += short
+        misfits += self._left_out_with_them(first, misfits)
         alone = len({each.of for each in misfits}) == len(first) == 1
         if misfits and (alone or not fits):
             raise nothing_fits(misfits)
@@ -189,6 +191,22 @@ class Engine:
             self._pool.check(spec)
         self._pool.check_judges()
         return tuple(misfits)
+
+    def _left_out_with_them(
+        self, first: Mapping[tuple[str, str, str], Mapping[int, Cell]], misfits: Sequence[Misfit]
+    ) -> list[Misfit]:
+        """Where one question does not fit a length, no question of its task is asked there: else each length would be
+        asked other questions, and one curve would be of several sets. What has nothing around it stays.
+        """
+        short = {(each.task, each.length): each.least for each in misfits}
+        known = {(each.of, each.length) for each in misfits}
+        return [
+            Misfit(of, length, short[at[0], length])
+            for at, of_length in first.items()
+            for length in of_length
+            if (of := f"{at[0]} {at[1]}") and (at[0], length) in short and (of, length) not in known
+            if self._series[at].task.questions and not split_label(at[1], ("focused",))[1]
+        ]
 
     def _too_short(self, series: Series, cells: Iterable[Cell]) -> Iterator[Misfit]:
         """Those of the cells, from the shortest on, whose prompt cannot be built; the first that can ends it."""

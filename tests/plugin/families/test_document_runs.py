@@ -102,6 +102,18 @@ def test_two_workers_and_a_second_start_ask_the_same(run, project):
     assert len(one) == len(project.journal()) == 2 * 2 + 2 * 2
 
 
+def test_a_size_that_one_question_does_not_fit_is_asked_of_none(run, project):
+    long = project.pytester.path / "documents" / "town1.txt"
+    long.write_text(long.read_text(encoding="utf-8") + " Nothing else is known of this town." * 60, encoding="utf-8")
+    result = run("--task=doc_size", "--retriever=none", "--lengths=2400")
+    result.stdout.fnmatch_lines(["*left out, too short: doc_size at 600 (from *)*"])
+    sizes = {}
+    for record in project.records():
+        sizes.setdefault(record["needle"], set()).add(record["length"])
+    assert sizes["q0"] == sizes["q1"] == {1200, 1800, 2400}
+    assert sizes["q0_focused"] == {600}
+
+
 def test_a_plan_tells_the_most_that_it_costs(run):
     result = run("--plan", "--task=doc_position", "--price=2,10")
     result.stdout.fnmatch_lines(
