@@ -1,4 +1,4 @@
-"""`results.json`: every record and the summary in one file that two equal runs write alike, `timing` apart."""
+"""`results.json`: every record and the summary in one file that two equal runs write alike, times apart."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from needlework.results.records.checks import completed, fault_of
 from needlework.results.records.record import SCHEMA, UNSCORED, Record
 from needlework.results.statistics.documents import documents_object
 from needlework.results.statistics.intervals.score import METHOD
+from needlework.results.statistics.latency import latency_object
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.published.field import field_object
 from needlework.results.statistics.published.leval import leval_object
@@ -57,6 +58,7 @@ def json_text(report: RunReport) -> str:
         "documents": _plain(documents_object(report.documents)),
         "field": _plain(field_object(report.field)),
         "leval": _plain(leval_object(report.leval)),
+        "latency": _plain(latency_object(report.latency)),
         "stability": _plain(report.stability.as_object() if report.stability else None),
     }
     told = "".join(f'"{name}": {_dump(part, indent=1)},\n' for name, part in parts.items())

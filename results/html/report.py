@@ -24,6 +24,7 @@ from needlework.results.statistics.run_report import RunReport
 from needlework.results.style.palette import ColorsName
 from needlework.results.tables.documents import document_rows, document_tables, documents_name
 from needlework.results.tables.field import field_group_table, field_name
+from needlework.results.tables.latency import latency_notes, latency_table
 from needlework.results.tables.leval import leval_name, leval_notes, leval_table
 from needlework.results.tables.needlebench import needlebench_name, needlebench_rows
 from needlework.results.tables.panels import twins_name, twins_rows
@@ -82,6 +83,7 @@ def html_text(
             *((on_one_line(field_name(each)), field_group_table(each), each.notes) for each in report.field),
         ],
         "facts": facts_tables(report.facts),
+        "latency": _latency(report),
         "interrupted": report.interrupted,
         "notes": [on_one_line(note, 2_000) for note in report.notes if note != report.interrupted],
         "unscored": UNSCORED,
@@ -94,3 +96,9 @@ def html_text(
     room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
     kept = fit(entries(records, panels), room)
     return with_details(kept.packed, kept.notice(limit_bytes))
+
+
+def _latency(report: RunReport) -> dict[str, object] | None:
+    if not report.latency:
+        return None
+    return {"table": latency_table(report.latency), "notes": latency_notes(report.latency, report.sending)}

@@ -14,6 +14,7 @@ from needlework.results.gates.report import gate_rows
 from needlework.results.gates.verdict import Verdict
 from needlework.results.pictures.panel import Style
 from needlework.results.records.record import Record
+from needlework.results.run.sending import sending_notes
 from needlework.results.run.write_all import write_files
 from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.length.base import parse_relative_to
@@ -55,6 +56,7 @@ def finish(
         notes=notes,
         gates=gate_rows(verdicts),
         adaptive=adaptive_statements(settings, records, series),
+        sending=tuple(sending_notes(settings, manifest)),
         facts=run_facts(manifest, folder.resolve().name) if manifest else None,
     )
     style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)

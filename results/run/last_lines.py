@@ -16,13 +16,16 @@ from needlework.results.gates.verdict import State, Verdict
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import MANIFEST
 from needlework.results.run.finish import Finished
+from needlework.results.run.latency import benchmark_asked
 from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.pace import Pace
 from needlework.results.style.text import relative
+from needlework.results.tables.latency import latency_lines
 from needlework.results.tables.panels import statistics_lines
 from needlework.results.tables.replayed import replayed_lines
 from needlework.results.tables.run import next_line, run_lines
 from needlework.results.tables.shared_tokens import shared_lines
+from needlework.results.tables.terminal import can_encode
 from needlework.results.tables.unscored import unscored_lines
 
 Color = Literal["red", "yellow", "green", ""]
@@ -32,15 +35,18 @@ _STATES: Mapping[State, Color] = {"pass": "green", "fail": "red", "inconclusive"
 def report_lines(finished: Finished, reporter: pytest.TerminalReporter, settings: Settings) -> Iterator[str]:
     """The heatmaps, tables and notes of the run; with -vv its statistics too."""
     report = finished.report
+    encoding = getattr(sys.__stdout__, "encoding", None) or "utf-8"
     yield from run_lines(
         report,
         color=reporter.hasmarkup,
-        encoding=getattr(sys.__stdout__, "encoding", None) or "utf-8",
+        encoding=encoding,
         width=reporter.config.get_terminal_writer().fullwidth,
         colors=settings.heatmap_colors,
     )
     if reporter.config.option.verbose > 1:
         yield from statistics_lines(report.statistics, report.twins)
+    if benchmark_asked(reporter.config):
+        yield from ("", *latency_lines(report.latency, report.sending, ascii_only=not can_encode(encoding)))
 
 
 def session_lines(now: Sequence[Record], written_at: str, windows: Mapping[str, int]) -> Iterator[tuple[str, Color]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 pytest_plugins = (
     "needlework.results.session.start",
+    "needlework.results.session.benchmark",
     "needlework.results.session.sharding",
     "needlework.results.session.plan",
     "needlework.results.session.batches",

@@ -13,6 +13,7 @@ from needlework.results.statistics.absent import AbsentTwins, absent_twins
 from needlework.results.statistics.documents import Documents, document_statistics
 from needlework.results.statistics.gate_row import GateRow
 from needlework.results.statistics.judges import judge_notes
+from needlework.results.statistics.latency import LatencyRow, latency_rows
 from needlework.results.statistics.length.base import Wanted
 from needlework.results.statistics.panels import Panel, depth_order, summarise
 from needlework.results.statistics.published.field import FieldTable, field_tables
@@ -59,6 +60,8 @@ class RunReport:
     gates: tuple[GateRow, ...] = ()
     adaptive: tuple[Statement, ...] = ()
     leval: tuple[LevalSummary, ...] = ()
+    latency: tuple[LatencyRow, ...] = ()
+    sending: tuple[str, ...] = ()
     facts: RunFacts | None = None
 
     @property
@@ -82,6 +85,7 @@ def run_report(
     notes: Sequence[str] = (),
     gates: Sequence[GateRow] = (),
     adaptive: Sequence[Statement] = (),
+    sending: Sequence[str] = (),
     facts: RunFacts | None = None,
 ) -> RunReport:
     """Compute everything that is reported of `records`; their order does not matter. `gates`: as they were decided.
@@ -115,6 +119,8 @@ def run_report(
         documents=document_statistics(ordered, vote),
         field=field_tables(ordered),
         leval=leval_summaries(ordered),
+        latency=latency_rows(ordered),
+        sending=tuple(sending),
         stability=stability,
         planned=len(ordered) if planned is None else planned,
         gates=tuple(gates),

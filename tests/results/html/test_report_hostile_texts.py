@@ -39,7 +39,7 @@ def test_nothing_that_a_model_says_becomes_markup(make_record: MakeRecord) -> No
 
 @pytest.fixture(scope="module")
 def structure(make_record: MakeRecord) -> Sequence[str]:
-    return Page(html_text(run_report([make_record()], notes=["y"]), title="x")).tags()
+    return Page(html_text(run_report([make_record(timing={})], notes=["y"]), title="x")).tags()
 
 
 ANY = st.text(st.characters(codec=None), max_size=40)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from needlework.results.records.record import Record
-from needlework.results.run.latency import latency_groups
+from needlework.results.run.latency import benchmark_asked, latency_groups
 
 CONFTEST = """
 import pytest
@@ -42,13 +42,13 @@ def test_benchmark_json_has_one_entry_for_each_group_with_and_without_xdist(pyte
     slower = pytester.runpytest_subprocess("-n", "2", *compare)
 
     assert alone.ret == 0
-    alone.stdout.fnmatch_lines(["*latency?niah-len4000-mock?*"])
+    alone.stdout.fnmatch_lines(["*latency?niah-len4000?*"])
     entries = entries_of(pytester, "alone.json")
-    assert [entry["name"] for entry in entries] == ["latency[niah-len1000-mock]", "latency[niah-len4000-mock]"]
+    assert [entry["name"] for entry in entries] == ["latency[niah-len1000]", "latency[niah-len4000]"]
     assert entries[0]["stats"]["data"] == pytest.approx([1.0, 1.01, 1.02])
     assert entries[1]["stats"]["mean"] == pytest.approx(4.01)
     assert entries[0]["params"] == {"model": "mock", "task": "niah", "length": 1000}
-    assert entries[0]["extra_info"] == {"cached_prompt_tokens": 21}
+    assert entries[0]["extra_info"] == {"model": "mock", "cached_prompt_tokens": 21}
 
     assert slower.ret == 1
     assert "Performance has regressed" in slower.stdout.str() + slower.stderr.str()
@@ -85,4 +85,34 @@ def test_groups_leave_out_what_was_not_answered(make_record: Callable[..., Recor
     ]
     (group,) = latency_groups(records)
 
-    assert (group.name, group.seconds, group.cached_tokens) == ("niah-len1000-mock", (1.0, 2.0), 0)
+    assert (group.name, group.seconds, group.cached_tokens) == ("niah-len1000", (1.0, 2.0), 0)
+
+
+def test_names_are_the_same_for_every_model_unless_a_run_has_several(make_record: Callable[..., Record]) -> None:
+    one, two = (make_record(model=model, timing={"latency_s": 1.0}) for model in ("a", "b"))
+
+    assert [group.name for group in latency_groups([one])] == [group.name for group in latency_groups([two])]
+    assert [group.name for group in latency_groups([two, one])] == ["niah-len1000-a", "niah-len1000-b"]
+
+
+def test_first_token_and_further_tokens_are_groups_of_their_own(make_record: Callable[..., Record]) -> None:
+    record = make_record(timing={"latency_s": 2.0, "ttft_s": 0.5, "tokens_per_s": 50.0})
+    found = {group.measure: group.seconds for group in latency_groups([record])}
+
+    assert found == {"latency": (2.0,), "first token": (0.5,), "time per token": (0.02,)}
+
+
+def test_replayed_answers_are_not_measured_now(make_record: Callable[..., Record]) -> None:
+    assert latency_groups([make_record(timing={"latency_s": 2.0, "replayed": True})]) == ()
+
+
+@pytest.mark.parametrize("option", ["--benchmark-sort=name", "--benchmark-only", "--benchmark-columns=median"])
+def test_any_option_of_pytest_benchmark_asks_for_the_table(pytester: pytest.Pytester, option: str) -> None:
+    config = pytester.parseconfigure("-p", "benchmark", option)
+
+    assert benchmark_asked(config)
+
+
+@pytest.mark.parametrize("options", [(), ("--benchmark-skip",), ("--benchmark-disable",)])
+def test_what_switches_measuring_off_does(pytester: pytest.Pytester, options: tuple[str, ...]) -> None:
+    assert not benchmark_asked(pytester.parseconfigure(*options))
