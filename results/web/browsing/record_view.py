@@ -200,7 +200,7 @@ def _seconds(value: object) -> str | None:
 
 
 def _percent(value: object) -> str:
-    return "–" if value is None else f"{value:g} %"
+    return "–" if value is None else f"{value:.3g} %"
 
 
 def _depth(depth: float | None) -> str:

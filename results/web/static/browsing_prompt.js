@@ -14,6 +14,7 @@
   const blocks = []; // { node, start, size } in characters of the prompt
   const parts = []; // { node, first } block
   const marks = []; // { node, kind, name, depth, button }, the node where it begins
+  const percent = (depth) => Math.round(10 * depth) / 10;
   let size = 0;
   let current = -1;
 
@@ -68,7 +69,7 @@
         const node = document.createElement(marked ? "mark" : "span");
         node.className = kind === "turn" ? "frame" : kind;
         if (marked && text.length > LONG) node.classList.add("long");
-        if (marked) node.title = depth === null ? name : `${name}, depth ${depth} %`;
+        if (marked) node.title = depth === null ? name : `${name}, depth ${percent(depth)} %`;
         if (marked && from === 0) {
           marks.push({ node, kind, name, depth });
           layOut(block.node);
@@ -115,7 +116,7 @@
     for (const [i, mark] of marks.entries()) {
       const button = document.createElement("button");
       button.type = "button";
-      button.textContent = mark.depth === null ? mark.name : `${mark.name} · ${mark.depth} %`;
+      button.textContent = mark.depth === null ? mark.name : `${mark.name} · ${percent(mark.depth)} %`;
       button.className = mark.kind;
       button.setAttribute("aria-pressed", "false");
       button.addEventListener("click", () => jump(i));

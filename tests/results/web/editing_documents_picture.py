@@ -50,7 +50,7 @@ def _picture(address: str, path: Path, kind: str) -> None:
         chrome = Chrome(driver)
         chrome.open(f"{address}0/", **how)
         chrome.until(ready)
-        chrome.ask("$('person').value = 'Ann'; localStorage.setItem('needlework-person', 'Ann')")
+        chrome.press("Ann", "\ue007")
         if kind == "rows":
             chrome.press("a", "x")
             chrome.until("return /^kept/.test($('kept').textContent)")

@@ -61,8 +61,9 @@ def _take(address: str, profile: Path, path: Path, *, dark: bool) -> None:
                 page.until("return document.getElementById('title').textContent === arguments[0]", f"Pair {at}")
                 page.press(*keys)
                 if keys:
-                    page.until(said, f"pair {at}: ")
-                page.press("j")
+                    page.until(said, f"pair {at}: ")  # the next pair comes by itself
+                else:
+                    page.press("j")
         page.open(f"{address}?by=Ann&pair=2", width=1280, height=820, dark=dark)
         page.until("return document.querySelectorAll('#competitors li').length")
         page.until("return document.querySelectorAll('#document mark').length")
