@@ -18,6 +18,10 @@ COMMANDS = {
     "judge": ("needlework.results.leval.judge_command", "have a judge compare L-Eval prediction files, or mark one"),
     "judge-audit": ("needlework.results.judging.audit", "compare a judge with human labels, and with itself"),
     "launch": ("needlework.launching.launch", "run in shards on Slurm, Ray, Kubernetes, or this machine's cards"),
+    "leaderboard": (
+        "needlework.results.compare.board.command",
+        "models of many runs beside each other, and their ranks",
+    ),
     "leval-export": (
         "needlework.results.leval.export_command",
         "the folder that L-Eval's leaderboard asks for, from runs",

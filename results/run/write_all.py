@@ -6,6 +6,7 @@ from pathlib import Path
 
 from needlework.results.files.cells_file import write_cells
 from needlework.results.files.csv_file import write_csv
+from needlework.results.files.index_file import sources_of, write_index
 from needlework.results.files.json_file import write_json
 from needlework.results.html.report import write_html
 from needlework.results.pictures.asked_chart import write_asked_charts
@@ -20,12 +21,13 @@ FILES = ("report.html", "results.json", "results.csv", "cells.csv")
 
 
 def write_files(folder: Path, report: RunReport, style: Style = DEFAULT) -> tuple[Path, ...]:
-    """Write report.html, results.json, results.csv, cells.csv and the pictures; return their paths.
+    """Write report.html, results.json, results.csv, cells.csv and the pictures; return their paths. And the index.
 
     Pictures of an earlier run with other options are removed. Raises `OSError` when the folder cannot take them.
     """
     page, json, rows, cells = paths = [folder / name for name in FILES]
     write_json(json, report)
+    write_index(folder, report.records, report.planned, sources_of(folder))
     write_csv(rows, report.records)
     write_cells(cells, report.panels)
     write_html(page, report, colors=style.colors)

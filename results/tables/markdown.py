@@ -1,8 +1,8 @@
-"""The scores as a Markdown table, for pages of CI runs."""
+"""Tables in Markdown: the scores, for pages of CI runs, and any other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from needlework.results.adaptive.statement import Statement
 from needlework.results.records.record import UNSCORED
@@ -22,7 +22,7 @@ def panel_table(
     """Return a row for each panel: its score with interval and n, the trials without a score, how far it reads."""
     found = {(each.model, each.task, each.needle): each for each in statistics}
     walked = {(each.model, each.task, each.needle): answer(each) for each in reversed(adaptive)}
-    lines = [_row(_HEAD), f"|{'---|' * len(_HEAD)}"]
+    rows = []
     for panel in panels:
         overall = panel.overall
         counts = (str(overall.counts[name]) for name in UNSCORED)
@@ -30,8 +30,13 @@ def panel_table(
         reads = "–" if statistic is None or statistic.absolute is None else _length(statistic.absolute)
         reads = walked.get((panel.model, panel.task, panel.needle), reads)
         score = ("–", "–") if panel.uneven else score_and_interval(overall)
-        lines.append(_row((panel.name, *score, str(overall.n), *counts, reads)))
-    return lines
+        rows.append((panel.name, *score, str(overall.n), *counts, reads))
+    return table(_HEAD, rows)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table."""
+    return [_row(head), f"|{'---|' * len(head)}", *map(_row, rows)]
 
 
 def _length(found: EffectiveLength) -> str:

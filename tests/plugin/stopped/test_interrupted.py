@@ -16,7 +16,7 @@ from needlework.results.files.read_run import read_run
 from tests.plugin.conftest import GRID, Project
 
 WORDS = "interrupted after 2 of 6 trials"
-FILES = {"report.html", "results.json", "results.csv", "cells.csv", "journal.jsonl", "manifest.json"}
+FILES = {"report.html", "results.json", "results.csv", "cells.csv", "journal.jsonl", "manifest.json", "index.json"}
 
 
 @pytest.fixture

@@ -1,0 +1,105 @@
+"""From runs to the models on a board: their names, how each was asked, and which of several runs stands for a model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from needlework.results.compare.board.collect import BoardRun
+from needlework.results.records.order import began
+from needlework.results.records.tests_of_cells import task_of
+from needlework.results.statistics.board.boards import Candidate
+from needlework.results.style.text import one_line
+
+# Of a suite: what a cell's identity has already, and how a model is addressed, which is the model's own affair.
+_APART = frozenset(
+    {"lengths", "depths", "repeats", "spread", "template", "system_prompt", "answer_budget", "thinking_budget"}
+    | {"answer_prefix", "tokenizer_model", "length_buffer", "scorer", "retriever", "questions", "documents", "data"}
+    | {"leval_data", "file_list", "data_limit"}
+)
+_MODEL = ("weights_sha256", "dtype", "quantization", "attn_implementation")
+_OPTIONS = ("model_arg", "server_id", "serve", "serve_arg")
+
+
+def candidates_of(runs: Sequence[BoardRun], page: Path, *, newest: bool) -> tuple[list[Candidate], list[str]]:
+    """Return the models of runs, and sentences on what was left out. `newest`: of several runs of one model, weights
+    and options that asked the same, the last alone; `page`: the folder that links are written from.
+    """
+    kept, lines = _newest(runs) if newest else ([(run, model) for run in runs for model in _models(run)], [])
+    seen = Counter((entry.model, entry.task) for run, model in kept for entry in run.entries if entry.model == model)
+    twice = {model for (model, _), count in seen.items() if count > 1}
+    found = []
+    for run, model in kept:
+        entries = {entry.task: entry for entry in run.entries if entry.model == model}
+        name = one_line(model) if model not in twice else f"{one_line(model)} · {one_line(run.name)}"
+        setting = {task: _setting(run.manifest, task) for task in entries}
+        found.append(Candidate(name, run.name, _link(run, page), entries, setting, run.why))
+        if run.why:
+            lines.append(f"{name} is not ranked: {run.why}")
+    lines += [f"{one_line(run.name)} {run.why}" for run in runs if not run.entries]
+    return found, lines
+
+
+def _newest(runs: Sequence[BoardRun]) -> tuple[list[tuple[BoardRun, str]], list[str]]:
+    groups: dict[str, list[tuple[BoardRun, str]]] = {}
+    for run in runs:
+        for model in _models(run):
+            groups.setdefault(_configuration(run, model), []).append((run, model))
+    kept, older = [], 0
+    for own in groups.values():
+        own.sort(key=lambda pair: (not pair[0].why, _time(pair[0]), pair[0].name))
+        kept.append(own[-1])
+        older += len(own) - 1
+    lines = [f"{older:,} older runs of the same models and options are left out (--every-run shows them)"] * (older > 0)
+    return kept, lines
+
+
+def _models(run: BoardRun) -> list[str]:
+    return sorted({entry.model for entry in run.entries})
+
+
+def _configuration(run: BoardRun, model: str) -> str:
+    """What makes a run of a model another one of the same."""
+    facts, options = _object(_object(run.manifest.get("models")).get(model)), _object(run.manifest.get("options"))
+    asked = sorted((entry.task, entry.cells) for entry in run.entries if entry.model == model)
+    own = [model, {name: facts.get(name) for name in _MODEL}, {name: options.get(name) for name in _OPTIONS}, asked]
+    return json.dumps(own, sort_keys=True, default=str)
+
+
+def _time(run: BoardRun) -> float:
+    when = began(run.manifest)
+    return when.timestamp() if when else 0.0
+
+
+def _setting(manifest: Mapping[str, Any], task: str) -> str:
+    """How a run asked a task, beyond its cells: corpus, prompt and so on. Runs with another one are ranked apart."""
+    suites = manifest.get("suites")
+    own = [
+        {name: value for name, value in suite.items() if name not in _APART}
+        for suite in (suites if isinstance(suites, list) else ())
+        if isinstance(suite, Mapping) and suite.get("task") == task_of(task.partition(" (")[0])
+    ]
+    names = sorted({f"{suite.get('corpus')}/{suite.get('language')}" for suite in own})
+    corpora = _object(manifest.get("corpora"))
+    texts = [_object(corpora.get(name)).get("sha256") for name in names]
+    return json.dumps([own, texts], sort_keys=True, default=str)
+
+
+def _link(run: BoardRun, page: Path) -> str:
+    """From the page's folder to the run's report; empty where it has none, or lies on another drive."""
+    report = run.folder / "report.html"
+    if not report.is_file():
+        return ""
+    try:
+        return quote(Path(os.path.relpath(report.resolve(), page.resolve())).as_posix())
+    except ValueError:
+        return ""
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,118 @@
+"""Many runs, read from their indexes; those without one that holds are read whole, and have one afterwards."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.index_file import Indexed, read_index, sources_of, write_index
+from needlework.results.files.read_run import RESULTS, manifest_at, read_run
+from needlework.results.records.run_folder import JOURNAL, MANIFEST
+from needlework.results.statistics.board.entry import Entry
+from needlework.results.statistics.run_report import interrupted
+
+_FEW = 4  # runs that are read here; more are shared among processes
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRun:
+    """A run as boards know it. `name`: of its folder, below the folder that was given; `why`: why it is not whole."""
+
+    name: str
+    folder: Path
+    entries: tuple[Entry, ...]
+    manifest: Mapping[str, Any]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The runs that were found. `computed`: how many had no index that held; `faults`: a line for each that cannot be
+    read; `from_folder`: whether a folder of runs was given, and not each run by name.
+    """
+
+    runs: tuple[BoardRun, ...]
+    computed: int
+    faults: tuple[str, ...]
+    from_folder: bool
+
+
+def collect(paths: Sequence[Path]) -> Collected:
+    """Read runs, and all runs in and below folders. Raises `InputError` where there is none, or one was given by name
+    that cannot be read.
+    """
+    found: dict[Path, tuple[str, bool]] = {}
+    for path in paths:
+        named = _is_run(path) or path.is_file()
+        for folder in [path if path.is_dir() else path.parent] if named else _below(path):
+            name = folder.resolve().name if named else str(folder.relative_to(path))
+            found.setdefault(folder.resolve(), (name, named))
+        if not named and not path.is_dir():
+            raise InputError("RUN", path, "does not exist; give a run's folder, or a folder of runs")
+    if not found:
+        raise InputError("RUN", ", ".join(map(str, paths)), "no run there: no folder with a results.json")
+    ready = {folder: read_index(folder) for folder in found}
+    late = [folder for folder, read in ready.items() if read is None]
+    computed = dict(zip(late, _computed(late), strict=True))
+    runs, faults = [], []
+    names = [name for name, _ in found.values()]
+    for folder, (name, named) in found.items():
+        read = ready[folder] or computed[folder]
+        if isinstance(read, str):
+            if named:
+                raise InputError("RUN", folder, read)
+            faults.append(f"{name} cannot be read: {read}")
+        else:
+            shown = name if names.count(name) == 1 else str(folder)
+            runs.append(_run(shown, folder, read))
+    return Collected(tuple(runs), len(late), tuple(faults), any(not named for _, named in found.values()))
+
+
+def _run(name: str, folder: Path, read: Indexed) -> BoardRun:
+    why = interrupted(read.recorded, read.planned) if read.entries else "has no trials"
+    return BoardRun(name, folder, read.entries, manifest_at(folder / MANIFEST), why)
+
+
+def _is_run(path: Path) -> bool:
+    return any((path / name).is_file() for name in (RESULTS, JOURNAL))
+
+
+def _below(path: Path) -> Iterator[Path]:
+    """The runs in and below a folder, sorted; what lies in a run belongs to it."""
+    for place, folders, files in os.walk(path):
+        if RESULTS in files or JOURNAL in files:
+            folders.clear()
+            yield Path(place)
+        folders.sort()
+
+
+def _computed(folders: Sequence[Path]) -> Iterable[Indexed | str]:
+    """What runs hold, or why one cannot be read."""
+    if len(folders) <= _FEW:
+        return [_compute(folder) for folder in folders]
+    workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 16)
+    found: list[Indexed | str] = []
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for read in pool.map(_compute, folders):
+            found.append(read)
+            if sys.stderr.isatty():
+                print(f"\r{len(found):,} of {len(folders):,} runs read", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    return found
+
+
+def _compute(folder: Path) -> Indexed | str:
+    sources = sources_of(folder)
+    try:
+        run = read_run(folder)
+    except InputError as error:
+        return str(error)
+    return write_index(folder, run.records, run.planned, sources)

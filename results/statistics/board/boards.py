@@ -1,0 +1,152 @@
+"""Models beside each other: what was asked the same is ranked together, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum, sqrt
+
+import numpy as np
+
+from needlework.results.statistics.board.entry import Codes, Entry
+from needlework.results.statistics.board.ranks import Ranks, rank_ranges
+from needlework.results.statistics.intervals.clustered import Floats
+
+ALL = "all tasks"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One model of one run: its name on the board, and its entry of each task. `setting`: by task, what the run's
+    manifest says of how it was asked; `why`: why it is not ranked, empty where it is.
+    """
+
+    name: str
+    run: str
+    link: str
+    entries: Mapping[str, Entry]
+    setting: Mapping[str, str]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a board. `counted`: the mean score with what only others could answer as a miss, 0..1; `low`, `high`:
+    the 95 % interval of the mean of what was scored. `entry`: `None` on the board of all tasks.
+    """
+
+    who: Candidate
+    ranks: Ranks
+    counted: float
+    mean: float | None
+    low: float | None
+    high: float | None
+    entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Models that were asked the same cells of one task, the best score first. `samples`: what ranks rest on."""
+
+    task: str
+    rows: tuple[Row, ...]
+    lengths: tuple[int, ...]
+    trials: int
+    samples: int
+    scorer: str
+
+    @property
+    def has_misses(self) -> bool:
+        """Whether a model could not answer what another could."""
+        return any(row.mean is None or abs(row.counted - row.mean) > 1e-9 for row in self.rows)
+
+
+def boards_of(candidates: Sequence[Candidate]) -> tuple[Board, ...]:
+    """Return a board for each task and each way in which it was asked, those of most models first; before them the
+    board of all tasks, where models were asked several of them alike.
+    """
+    ranked = [each for each in candidates if not each.why]
+    groups: dict[tuple[str, str, str], list[Candidate]] = {}
+    for each in ranked:
+        for task, entry in each.entries.items():
+            groups.setdefault((task, entry.cells, each.setting.get(task, "")), []).append(each)
+    ordered = sorted(groups, key=lambda key: (key[0], -len(groups[key]), key))
+    boards = [_board(task, groups[task, cells, setting]) for task, cells, setting in ordered]
+    return (*_of_all(ranked), *boards)
+
+
+def _board(task: str, who: Sequence[Candidate]) -> Board:
+    entries = [each.entries[task] for each in who]
+    scores = np.array([entry.scores for entry in entries], np.float64)
+    scored = np.flatnonzero((~np.isnan(scores)).any(axis=0))
+    kept = scored if len(scored) else np.arange(scores.shape[1])
+    filled, first = np.nan_to_num(scores[:, kept]), entries[0]
+    ranks = rank_ranges(_sums(filled, first.samples[kept]))
+    rows = [
+        Row(each, rank, float(counted), entry.mean, entry.low, entry.high, entry)
+        for each, rank, counted, entry in zip(who, ranks, filled.mean(axis=1), entries, strict=True)
+    ]
+    lengths = tuple(length for length, *_ in first.by_length)
+    samples = len(np.unique(first.samples[kept]))
+    return Board(task, _ordered(rows), lengths, first.trials, samples, first.scorer)
+
+
+def _of_all(who: Sequence[Candidate]) -> list[Board]:
+    """The mean over tasks, each weighing the same, of models that were asked several tasks alike."""
+    groups: dict[tuple[tuple[str, str, str], ...], list[Candidate]] = {}
+    for each in who:
+        if len(each.entries) > 1:
+            key = tuple((task, each.entries[task].cells, each.setting.get(task, "")) for task in sorted(each.entries))
+            groups.setdefault(key, []).append(each)
+    found = []
+    for key, own in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        if len(own) < 2:
+            continue
+        boards = [_board(task, own) for task, _, _ in key]
+        parts = [{row.who.name: row for row in board.rows} for board in boards]
+        sums = np.concatenate([_weighted(task, own) for task, _, _ in key], axis=1)
+        rows = [
+            _mean_row(each, rank, [part[each.name] for part in parts])
+            for each, rank in zip(own, rank_ranges(sums), strict=True)
+        ]
+        trials = sum(board.trials for board in boards)
+        name = f"{ALL} ({', '.join(board.task for board in boards)})"
+        found.append(Board(name, _ordered(rows), (), trials, sums.shape[1], ""))
+    return found
+
+
+def _mean_row(who: Candidate, ranks: Ranks, rows: Sequence[Row]) -> Row:
+    """The mean of the rows of all tasks; its interval from theirs, as if tasks were independent (MOVER: G. Y. Zou and
+    A. Donner, Stat. Med. 27 (2008) 1693-1702).
+    """
+    counted = fsum(row.counted for row in rows) / len(rows)
+    means = [row.mean for row in rows if row.mean is not None]
+    if len(means) < len(rows):
+        return Row(who, ranks, counted, None, None, None, None)
+    mean = fsum(means) / len(rows)
+    ends = [(row.mean, row.low, row.high) for row in rows]
+    known = [(m - low, high - m) for m, low, high in ends if m is not None and low is not None and high is not None]
+    if len(known) < len(rows):
+        return Row(who, ranks, counted, mean, None, None, None)
+    below, above = (sqrt(fsum(side**2 for side in sides)) / len(rows) for sides in zip(*known, strict=True))
+    return Row(who, ranks, counted, mean, mean - below, mean + above, None)
+
+
+def _weighted(task: str, who: Sequence[Candidate]) -> Floats:
+    """The sums of samples of one task, as they weigh in the mean over tasks."""
+    entries = [each.entries[task] for each in who]
+    filled = np.nan_to_num(np.array([entry.scores for entry in entries], np.float64))
+    weighted: Floats = _sums(filled, entries[0].samples) / filled.shape[1]
+    return weighted
+
+
+def _sums(scores: Floats, samples: Codes) -> Floats:
+    """Of each model and sample, the sum of scores."""
+    _, codes = np.unique(samples, return_inverse=True)
+    found = np.zeros((len(scores), int(codes.max(initial=-1)) + 1))
+    np.add.at(found.T, codes, scores.T)
+    return found
+
+
+def _ordered(rows: Sequence[Row]) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=lambda row: (-row.counted, row.ranks, row.who.name)))

@@ -1,0 +1,140 @@
+"""What a board needs of one model in one run: a task's scores, and the score of every trial in an order of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from json import dumps
+from math import nan
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from needlework.results.records.controls import retriever_of, without_controls
+from needlework.results.records.record import SCORED, UNDECIDED, Record
+from needlework.results.statistics.length.answer import EffectiveLength
+from needlework.results.statistics.length.effective import absolute_length
+from needlework.results.statistics.length.scores import length_scores
+from needlework.results.statistics.panels import OUTCOMES, Trial, depth_order, tally, trial_of
+
+Scores = NDArray[np.float32]
+Codes = NDArray[np.int32]
+Length = tuple[int, int, int, float | None, float | None, float | None]
+"""Tokens; trials, and those with a score; their mean (0..1) and the ends of its 95 % interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One model on one task in one run. Scores are 0..1, lengths tokens, times seconds.
+
+    `task`: with the retriever, where there is one. `cells`: a hash of what was asked (needle, length, depth, repeat,
+    seed, question, right answer) and of the scorer; entries with the same one were asked the same. `effective`: the
+    absolute rule's last length that is certain, by the scores alone, and possible; and its words; `None` where there is
+    none. `prompt_tokens`, `answer_tokens`: of a trial, on average; `latency`: median and 95th percentile.
+    `scores`, `samples`, `lengths`: of each trial, in the order of `cells`; a score that is missing is NaN, a sample a
+    number, a length its place in `by_length`.
+    """
+
+    model: str
+    task: str
+    scorer: str
+    cells: str
+    by_length: tuple[Length, ...]
+    trials: int
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    outcomes: Mapping[str, int]
+    effective: tuple[int | None, int | None, int | None, str] | None
+    prompt_tokens: float | None
+    answer_tokens: float | None
+    latency: tuple[float, float] | None
+    scores: Scores = field(repr=False)
+    samples: Codes = field(repr=False)
+    lengths: Codes = field(repr=False)
+
+    @property
+    def counted(self) -> float:
+        """The mean score with what has none as a miss."""
+        return float(np.nansum(self.scores, dtype=np.float64)) / max(1, len(self.scores))
+
+
+def entries_of(records: Iterable[Record]) -> tuple[Entry, ...]:
+    """Return the entries of a run, sorted by model and task. Controls are left out."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in without_controls(records):
+        retriever = retriever_of(record)
+        task = f"{record['task']} ({retriever})" if retriever else record["task"]
+        groups.setdefault((record["model"], task), []).append(record)
+    return tuple(_entry(*key, groups[key]) for key in sorted(groups))
+
+
+def _entry(model: str, task: str, records: list[Record]) -> Entry:
+    records.sort(key=_place)
+    trials = [trial_of(record) for record in records]
+    names = [(trial.needle, trial.sample) for trial in trials]
+    codes = {name: at for at, name in enumerate(sorted(set(names)))}
+    columns: dict[int, list[Trial]] = {}
+    for trial in trials:
+        columns.setdefault(trial.length, []).append(trial)
+    tokens = sorted(columns)
+    whole = tally(trials)
+    scorers = sorted({f"{record['scorer']}@{record.get('scorer_version', '?')}" for record in records})
+    return Entry(
+        model=model,
+        task=task,
+        scorer=", ".join(scorers),
+        cells=_cells(records, scorers),
+        by_length=tuple(_length(length, columns[length]) for length in tokens),
+        trials=len(trials),
+        n=whole.n,
+        mean=whole.mean,
+        low=whole.interval.low if whole.interval else None,
+        high=whole.interval.high if whole.interval else None,
+        outcomes={name: whole.counts[name] for name in OUTCOMES if whole.counts[name]},
+        effective=_effective(absolute_length(length_scores(trials))) if len(tokens) > 1 else None,
+        prompt_tokens=_mean(record["response"].get("prompt_tokens") for record in records),
+        answer_tokens=_mean(record["response"].get("completion_tokens") for record in records),
+        latency=_latency(records),
+        scores=np.array([nan if each.score is None else each.score for each in trials], np.float32),
+        samples=np.array([codes[name] for name in names], np.int32),
+        lengths=np.array([tokens.index(trial.length) for trial in trials], np.int32),
+    )
+
+
+def _place(record: Record) -> tuple[object, ...]:
+    at = (record["needle"], record["length"], depth_order(record["depth"]), record["repeat"])
+    return (*at, -1 if record.get("seed") is None else record["seed"], record["question"])
+
+
+def _cells(records: Sequence[Record], scorers: Sequence[str]) -> str:
+    """A hash of what was asked, and of who judged it."""
+    digest = sha256(dumps(scorers).encode())
+    for record in records:
+        asked = (*_place(record), record["language"], record["expected"])
+        digest.update(dumps(asked, ensure_ascii=True).encode())
+    return digest.hexdigest()
+
+
+def _length(length: int, trials: Sequence[Trial]) -> Length:
+    found = tally(trials)
+    ends = (found.interval.low, found.interval.high) if found.interval else (None, None)
+    return (length, found.trials, found.n, found.mean, *ends)
+
+
+def _effective(found: EffectiveLength) -> tuple[int | None, int | None, int | None, str]:
+    return found.conservative, found.point, found.optimistic, found.words
+
+
+def _mean(values: Iterable[object]) -> float | None:
+    known = [value for value in values if isinstance(value, (int, float))]
+    return sum(known) / len(known) if known else None
+
+
+def _latency(records: Sequence[Record]) -> tuple[float, float] | None:
+    told = (record["timing"].get("latency_s") for record in records if record["outcome"] in (*SCORED, *UNDECIDED))
+    seconds = sorted(value for value in told if isinstance(value, (int, float)))
+    return (median(seconds), seconds[min(len(seconds) - 1, int(0.95 * len(seconds)))]) if seconds else None

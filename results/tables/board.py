@@ -1,0 +1,96 @@
+"""A board in words: one row for each model, for terminals, Markdown and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from needlework.results.statistics.board.boards import Board, Row
+from needlework.results.statistics.board.entry import Entry
+from needlework.results.statistics.board.ranks import Ranks, needed_samples
+from needlework.results.style.text import length_labels, percent1
+from needlework.results.tables.columns import NONE
+
+_MOST = 6  # lengths that have a column of their own in a terminal
+RANK = "rank"
+
+
+def rank_words(ranks: Ranks) -> str:
+    """`1`, or `2–5` where nothing shows which."""
+    return str(ranks[0]) if ranks[0] == ranks[1] else f"{ranks[0]}–{ranks[1]}"
+
+
+def board_title(board: Board) -> str:
+    """`niah: 12 trials of 6 samples, 300 to 600 tokens, scored by match@3`."""
+    parts = [f"{board.trials:,} trials of {board.samples:,} samples"]
+    if board.lengths:
+        first, last = length_labels([board.lengths[0], board.lengths[-1]])
+        parts.append(f"{first} tokens" if first == last else f"{first} to {last} tokens")
+    if board.scorer:
+        parts.append(f"scored by {board.scorer}")
+    return f"{board.task}: {', '.join(parts)}"
+
+
+def board_head(board: Board, *, every_length: bool = False) -> tuple[str, ...]:
+    """The columns of a board."""
+    return (
+        RANK,
+        "model",
+        "score % (95 %)",
+        *(["misses counted"] if board.has_misses else []),
+        *_lengths(board, every_length),
+        *(["effective length (95 %)"] if len(board.lengths) > 1 else []),
+        *(["prompt tokens", "answer tokens", "seconds", "slowest 5 %"] if board.lengths else []),
+    )
+
+
+def board_row(board: Board, row: Row, *, every_length: bool = False) -> tuple[str, ...]:
+    """A row in the order of `board_head`: tokens and seconds are of a trial, on average and in the median."""
+    entry = row.entry
+    cells = [rank_words(row.ranks), row.who.name, _score(row.mean, row.low, row.high)]
+    if board.has_misses:
+        cells.append(percent1(row.counted))
+    if entry is None:
+        return tuple(cells)
+    if _lengths(board, every_length):
+        cells += [NONE if mean is None else percent1(mean) for _, _, _, mean, _, _ in entry.by_length]
+    if len(board.lengths) > 1:
+        cells.append(effective_words(entry))
+    seconds = [NONE, NONE] if entry.latency is None else [f"{value:.3g}" for value in entry.latency]
+    return (*cells, _tokens(entry.prompt_tokens), _tokens(entry.answer_tokens), *seconds)
+
+
+def effective_words(entry: Entry) -> str:
+    """The 95 % interval of the effective length: `300 to 600 or more`, `none to 300`."""
+    if entry.effective is None:
+        return NONE
+    low, _, high, _ = entry.effective
+    first, last = ("none" if each is None else length_labels([each])[0] for each in (low, high))
+    more = " or more" if high is not None and high == entry.by_length[-1][0] else ""
+    return f"{last}{more}" if first == last else f"{first} to {last}{more}"
+
+
+def board_notes(board: Board) -> list[str]:
+    """What its ranks rest on."""
+    count = len(board.rows)
+    if count < 2:
+        return []
+    if all(row.ranks == (1, count) for row in board.rows):
+        needed = needed_samples(count)
+        few = f"; {needed} samples are the fewest that could show any" if board.samples < needed else ""
+        return [f"no difference between these {count} is shown: all are tied{few}"]
+    return []
+
+
+def _lengths(board: Board, every_length: bool) -> Sequence[str]:
+    return length_labels(board.lengths) if every_length or 1 < len(board.lengths) <= _MOST else ()
+
+
+def _score(mean: float | None, low: float | None, high: float | None) -> str:
+    if mean is None:
+        return NONE
+    ends = "" if low is None or high is None else f" ({percent1(max(0.0, low))}–{percent1(min(1.0, high))})"
+    return f"{percent1(mean)}{ends}"
+
+
+def _tokens(value: float | None) -> str:
+    return NONE if value is None else f"{value:,.0f}"

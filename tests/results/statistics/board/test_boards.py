@@ -1,0 +1,141 @@
+"""What was asked the same is ranked together; what was not, apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from needlework.results.records.record import Record
+from needlework.results.statistics.board.boards import Candidate, boards_of
+from needlework.results.statistics.board.entry import entries_of
+from needlework.results.tables.board import board_head, board_notes, board_row, board_title, effective_words
+
+Make = Callable[..., Record]
+
+
+@pytest.fixture
+def candidate(make_record: Make) -> Callable[..., Candidate]:
+    """A model with 2 lengths x 12 repeats of each task; `outcome` says what became of each (length, repeat)."""
+
+    def build(
+        name: str,
+        outcome: Callable[[int, int], str],
+        *,
+        tasks: tuple[str, ...] = ("niah",),
+        setting: str = "",
+        why: str = "",
+        **fields: Any,
+    ) -> Candidate:
+        records = [
+            make_record(model=name, task=task, length=length, repeat=repeat, outcome=outcome(length, repeat), **fields)
+            for task in tasks
+            for length in (1000, 4000)
+            for repeat in range(12)
+        ]
+        entries = {entry.task: entry for entry in entries_of(reversed(records))}
+        return Candidate(name, f"run-{name}", "", entries, dict.fromkeys(entries, setting), why)
+
+    return build
+
+
+def test_the_better_model_stands_first_and_equal_ones_are_tied(candidate: Callable[..., Candidate]) -> None:
+    (board,) = boards_of(
+        [
+            candidate("poor", lambda *_: "wrong"),
+            candidate("good", lambda *_: "found"),
+            candidate("fair", lambda _, repeat: "found" if repeat else "wrong"),
+        ]
+    )
+
+    assert [(row.who.name, row.ranks) for row in board.rows] == [("good", (1, 2)), ("fair", (1, 2)), ("poor", (3, 3))]
+    assert board_title(board) == "niah: 24 trials of 12 samples, 1k to 4k tokens, scored by match@1"
+    assert not board.has_misses
+    assert board_notes(board) == []
+    assert [*zip(board_head(board), board_row(board, board.rows[0]), strict=True)] == [
+        ("rank", "1–2"),
+        ("model", "good"),
+        ("score % (95 %)", "100 (78.2–100)"),
+        ("1k", "100"),
+        ("4k", "100"),
+        ("effective length (95 %)", "none to 4k or more"),
+        ("prompt tokens", "980"),
+        ("answer tokens", "5"),
+        ("seconds", "0.25"),
+        ("slowest 5 %", "0.25"),
+    ]
+
+
+def test_what_one_alone_cannot_answer_is_a_miss_and_what_nobody_can_is_nothing(
+    candidate: Callable[..., Candidate],
+) -> None:
+    whole, short = (
+        candidate("whole", lambda *_: "found"),
+        candidate("short", lambda length, _: "found" if length < 4000 else "skipped"),
+    )
+    (board,) = boards_of([short, whole])
+    assert [(row.who.name, row.ranks, row.counted, row.mean) for row in board.rows] == [
+        ("whole", (1, 1), 1.0, 1.0),
+        ("short", (2, 2), 0.5, 1.0),
+    ]
+    assert "misses counted" in board_head(board)
+
+    (board,) = boards_of([short, candidate("other", lambda length, _: "found" if length < 4000 else "skipped")])
+    assert [row.counted for row in board.rows] == [1.0, 1.0]
+    assert board_notes(board) == ["no difference between these 2 is shown: all are tied"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"question": "Another one?"},
+        {"expected": ["1"]},
+        {"scorer": "contains"},
+        {"seed": 1},
+        {"setting": "other corpus"},
+    ],
+    ids=str,
+)
+def test_other_cells_are_ranked_apart(candidate: Callable[..., Candidate], other: dict[str, Any]) -> None:
+    boards = boards_of([candidate(name, lambda *_: "found", **fields) for name, fields in (("a", {}), ("b", other))])
+
+    assert [[row.who.name for row in board.rows] for board in boards] in ([["a"], ["b"]], [["b"], ["a"]])
+
+
+def test_another_models_texts_and_times_are_the_same_cells(candidate: Callable[..., Candidate]) -> None:
+    other = {"prompt": {"tokens": 990}, "answer": "1", "timing": {}, "response": {}}
+    (board,) = boards_of([candidate(name, lambda *_: "found", **each) for name, each in (("a", {}), ("b", other))])
+
+    assert len(board.rows) == 2
+    assert board_row(board, board.rows[1])[-4:] == ("–",) * 4
+
+
+def test_all_tasks_stand_before_each_and_a_run_that_was_interrupted_nowhere(
+    candidate: Callable[..., Candidate],
+) -> None:
+    tasks = ("chain", "niah")
+    boards = boards_of(
+        [
+            candidate("a", lambda *_: "found", tasks=tasks),
+            candidate("b", lambda *_: "wrong", tasks=tasks),
+            candidate("c", lambda *_: "found", tasks=("niah",)),
+            candidate("d", lambda *_: "found", tasks=tasks, why="interrupted after 2 of 40 trials"),
+        ]
+    )
+
+    assert [board.task for board in boards] == ["all tasks (chain, niah)", "chain", "niah"]
+    assert [[(row.who.name, row.ranks) for row in board.rows] for board in boards] == [
+        [("a", (1, 1)), ("b", (2, 2))],
+        [("a", (1, 1)), ("b", (2, 2))],
+        [("a", (1, 2)), ("c", (1, 2)), ("b", (3, 3))],
+    ]
+    assert boards[0].samples == 24
+    assert board_row(boards[0], boards[0].rows[0])[:3] == ("1", "a", "100 (84.6–100)")
+
+
+def test_an_entry_says_how_long(candidate: Callable[..., Candidate]) -> None:
+    entry = candidate("a", lambda length, _: "found" if length < 4000 else "wrong").entries["niah"]
+
+    assert effective_words(entry) == "none to 1k"
+    assert (entry.trials, entry.n, entry.mean, entry.outcomes) == (24, 24, 0.5, {"found": 12, "wrong": 12})
