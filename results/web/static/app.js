@@ -25,7 +25,8 @@ async function send(path, body, last = false) {
     throw new Error("not kept: the server does not answer; start needlework serve again");
   }
   const told = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw Object.assign(new Error(told.error || `not kept (${answer.status})`), { told });
+  const line = answer.status === 403 ? `not kept: ${told.error}` : told.error;
+  if (!answer.ok) throw Object.assign(new Error(line || `not kept (${answer.status})`), { told });
   return told;
 }
 

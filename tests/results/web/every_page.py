@@ -49,5 +49,4 @@ def visit(chrome: Chrome, address: str, path: str, *, width: int, height: int = 
         chrome.until("return location.pathname.startsWith('/rating/of/')")
     chrome.open(f"{address}{path}", width=width, height=height, dark=dark)
     chrome.until(_LOADED)
-    if chrome.ask("return document.getElementById('ask')?.open"):
-        chrome.press("Ann", ENTER)
+    chrome.tell_name()

@@ -71,6 +71,7 @@ def address(serve: Callable[..., str], tmp_path_factory: pytest.TempPathFactory)
 def page(chrome: Chrome, address: str) -> Chrome:
     chrome.open(address)
     chrome.until(READY)
+    chrome.tell_name()
     return chrome
 
 

@@ -11,7 +11,6 @@ from tests.results.web.chrome import patiently
 ActionChains = pytest.importorskip("selenium.webdriver", reason="selenium is not installed").ActionChains
 
 SENTENCE = "On day {n} the ferry carried {m} crates of oranges to the northern harbour, and nobody asked why. "
-ENTER = "\ue007"
 READY = "return document.body.dataset.ready"
 KEPT = "return /^kept/.test(document.getElementById('kept').textContent)"
 HOSTILE = "<img src=x onerror=alert(1)> \u2028 مرحبا بالعالم 长文档 \ud800 </script>"
@@ -55,8 +54,7 @@ def address(serve, source):
 def open_row(chrome, address, row, **how):
     chrome.open(f"{address}{row}/", **how)
     chrome.until(READY)
-    if chrome.ask("return $('ask').open"):
-        chrome.press("Ann", ENTER)
+    chrome.tell_name()
 
 
 def fields(chrome):
