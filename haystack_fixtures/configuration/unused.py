@@ -10,6 +10,7 @@ from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.documents.options import DocumentOptions
+from needlework.haystack_fixtures.tasks.documents.votes import votes_by_embeddings, votes_of
 
 Used = Callable[[Settings], bool]
 
@@ -48,6 +49,7 @@ _RULES: dict[str, tuple[Used, str]] = {
     },
     "documents": (_tasks("doc_"), _OF_DOCUMENTS),
     "vote": (_tasks("doc_"), _OF_DOCUMENTS),
+    "vote_by": (lambda settings: votes_of(settings.suites) > 0, "there is no --vote"),
     "questions_model": (_tasks("doc_"), _OF_DOCUMENTS),
     "questions_model_base_url": (_writes, _NO_WRITER),
     "questions_model_api_key_env": (_writes, _NO_WRITER),
@@ -73,7 +75,10 @@ _RULES: dict[str, tuple[Used, str]] = {
         for key in ("chunk_size", "chunk_overlap", "retrieve")
     },
     **{
-        key: (lambda settings: "dense" in _retrievers(settings), _OF_EMBEDDER)
+        key: (
+            lambda settings: "dense" in _retrievers(settings) or votes_by_embeddings(settings.suites) is not None,
+            _OF_EMBEDDER,
+        )
         for key in ("embedder", "embedder_base_url", "embedder_api_key_env")
     },
     "price": (lambda settings: settings.plan, "only --plan tells what a run can cost"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +45,20 @@ def stored(folder: Path, identity: str, texts: Iterable[str]) -> dict[str, Embed
                 if embedded is not None:
                     found[keys[key]] = embedded
     return found
+
+
+def embedded_once(
+    cache_dir: Path, texts: Sequence[str], identity: str, embed: Callable[[Sequence[str]], list[Embedded]]
+) -> list[Embedded]:
+    """The embeddings of texts, those that were made before from the cache."""
+    folder = cache_dir / "embeddings"
+    found = stored(folder, identity, texts)
+    missing = list(dict.fromkeys(text for text in texts if text not in found))
+    if missing:
+        made = dict(zip(missing, embed(missing), strict=True))
+        store(folder, identity, made)
+        found |= made
+    return [found[text] for text in texts]
 
 
 def store(folder: Path, identity: str, embedded: Mapping[str, Embedded]) -> None:

@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.retrieval.bm25 import Scores, bm25_index
 from needlework.haystack_fixtures.retrieval.chunks import Chunking, chunk_spans, chunking
 from needlework.haystack_fixtures.retrieval.dense import Floats, dense_index
-from needlework.haystack_fixtures.retrieval.embedded import Embedded, store, stored
+from needlework.haystack_fixtures.retrieval.embedded import Embedded, embedded_once
 from needlework.haystack_fixtures.retrieval.embedders import Embedder, load_embedder
 from needlework.haystack_fixtures.retrieval.found import Hit, Retrieved, Search
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
@@ -105,24 +105,20 @@ class Retrieval:
     def _embedded(
         self, texts: Sequence[str], identity: str, embed: Callable[[Sequence[str]], list[Embedded]]
     ) -> list[Embedded]:
-        """The embeddings of texts, those that were made before from the cache."""
-        folder = self._cache_dir / "embeddings"
-        found = stored(folder, identity, texts)
-        missing = list(dict.fromkeys(text for text in texts if text not in found))
-        if missing:
-            made = dict(zip(missing, embed(missing), strict=True))
-            store(folder, identity, made)
-            found |= made
-        return [found[text] for text in texts]
+        return embedded_once(self._cache_dir, texts, identity, embed)
 
     def _load(self, own: RetrievalOptions) -> Embedder:
-        connection = Connection(
-            base_url=own.embedder_base_url,
-            api_key_env=own.embedder_api_key_env,
-            timeout_s=self._settings.timeout,
-            retries=self._settings.retries,
-        )
-        return load_embedder(own.embedder, connection, self._cache_dir)
+        return load_embedder(own.embedder, to_embedder(own, self._settings), self._cache_dir)
+
+
+def to_embedder(own: RetrievalOptions, settings: Settings) -> Connection:
+    """How the embedder's server is reached."""
+    return Connection(
+        base_url=own.embedder_base_url,
+        api_key_env=own.embedder_api_key_env,
+        timeout_s=settings.timeout,
+        retries=settings.retries,
+    )
 
 
 def _stacked(embedded: Sequence[Embedded], model: Embedder) -> Floats:

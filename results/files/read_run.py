@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.tasks.documents.votes import votes_of
+from needlework.haystack_fixtures.tasks.documents.votes import votes_by_embeddings, votes_of
 from needlework.results.files.csv_file import read_csv
 from needlework.results.files.foreign import foreign_panels, panels_in_json
 from needlework.results.files.json_file import check_record, parsed, read_json, records_in
+from needlework.results.records.answer_vectors import read_vectors
 from needlework.results.records.journal import read_journal
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
@@ -93,6 +94,7 @@ def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
         records,
         design=design,
         vote=votes_of(settings.suites),
+        vectors=read_vectors(run.folder) if votes_by_embeddings(settings.suites) else None,
         relative_to=base,
         planned=run.planned,
         adaptive=adaptive_statements(settings, records),

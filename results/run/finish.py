@@ -9,10 +9,11 @@ from typing import Any
 
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
-from needlework.haystack_fixtures.tasks.documents.votes import votes_of
+from needlework.haystack_fixtures.tasks.documents.votes import votes_by_embeddings, votes_of
 from needlework.results.gates.report import gate_rows
 from needlework.results.gates.verdict import Verdict
 from needlework.results.pictures.panel import Style
+from needlework.results.records.answer_vectors import read_vectors
 from needlework.results.records.record import Record
 from needlework.results.run.sending import sending_notes
 from needlework.results.run.write_all import write_files
@@ -51,6 +52,7 @@ def finish(
         list(records),
         design=design_of(settings),
         vote=votes_of(settings.suites),
+        vectors=read_vectors(folder) if votes_by_embeddings(settings.suites) else None,
         relative_to=parse_relative_to(settings.relative_to),
         planned=planned,
         notes=notes,

@@ -185,6 +185,7 @@ class Recorder:
         self.folder.left_out(self._config.stash.get(MISFITS, ()))
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
         from needlework.results.run.finish import finish
+        from needlework.results.run.vote_vectors import write_answer_vectors
         from needlework.results.statistics.run_report import interrupted
 
         records = self.folder.whole(self._records)
@@ -202,7 +203,7 @@ class Recorder:
                     planned=planned,
                     verdicts=self._verdicts,
                     series=self._adaptive.series if self._adaptive else (),
-                    notes=self.folder.notes,
+                    notes=[*self.folder.notes, *write_answer_vectors(self.folder.path, self._settings, records)],
                     manifest=self.folder.manifest(self._records),
                 )
                 self.folder.write_manifest(self._records, ended=True)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.haystack_fixtures.session.answer_vectors import voting_embedder
 from needlework.haystack_fixtures.session.kept import SETTINGS, grid_of, settings_of
 from needlework.haystack_fixtures.workers.distribution import is_worker, refuse
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
@@ -49,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[SETTINGS] = settings = with_made_questions(settings, folder, dry=dry)
         check_scorers(settings)
         check_adaptive(settings, folder)
+        voting_embedder(settings)  # refused now, and not when every answer is there
     except (InputError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
     if settings.shard is not None:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from math import fsum
 from typing import Any, cast
 
+from needlework.results.records.answer_vectors import AnswerVectors
 from needlework.results.records.controls import control_of
 from needlework.results.records.record import SCORED, OutcomeName, Record
 from needlework.results.records.samples import OWN_DOCUMENTS, own_label
@@ -72,13 +73,16 @@ class Documents:
     votes: tuple[Vote, ...]
 
 
-def document_statistics(records: Iterable[Record], vote: int = 0) -> tuple[Documents, ...]:
-    """Return the statistics of each model that was asked about documents, sorted. `vote`: as `--vote`, 0 for none."""
+def document_statistics(
+    records: Iterable[Record], vote: int = 0, vectors: AnswerVectors | None = None
+) -> tuple[Documents, ...]:
+    """Return the statistics of each model that was asked about documents, sorted. `vote`: as `--vote`, 0 for none;
+    `vectors`: of the answers that vote."""
     groups: dict[str, list[Record]] = {}
     for record in records:
         if record["task"] in OWN_DOCUMENTS:
             groups.setdefault(record["model"], []).append(record)
-    return tuple(_of_model(model, sorted(groups[model], key=_order), vote) for model in sorted(groups))
+    return tuple(_of_model(model, sorted(groups[model], key=_order), vote, vectors) for model in sorted(groups))
 
 
 def documents_object(found: Sequence[Documents]) -> list[dict[str, Any]]:
@@ -94,7 +98,7 @@ def arm_of(record: Record) -> str:
     return next((word for word in words if word in ("bm25", "dense")), WHOLE)
 
 
-def _of_model(model: str, records: Sequence[Record], vote: int) -> Documents:
+def _of_model(model: str, records: Sequence[Record], vote: int, vectors: AnswerVectors | None) -> Documents:
     present = [record for record in records if not is_absent(record)]
     position = [record for record in present if record["task"] == _POSITION]
     size = [record for record in present if record["task"] == _SIZE]
@@ -110,7 +114,7 @@ def _of_model(model: str, records: Sequence[Record], vote: int) -> Documents:
         loss=_loss(size),
         absent=_absent_arms(records),
         judge=_judge_and_rule(records),
-        votes=votes(present, vote),
+        votes=votes(present, vote, vectors),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.adaptive.statement import Statement
+from needlework.results.records.answer_vectors import AnswerVectors
 from needlework.results.records.record import Record
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
 from needlework.results.statistics.documents import Documents, document_statistics
@@ -80,6 +81,7 @@ def run_report(
     *,
     design: Design | None = None,
     vote: int = 0,
+    vectors: AnswerVectors | None = None,
     relative_to: Wanted | None = None,
     planned: int | None = None,
     notes: Sequence[str] = (),
@@ -90,7 +92,8 @@ def run_report(
 ) -> RunReport:
     """Compute everything that is reported of `records`; their order does not matter. `gates`: as they were decided.
 
-    `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`, `relative_to`: the run's options.
+    `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`, `relative_to`: the run's options;
+    `vectors`: of the answers that vote.
     `planned`: how many trials it was to have, all of these where nothing is said. `notes`: what else is to be said of
     the run, a sentence each. `facts`: how it was made.
     """
@@ -116,7 +119,7 @@ def run_report(
         retrieval=arm_scores(ordered),
         ruler=ruler_tables(ordered),
         suites=needlebench(ordered, design),
-        documents=document_statistics(ordered, vote),
+        documents=document_statistics(ordered, vote, vectors),
         field=field_tables(ordered),
         leval=leval_summaries(ordered),
         latency=latency_rows(ordered),

@@ -9,7 +9,7 @@ from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.statistics.absent import Rate
 from needlework.results.statistics.documents import FOCUSED, Documents, Point
 from needlework.results.statistics.panels import range_of
-from needlework.results.statistics.votes import Vote
+from needlework.results.statistics.votes import WORDS, Vote
 from needlework.results.style.text import length_labels, one_line, percent1
 from needlework.results.tables.columns import NONE, aligned
 from needlework.results.tables.comparison import interval_words, points1
@@ -27,7 +27,7 @@ _MEANINGS = {
     " paired by question.",
     "judge and offline rule": "Share of answers on which both agree, and Cohen's kappa: agreement beyond chance.",
     "voting": "Of the answers to one question over several orders of the documents, the one most like the others"
-    " (content words) is taken. The gain is paired by question.",
+    " (content words, or embeddings) is taken. The gain is paired by question.",
 }
 
 
@@ -151,7 +151,9 @@ def _vote_table(votes: Sequence[Vote]) -> Table:
         )
         for each in votes
     ]
-    return Table(f"votes of {votes[0].of} answers over as many orders of the documents", head, tuple(rows), names=3)
+    by = "content words" if votes[0].by == WORDS else f"embeddings of {votes[0].by}"
+    told = f"votes of {votes[0].of} answers over as many orders of the documents (alike in {by})"
+    return Table(told, head, tuple(rows), names=3)
 
 
 def _place(vote: Vote) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from needlework.haystack_fixtures.settings.option import OUT, WHAT, WHO, Option, never
 from needlework.haystack_fixtures.settings.option_values import (
+    one_of,
     path,
     text,
     variable,
@@ -17,7 +18,8 @@ from needlework.haystack_fixtures.settings.option_values import (
 class DocumentOptions:
     """`questions`: the user's file of questions; `documents`: the folder of the documents that they are about.
     `questions_model`: who writes the questions as the run begins, reached at `questions_model_base_url` with the key of
-    `questions_model_api_key_env`. `vote`: answers over orders of the documents that vote, 0 for none.
+    `questions_model_api_key_env`. `vote`: answers over orders of the documents that vote, 0 for none; `vote_by`: what
+    they are alike in.
     """
 
     questions: str | None = None
@@ -26,6 +28,7 @@ class DocumentOptions:
     questions_model_base_url: str | None = None
     questions_model_api_key_env: str = "OPENAI_API_KEY"
     vote: int = 0
+    vote_by: str = "words"
 
 
 OPTIONS = (
@@ -83,6 +86,14 @@ OPTIONS = (
         whole(0),
         "0",
         metavar="K",
+        counts=never,
+    ),
+    Option(
+        "vote-by",
+        OUT,
+        "what the answers of --vote are alike in: words, or embeddings (of --embedder)",
+        one_of("words", "embeddings"),
+        "words",
         counts=never,
     ),
 )
