@@ -184,8 +184,8 @@ class Recorder:
         self._signals.ignore()  # what they ask for, an end with all files, is under way
         self.folder.left_out(self._config.stash.get(MISFITS, ()))
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
+        from needlework.results.files.vote_vectors import write_answer_vectors
         from needlework.results.run.finish import finish
-        from needlework.results.run.vote_vectors import write_answer_vectors
         from needlework.results.statistics.run_report import interrupted
 
         records = self.folder.whole(self._records)
