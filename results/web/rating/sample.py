@@ -11,13 +11,14 @@ from needlework.results.web.rating.items import Item
 def sampled(items: Sequence[Item], questions: int | None, contexts: int) -> tuple[Item, ...]:
     """Of each question of a run so many of its contexts, of all questions so many, in their order.
 
-    Contexts in which the task asks the question come first (controls, and what was retrieved, only where there is no
-    other), and those that the most models answered; among equals the draw is by the item's id, the same for everyone.
+    Contexts in which the task asks the question come first (with its answer taken out, or after a search, it is the same
+    question), and those that the most models answered; among equals the draw is by the item's id, the same for everyone.
     """
     asked: dict[tuple[object, ...], list[Item]] = defaultdict(list)
+    plain = {item.question: item.references for item in items if item.trial and item.plain}
     for item in items:
-        once = (item.question, item.references) if item.trial else (item.id,)
-        asked[once].append(item)
+        references = item.references if item.plain else plain.get(item.question, item.references)
+        asked[(item.question, references) if item.trial else (item.id,)].append(item)
     kept = [found[:contexts] for found in (sorted(each, key=_wanted) for each in asked.values())]
     if questions is not None:
         kept = sorted(kept, key=lambda found: found[0].id)[:questions]

@@ -126,7 +126,8 @@ def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path: Path, make
     absent = {"control": "absent", "absent": True}
     for model, depths in {"a": (0.0, 25.0, 50.0, 75.0), "b": (0.0, 50.0)}.items():
         records = [make_record(model=model, depth=depth, response={"text": f"{model} {depth}"}) for depth in depths]
-        records.append(make_record(model=model, depth=100.0, response={"text": "no"}, reference=absent))
+        gone = {"reference": absent, "needle": "code_absent", "expected": ["NOT FOUND"]}
+        records.append(make_record(model=model, depth=100.0, response={"text": "no"}, **gone))
         write_json(tmp_path / model / "results.json", run_report(records))
     items = read(tmp_path).items
 
