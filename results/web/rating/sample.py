@@ -11,8 +11,9 @@ from needlework.results.web.rating.items import Item
 def sampled(items: Sequence[Item], questions: int | None, contexts: int) -> tuple[Item, ...]:
     """Of each question of a run so many of its contexts, of all questions so many, in their order.
 
-    Contexts in which the task asks the question come first (with its answer taken out, or after a search, it is the same
-    question), and those that the most models answered; among equals the draw is by the item's id, the same for everyone.
+    A question with its answer taken out, or after a search, is the same question; contexts in which the task asks it as
+    it is come first. Then those that the most models answered; among equals the draw is by the item's id, the same for
+    everyone.
     """
     asked: dict[tuple[object, ...], list[Item]] = defaultdict(list)
     plain = {item.question: item.references for item in items if item.trial and item.plain}
