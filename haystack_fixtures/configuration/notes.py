@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from needlework.haystack_fixtures.grid.limit import limit_note
 from needlework.haystack_fixtures.needles.inline import has_answer
 from needlework.haystack_fixtures.settings.settings import Settings
 
 
 def notes(settings: Settings) -> Iterator[str]:
     """A sentence for each."""
+    if settings.limit is not None and settings.adaptive is None:
+        yield limit_note(settings.limit)
     by_words = {suite.scorer for suite in settings.suites if not has_answer(suite.needle_set)} & {"needle_words"}
     if by_words:
         yield (

@@ -91,7 +91,7 @@ _RULES: dict[str, tuple[Used, str]] = {
         lambda settings: not all(map(runs_here, settings.model)),
         "the model runs here; it names a server",
     ),
-    **dict.fromkeys(("repeats", "controls"), (_whole_grid, "--adaptive asks as many samples as it takes")),
+    **dict.fromkeys(("repeats", "controls", "limit"), (_whole_grid, "--adaptive asks as many samples as it takes")),
     **{
         key: (lambda settings: settings.adaptive is not None, "there is no --adaptive")
         for key in ("adaptive_bar", "adaptive_tokens", "adaptive_depth", "censored_is_wrong")

@@ -6,6 +6,7 @@ pytest_plugins = (
     "needlework.haystack_fixtures.session.options",
     "needlework.haystack_fixtures.session.start",
     "needlework.haystack_fixtures.session.collection",
+    "needlework.haystack_fixtures.session.limiting",
     "needlework.haystack_fixtures.session.sharding",
     "needlework.haystack_fixtures.session.fixtures",
     "needlework.haystack_fixtures.session.plan",

@@ -79,6 +79,17 @@ def whole(least: int) -> Parser:
     return parse
 
 
+def trials_or_share(option: str, value: str) -> float:
+    """A whole number of trials, or a share of them between 0 and 1."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1 and not (1 <= number < 1e9 and number == int(number)):
+        raise InputError(option, value, "give a number of trials, such as 10, or a share of them, such as 0.1")
+    return number
+
+
 def tokens(option: str, value: str) -> int:
     """A number of tokens, such as 64 or 2k."""
     return parse_tokens(option, value)

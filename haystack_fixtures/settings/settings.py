@@ -104,6 +104,7 @@ class Settings:
     gate: tuple[str, ...]
     baseline: str | None
     top_up: int
+    limit: float | None = None
     price: tuple[str, ...] | None = None
     gpus_per_worker: int = 1
     gpu_memory: float | None = None

@@ -17,6 +17,7 @@ from typing import Any
 from needlework.haystack_fixtures.configuration.own_values import run_table, suite_table
 from needlework.haystack_fixtures.configuration.written_settings import read_settings
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.grid.limit import limit_note
 from needlework.haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.whole_files import write_whole
@@ -106,7 +107,10 @@ def known_before(path: Path, recipe: str) -> dict[str, Any]:
 def notes_of(manifest: Mapping[str, Any]) -> list[str]:
     """What a manifest has to say of its run in a report."""
     left = manifest.get("left_out")
-    return [left] if isinstance(left, str) else []
+    options = manifest.get("options")
+    limit = options.get("limit") if isinstance(options, Mapping) and not options.get("adaptive") else None
+    limited = [limit_note(limit)] if isinstance(limit, (int, float)) else []
+    return [*limited, *([left] if isinstance(left, str) else [])]
 
 
 def command_line() -> list[str]:

@@ -139,7 +139,8 @@ class OpenFolder:
     @property
     def notes(self) -> list[str]:
         """What is to be said of the run beside its records."""
-        return notes_of(self.facts)
+        asked = {"limit": self._settings.limit, "adaptive": self._settings.adaptive}
+        return notes_of({**self.facts, "options": asked})
 
     def pace(self, now: list[Record]) -> Pace | None:
         """How fast the records of this session, `now`, came since the folder was opened."""

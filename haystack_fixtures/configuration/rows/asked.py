@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from needlework.haystack_fixtures.grid.spacing import DEPTH_SPACINGS, LENGTH_SPACINGS
 from needlework.haystack_fixtures.settings.option import WHAT, Option
-from needlework.haystack_fixtures.settings.option_values import one_of, text, whole, words, words_of
+from needlework.haystack_fixtures.settings.option_values import one_of, text, trials_or_share, whole, words, words_of
 
 OPTIONS: tuple[Option, ...] = (
     Option(
@@ -88,6 +88,15 @@ OPTIONS: tuple[Option, ...] = (
         suite=True,
     ),
     Option("repeats", WHAT, "trials per cell, each with its own filler and needle", whole(1), "1", suite=True),
+    Option(
+        "limit",
+        WHAT,
+        "ask only the first N trials of each task and language, the shortest first, or a share such as 0.1: a try, and"
+        " no result of the grid",
+        trials_or_share,
+        shown_default="all",
+        metavar="N",
+    ),
     Option("seed", WHAT, "changes filler and needles; the same seed gives the same bytes", whole(0), "0"),
     Option(
         "controls",
