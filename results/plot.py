@@ -12,6 +12,7 @@ from needlework.results.files.read_run import load_panels, manifest_at, read_run
 from needlework.results.pictures.asked_chart import write_asked_charts
 from needlework.results.pictures.documents_chart import write_document_charts
 from needlework.results.pictures.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
+from needlework.results.pictures.model_bars import MOST_MODELS, bar_rows, models_of, write_model_bars
 from needlework.results.pictures.panel import Style
 from needlework.results.records.run_folder import MANIFEST
 from needlework.results.records.samples import OWN_DOCUMENTS
@@ -46,13 +47,36 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--colors", choices=("safe", "field"), default="safe", help="safe for colour blindness, or red-yellow-green"
     )
+    parser.add_argument(
+        "--bars",
+        action="store_true",
+        help="models side by side instead: bars with 95 %% intervals, a row for each task, L-Eval's averages first",
+    )
     parser.add_argument("--numbers", action="store_true", help="percent in each cell, with interval and n")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: beside what is drawn)")
     parser.add_argument("--format", type=parse_formats, default=FORMATS, metavar="png,svg", help="default: both")
     return parser
 
 
+def _bars(options: argparse.Namespace) -> list[Path]:
+    """`bars.png` and `.svg`: every model of all runs in one chart."""
+    runs = [(_folder(path).resolve().name, read_run(path).report) for path in options.files]
+    models = [model for _, report in runs for model in report.models]
+    # A model that stands in several runs is told by the run's name.
+    named = [(run if any(models.count(model) > 1 for model in report.models) else "", report) for run, report in runs]
+    rows = bar_rows(named)
+    if len(models_of(rows)) > MOST_MODELS:
+        raise InputError("--bars", len(models_of(rows)), f"that many bars cannot be told apart: at most {MOST_MODELS}")
+    if not rows:
+        raise InputError("FILE", options.files[0], "has no scores: give run folders or results.json")
+    return write_model_bars(
+        rows, (options.out or _folder(options.files[0])) / "bars", options.format, options.title or ""
+    )
+
+
 def _plot(options: argparse.Namespace) -> list[Path]:
+    if options.bars:
+        return _bars(options)
     found = [(path, panel) for path in options.files for panel in load_panels(path)]
     panels = [panel for _, panel in found]
     several = len(panels) > 1
