@@ -64,9 +64,16 @@ def file_lines(finished: Finished, folder: Path) -> Iterator[str]:
 
 
 def verdict_lines(
-    verdicts: Sequence[Verdict], gatekeeper: Gatekeeper | None, folder: OpenFolder, pace: Pace | None
+    verdicts: Sequence[Verdict],
+    gatekeeper: Gatekeeper | None,
+    folder: OpenFolder,
+    pace: Pace | None,
+    now: Sequence[Record],
 ) -> Iterator[tuple[str, Color]]:
-    """The gates, what differs from their baseline, and records in the folder that belong to no file."""
+    """The gates, what differs from their baseline, and records in the folder that belong to no file.
+
+    `now`: the records of this session; what they took over from other options is no other record.
+    """
     if gatekeeper is not None:
         for line, state in gate_lines(verdicts, gatekeeper.spent, pace.trial_s if pace else None) if verdicts else ():
             yield line, _STATES[state] if state else ""
@@ -74,7 +81,8 @@ def verdict_lines(
             yield line, ""
     if folder.warning:
         yield folder.warning, "yellow"
-    others = sum(record["details"].get("recipe") != folder.recipe for record in folder.earlier)
+    taken = {record["key"] for record in now}
+    others = sum(each["details"].get("recipe") != folder.recipe and each["key"] not in taken for each in folder.earlier)
     if others:
         line = f"{folder.path.name} also holds {others} records of a run with other options: they stay in the journal"
         yield f"{line} and out of these files; use another --run-name, or --fresh to drop them", "yellow"

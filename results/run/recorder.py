@@ -265,7 +265,7 @@ class Recorder:
             for line in last_lines.file_lines(finished, self.folder.path):
                 tell(line)
         for line, color in last_lines.verdict_lines(
-            self._verdicts, self._gatekeeper, self.folder, self.folder.pace(self._records)
+            self._verdicts, self._gatekeeper, self.folder, self.folder.pace(self._records), self._records
         ):
             tell(line, **({color: True} if color else {}))
         for line in ambiguous_words(self._config.option.keyword or "", self._records):

@@ -114,6 +114,13 @@ def test_a_size_that_one_question_does_not_fit_is_asked_of_none(run, project):
     assert sizes["q0_focused"] == {600}
 
 
+def test_records_that_a_narrower_command_takes_over_are_no_others(run, project):
+    run("--task=doc_position,doc_absent", "--depths=50")
+    narrow = run("--task=doc_position", "--depths=50")
+    narrow.stdout.fnmatch_lines(["*r also holds 4 records of a run with other options*"])
+    assert len(project.journal()) == 2 + 4
+
+
 def test_a_plan_tells_the_most_that_it_costs(run):
     result = run("--plan", "--task=doc_position", "--price=2,10")
     result.stdout.fnmatch_lines(
