@@ -15,6 +15,10 @@ from io import TextIOWrapper
 COMMANDS = {
     "batch-in": ("needlework.launching.batch_in", "record, score and judge what a batch service has answered"),
     "compare": ("needlework.results.compare.command", "compare two runs trial by trial"),
+    "history": (
+        "needlework.results.compare.board.history_command",
+        "runs in order, by date or step, and their changes",
+    ),
     "judge": ("needlework.results.leval.judge_command", "have a judge compare L-Eval prediction files, or mark one"),
     "judge-audit": ("needlework.results.judging.audit", "compare a judge with human labels, and with itself"),
     "launch": ("needlework.launching.launch", "run in shards on Slurm, Ray, Kubernetes, or this machine's cards"),

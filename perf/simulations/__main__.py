@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from needlework.results.statistics.length.effective import RULER_THRESHOLD
-from perf.simulations import adaptive, differences, labels, wholes
+from perf.simulations import adaptive, differences, history, labels, wholes
 from perf.simulations.intervals import (
     LIMITS,
     Covered,
@@ -197,6 +197,15 @@ def _adaptive_modes(times: int) -> Iterator[Row]:
     yield "4k to 1M: normal, relative bar", *_together(found, 110 * sum(adaptive.LENGTHS))
 
 
+def _history(times: int) -> Iterator[Row]:
+    yield "runs", "samples", "false change, most %", "found %", "at its place %", "one that is none beside it, most %"
+    for runs, samples in product(history.RUNS, history.SAMPLES):
+        found = [history.told(runs, samples, mean, trials, times) for mean, trials in history.SETTINGS]
+        means = [np.mean([getattr(each, name) for each in found]) for name in ("found", "placed")]
+        most = [max(getattr(each, name) for each in found) for name in ("false", "misplaced")]
+        yield runs, samples, _pct(most[0]), *map(_pct, means), _pct(most[1])
+
+
 def _walked(found: adaptive.Simulated, full: float) -> Row:
     tokens = f"{found.tokens / 1e6:.1f}"
     return _pct(found.wrong), tokens, f"{full / found.tokens:.1f} x", f"{found.width:.2f}", f"{found.turns:.0f}"
@@ -221,7 +230,7 @@ TABLES: dict[str, tuple[Callable[[int], Iterator[Row]], float]] = {
     "gates": (_gates, 1.0), "paired": (_paired, 1.0), "drops": (_drops, 2.0), "labels": (_labels, 0.5),
     "flat": (_flat, 2.5), "macros": (wholes.macros, 1.0), "lower-bounds": (wholes.lower_bounds, 1.0),
     "random-depths": (_random_depths, 0.5), "lengths": (_lengths, 5.0),
-    "adaptive": (_adaptive, 2.0), "adaptive-modes": (_adaptive_modes, 0.05),
+    "history": (_history, 1.0), "adaptive": (_adaptive, 2.0), "adaptive-modes": (_adaptive_modes, 0.05),
 }  # fmt: skip
 """Each with its number of data sets a setting, as a multiple of `--times`."""
 

@@ -77,17 +77,14 @@ def boards_of(candidates: Sequence[Candidate]) -> tuple[Board, ...]:
 
 def _board(task: str, who: Sequence[Candidate]) -> Board:
     entries = [each.entries[task] for each in who]
-    scores = np.array([entry.scores for entry in entries], np.float64)
-    scored = np.flatnonzero((~np.isnan(scores)).any(axis=0))
-    kept = scored if len(scored) else np.arange(scores.shape[1])
-    filled, first = np.nan_to_num(scores[:, kept]), entries[0]
-    ranks = rank_ranges(_sums(filled, first.samples[kept]))
+    filled, codes = filled_scores(entries)
+    ranks, first = rank_ranges(sums_of(filled, codes)), entries[0]
     rows = [
         Row(each, rank, float(counted), entry.mean, entry.low, entry.high, entry)
         for each, rank, counted, entry in zip(who, ranks, filled.mean(axis=1), entries, strict=True)
     ]
     lengths = tuple(length for length, *_ in first.by_length)
-    samples = len(np.unique(first.samples[kept]))
+    samples = len(np.unique(codes))
     return Board(task, _ordered(rows), lengths, first.trials, samples, first.scorer)
 
 
@@ -136,11 +133,21 @@ def _weighted(task: str, who: Sequence[Candidate]) -> Floats:
     """The sums of samples of one task, as they weigh in the mean over tasks."""
     entries = [each.entries[task] for each in who]
     filled = np.nan_to_num(np.array([entry.scores for entry in entries], np.float64))
-    weighted: Floats = _sums(filled, entries[0].samples) / filled.shape[1]
+    weighted: Floats = sums_of(filled, entries[0].samples) / filled.shape[1]
     return weighted
 
 
-def _sums(scores: Floats, samples: Codes) -> Floats:
+def filled_scores(entries: Sequence[Entry]) -> tuple[Floats, Codes]:
+    """Return the scores (entries, trials) of entries that were asked the same, misses for those that are missing, and
+    the sample of each trial; trials that none of them scored are left out.
+    """
+    scores = np.array([entry.scores for entry in entries], np.float64)
+    scored = np.flatnonzero((~np.isnan(scores)).any(axis=0))
+    kept = scored if len(scored) else np.arange(scores.shape[1])
+    return np.nan_to_num(scores[:, kept]), entries[0].samples[kept]
+
+
+def sums_of(scores: Floats, samples: Codes) -> Floats:
     """Of each model and sample, the sum of scores."""
     _, codes = np.unique(samples, return_inverse=True)
     found = np.zeros((len(scores), int(codes.max(initial=-1)) + 1))

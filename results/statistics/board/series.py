@@ -1,0 +1,57 @@
+"""Runs of one model, or checkpoints of one training, in order: a series for each task, with its changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from needlework.results.statistics.board.boards import Candidate, filled_scores, sums_of
+from needlework.results.statistics.board.changes import Change, changes
+from needlework.results.statistics.board.entry import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One run of a series: its place by name (a date, a step); `counted`: its score with what has none as a miss."""
+
+    place: str
+    who: Candidate
+    entry: Entry
+    counted: float
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Runs that asked the same cells of a task, in order. `samples`: what the changes rest on."""
+
+    task: str
+    model: str
+    points: tuple[Point, ...]
+    samples: int
+    changes: tuple[Change, ...]
+
+
+def series_of(ordered: Sequence[tuple[str, str, Candidate]]) -> tuple[Series, ...]:
+    """Return the series of runs that are in order. `ordered`: the place of each by name; the model that it is a run of,
+    empty where all are of one training; and the run. What was asked only once is no series.
+    """
+    groups: dict[tuple[str, str, str, str], list[tuple[str, Candidate]]] = {}
+    for place, model, who in ordered:
+        for task, entry in who.entries.items():
+            key = (task, model, entry.cells, who.setting.get(task, ""))
+            groups.setdefault(key, []).append((place, who))
+    kept = sorted((key, own) for key, own in groups.items() if len(own) > 1)
+    return tuple(_series(task, model, own) for (task, model, _, _), own in kept)
+
+
+def _series(task: str, model: str, own: Sequence[tuple[str, Candidate]]) -> Series:
+    entries = [who.entries[task] for _, who in own]
+    scores, samples = filled_scores(entries)
+    points = tuple(
+        Point(place, who, entry, float(mean))
+        for (place, who), entry, mean in zip(own, entries, scores.mean(axis=1), strict=True)
+    )
+    found = changes(sums_of(scores, samples), scores.shape[1])
+    return Series(task, model, points, len(np.unique(samples)), found)

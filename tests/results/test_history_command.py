@@ -1,0 +1,98 @@
+"""`needlework history`: runs in order, with the changes told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import needlework
+from needlework.results.files.json_file import write_json
+from needlework.results.records.record import Record
+from needlework.results.statistics.run_report import run_report
+
+Make = Callable[..., Record]
+
+
+@pytest.fixture
+def write(make_record: Make, tmp_path: Path) -> Callable[..., Path]:
+    """Write a run of 12 samples at two lengths; `right` of them are right."""
+
+    def run(name: str, right: int, *, day: int | None = None, model: str = "mock") -> Path:
+        folder = tmp_path / "runs" / name
+        records = [
+            make_record(length=length, repeat=repeat, model=model, outcome="found" if repeat < right else "wrong")
+            for length in (1000, 4000)
+            for repeat in range(12)
+        ]
+        write_json(folder / "results.json", run_report(records))
+        if day:
+            (folder / "manifest.json").write_text(json.dumps({"started": f"2026-01-{day:02}T00:00:00+00:00"}))
+        return folder
+
+    return run
+
+
+def test_nights_stand_by_date_and_a_fall_is_told(
+    write: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, right, day in (("c", 12, 1), ("a", 12, 2), ("b", 0, 3)):
+        write(name, right, day=day)
+    out = tmp_path / "out"
+    argv = ["history", str(tmp_path / "runs"), "--out", str(out)]
+
+    assert needlework.main(argv) == 0
+    assert needlework.main([*argv, "--fail-if", "worse"]) == 1
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "mock · niah: 3 runs of 24 trials of 12 samples"
+    assert [line.split()[2] for line in printed[2:5]] == ["c", "a", "b"]
+    told = "fell between 2026-01-02 00:00 and 2026-01-03 00:00, from 100 to 0 % (-100.0 points; p <0.001, Holm)"
+    assert printed[5] == told
+    content = json.loads((out / "history.json").read_text(encoding="utf-8"))
+    (series,) = content["series"]
+    assert [run["run"] for run in series["runs"]] == ["c", "a", "b"]
+    assert series["changes"][0]["words"] == told
+    assert told in (out / "report.html").read_text(encoding="utf-8")
+    assert (out / "history-niah.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_checkpoints_of_other_names_are_one_series_by_step(
+    write: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [str(write(f"step-{step}", 12, model=f"out/step-{step}")) for step in ("10k", "2k")]
+
+    assert needlework.main(["history", *runs, "--order", "step", "--fail-if", "worse"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in printed[2:4]] == [["step", "2000"], ["step", "10000"]]
+    assert printed[4] == "no change is shown"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "has no manifest.json that says when it began; use step"),
+        (["--order", "step"], "no number in"),
+        (["--order", "name"], "invalid choice"),
+    ],
+)
+def test_runs_without_a_place_are_refused_in_one_line(
+    write: Callable[..., Path], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = needlework.main(["history", str(write("a", 12)), str(write("b", 12)), *options])
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    error = capsys.readouterr().err
+    assert (code, error.count("\n")) == (2, 1)
+    assert message in error
+
+
+def test_runs_that_asked_other_things_are_no_series(
+    write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [str(write(name, 12, day=day, model=name)) for day, name in enumerate(("a", "b"), start=1)]
+
+    assert needlework.main(["history", *runs]) == 2
+    assert "no two whole runs asked the same cells of one model" in capsys.readouterr().err
