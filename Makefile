@@ -4,6 +4,7 @@
 #   make gpu         try a card with shared prompts of 4k to 128k tokens; says so where there is none
 #   make test-slow   all faults, long kills, simulations, the browser; and every property with more examples
 #   make site        docs/ as pages with search, for a browser without a network: site/index.html
+#   make pictures   draw the docs' pictures from real runs of the embedded model, about 20 minutes; goes on where it was
 #   make test-clusters   launches on a real Slurm and a real Ray, where they are installed
 PYTHON ?= python3
 VENV := .venv
@@ -43,6 +44,10 @@ format: $(VENV)/.ready-dev
 perf: $(VENV)/.ready-dev
 	$(BIN)/pytest perf --benchmark-columns=min,median,rounds --benchmark-sort=name
 	$(BIN)/python -m perf.report
+
+# The docs' pictures, from real runs of the embedded model, never of a mock; a second call asks nothing again.
+pictures: $(VENV)/.ready-dev
+	$(BIN)/python -m perf.pictures
 
 # A card, where there is one: answers against `generate`, speed from 4k to 128k, memory against the plan.
 gpu: $(VENV)/.ready

@@ -32,6 +32,8 @@ def _table(number: int, name: str, found: Sequence[Statement]) -> dict[str, obje
         "rows": [[on_one_line(text) for text in row] for row in _rows(found)],
         "notes": [on_one_line(line) for line in (*adaptive_lines(found, lengths=False), *MEANINGS)],
         "names": 1,
+        "bars": (),
+        "links": (),
     }
 
 

@@ -82,7 +82,7 @@ def differences_css() -> str:
 
 
 def _color_class(name: str, color: tuple[int, int, int]) -> str:
-    return f".{name}{{background-color:#{bytes(color).hex()};color:#{'fff' if dark(color) else '1a1a1a'}}}"
+    return f".{name}{{background-color:#{bytes(color).hex()};color:#{'fff' if dark(color) else '000'}}}"
 
 
 def digest(text: str) -> str:

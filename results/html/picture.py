@@ -117,7 +117,7 @@ def _document_charts(found: Documents, report: RunReport) -> list[ChartView]:
         longest = max(each.length for each in found.by_depth)
         points = [each for each in found.by_depth if each.length == longest]
         lines = _lines(points, lambda each: each.depth or 0.0, "doc_position", report.panels, numbers)
-        title = several + place_sentence(found, longest)
+        title = several + place_sentence(found, longest if len({each.length for each in found.by_depth}) == 1 else None)
         charts.append(chart_view(title, "text before the answer's document (percent)", lines, whole=(0.0, 100.0)))
     if len({each.length for each in found.by_size}) > 1:
         lines = _lines(found.by_size, lambda each: each.tokens or 0.0 if each.arm == FOCUSED else float(each.length),

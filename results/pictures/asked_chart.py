@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from math import log
 from pathlib import Path
@@ -12,10 +13,11 @@ from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.adaptive.statement import Statement
 from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
-from needlework.results.pictures.parts import FRAME, INK, SOFT
+from needlework.results.pictures.parts import FRAME, INK, SOFT, ink_on
+from needlework.results.statistics.in_short.lengths import adaptive_clause
 from needlework.results.statistics.panels import depth_order
 from needlework.results.style.fonts import fonts_for
-from needlework.results.style.text import length_labels, one_line
+from needlework.results.style.text import fit, length_labels, one_line
 from needlework.results.tables.adaptive import answer, bar_words, cost_words, length_words, series_name
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ _LEAST, _MOST = (0.86, 0.92, 0.96), (0.10, 0.35, 0.50)  # colours of one trial a
 _BRACKET = "#c2410c"
 _COLORS = {"pass": "#2f7d4f", "fail": "#b3261e"}
 _NARROWEST = 6.4
+_TITLE = 11.0  # letters in an inch
 
 
 def write_asked_charts(
@@ -45,15 +48,27 @@ def write_asked_charts(
     return paths
 
 
+def _told_alone(found: Sequence[Statement]) -> list[Statement]:
+    """Without the longest lengths, where nothing was asked and no bracket ends: they would be white columns."""
+    ends = {end for each in found for end in (each.low, each.high)}
+    told = [at for each in found for at, of in enumerate(each.lengths) if of.asked or of.length in ends]
+    return [replace(each, lengths=each.lengths[: max(told, default=0) + 1]) for each in found]
+
+
 def _drawn(name: str, found: Sequence[Statement], formats: Sequence[Format]) -> list[bytes]:
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    lengths = [each.length for each in found[0].lengths]
+    found = _told_alone(found)
+    beyond = [length_labels([length])[0] for length in lengths[len(found[0].lengths) :]]
+    unasked = f"; not asked: {' to '.join(dict.fromkeys((beyond[0], beyond[-1])))}" if beyond else ""
     first = found[0]
     depths = sorted({depth for each in first.lengths for depth in each.per_depth}, key=depth_order)
-    across, down, above = _CELL * len(first.lengths), _ROW * len(depths), _BAR * len(found)
-    width, height = max(_NARROWEST, _LEFT + across + _RIGHT), _TOP + above + down + _BOTTOM
+    across = max(_CELL * len(first.lengths), _NARROWEST - _LEFT - _RIGHT)
+    down, above = _ROW * len(depths), _BAR * len(found)
+    width, height = _LEFT + across + _RIGHT, _TOP + above + down + _BOTTOM
     with rc_context(look_of(fonts_for(name))):
         figure = Figure(figsize=(width, height), facecolor="white")
         FigureCanvasAgg(figure)
@@ -63,8 +78,11 @@ def _drawn(name: str, found: Sequence[Statement], formats: Sequence[Format]) -> 
             _bracket(axes, statement, down, above - _BAR * (at + 1))
         turns = sum(len(each.turns) for each in found)
         x = 0.12 / width
-        figure.text(x, 1 - 0.25 / height, name, fontsize=12, weight="bold", color=INK, va="center", parse_math=False)
-        figure.text(x, 1 - 0.52 / height, cost_words(first, turns), fontsize=9, color=SOFT, va="center")
+        said = adaptive_clause(first)
+        title = fit(f"{one_line(first.model)} {said}" if said else name, int(_TITLE * width))
+        figure.text(x, 1 - 0.25 / height, title, fontsize=12, weight="bold", color=INK, va="center", parse_math=False)
+        below = f"{name.removeprefix(one_line(first.model)).strip(' ·')}: {cost_words(first, turns)}{unasked}"
+        figure.text(x, 1 - 0.52 / height, below, fontsize=9, color=SOFT, va="center", parse_math=False)
         return [image_of(figure, format_) for format_ in formats]
 
 
@@ -80,7 +98,7 @@ def _cells(axes: Axes, found: Statement, depths: Sequence[float | None]) -> None
             fill = tuple(a + share * (b - a) for a, b in zip(_LEAST, _MOST, strict=True)) if n else "white"
             axes.add_patch(Rectangle((column, row), 1, 1, facecolor=fill, edgecolor=FRAME, linewidth=0.5))
             if n:
-                ink = "white" if share > 0.5 else INK
+                ink = ink_on(tuple(round(255 * part) for part in fill))  # type: ignore[arg-type]  # three parts
                 axes.text(column + 0.5, row + 0.5, str(n), fontsize=8, color=ink, ha="center", va="center")
     axes.set_xlim(0, len(found.lengths))
     axes.set_ylim(len(depths), 0)  # depth 0 is the beginning of the document: at the top
@@ -89,7 +107,7 @@ def _cells(axes: Axes, found: Statement, depths: Sequence[float | None]) -> None
     axes.set_yticks([at + 0.5 for at in range(len(depths))], [depth_label(d) for d in depths], fontsize=8, color=INK)
     axes.tick_params(length=0, pad=4)
     axes.set_xlabel("context length (tokens)", fontsize=9, color=SOFT)
-    axes.set_ylabel("depth (percent)", fontsize=9, color=SOFT)
+    axes.set_ylabel("text before the answer (%)" if len(depths) > 6 else "depth (%)", fontsize=9, color=SOFT)
     for side in axes.spines.values():
         side.set_color(FRAME)
 

@@ -15,8 +15,9 @@ from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
 from needlework.results.pictures.parts import FRAME, INK, SOFT
 from needlework.results.statistics.documents import FOCUSED, WHOLE, Documents, Point
+from needlework.results.statistics.in_short.own_documents import place_sentence, size_sentence
 from needlework.results.style.fonts import fonts_for
-from needlework.results.style.text import length_labels, one_line
+from needlework.results.style.text import fit, length_labels, one_line
 from needlework.results.tables.documents import ARMS, size_depth_words
 
 if TYPE_CHECKING:
@@ -32,17 +33,19 @@ _LOOKS: dict[str, tuple[str, str, str]] = {
     "dense": ("#4d4d4d", "^", ":"),
     FOCUSED: ("#1a1a1a", "D", "-"),
 }
+_TITLE = 82  # columns
 _APART = 0.008  # of the axis, between arms at one place
 
 
 @dataclass(frozen=True, slots=True)
 class _Chart:
-    """One picture: its points, over depth or over size, and what is said of the rest: `8k`."""
+    """One picture: its points, over depth or over size, and what is said of the rest: `8k`; `title` is a sentence."""
 
     name: str
     points: tuple[Point, ...]
     by_depth: bool
     told: str
+    title: str
 
 
 def write_document_charts(found: Sequence[Documents], folder: Path, formats: Sequence[Format] = FORMATS) -> list[Path]:
@@ -62,11 +65,17 @@ def write_document_charts(found: Sequence[Documents], folder: Path, formats: Seq
 
 
 def _charts(found: Documents) -> Iterator[_Chart]:
-    yield _Chart("size", found.by_size, by_depth=False, told=size_depth_words(found))
+    yield _Chart("size", found.by_size, by_depth=False, told=size_depth_words(found), title=size_sentence(found))
     lengths = sorted({point.length for point in found.by_depth if point.arm != FOCUSED})
     for length, label in zip(lengths, length_labels(lengths), strict=True):
         points = tuple(point for point in found.by_depth if point.length == length and point.depth is not None)
-        yield _Chart(f"position-{label}" if len(lengths) > 1 else "position", points, by_depth=True, told=label)
+        yield _Chart(
+            f"position-{label}" if len(lengths) > 1 else "position",
+            points,
+            by_depth=True,
+            told=label,
+            title=place_sentence(found, length if len(lengths) == 1 else None),
+        )
 
 
 def _drawn(model: str, chart: _Chart, formats: Sequence[Format]) -> list[bytes]:
@@ -74,9 +83,8 @@ def _drawn(model: str, chart: _Chart, formats: Sequence[Format]) -> list[bytes]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    title = "Score by depth of the answer document" if chart.by_depth else "Score by context size"
-    across = "depth of the answer document (percent of the context)" if chart.by_depth else "context size (tokens)"
-    fonts = fonts_for(f"{model}{title}{chart.told}")
+    across = "text before the answer's document (percent)" if chart.by_depth else "size of the documents (tokens)"
+    fonts = fonts_for(f"{model}{chart.title}{chart.told}")
     with rc_context(look_of(fonts)):
         figure = Figure(figsize=(_WIDTH, _HEIGHT), facecolor="white")
         FigureCanvasAgg(figure)
@@ -84,7 +92,7 @@ def _drawn(model: str, chart: _Chart, formats: Sequence[Format]) -> list[bytes]:
         curves = _curves(axes, chart)
         axes.set_ylim(-3, 103)
         axes.set_yticks(range(0, 101, 25))
-        axes.set_ylabel("score in percent", fontsize=9.5, color=INK)
+        axes.set_ylabel("answers that are right (percent)", fontsize=9.5, color=INK)
         axes.set_xlabel(f"{across}; bars are 95 % intervals", fontsize=9.5, color=INK)
         axes.tick_params(length=2.5, width=0.6, color=FRAME, labelcolor=INK, labelsize=9)
         axes.grid(color="#e3e3e3", linewidth=0.7)
@@ -93,8 +101,8 @@ def _drawn(model: str, chart: _Chart, formats: Sequence[Format]) -> list[bytes]:
             side.set_color(FRAME)
         style: dict[str, Any] = {"ha": "left", "va": "top", "parse_math": False}
         left = 0.2 / _WIDTH
-        figure.text(left, 1 - 0.16 / _HEIGHT, fonts.displayable(model), fontsize=12, weight="bold", color=INK, **style)
-        subtitle = f"{title}, your documents ({chart.told})"
+        figure.text(left, 1 - 0.16 / _HEIGHT, fit(chart.title, _TITLE), fontsize=12, weight="bold", color=INK, **style)
+        subtitle = f"{fonts.displayable(model)} on your documents, {chart.told}"
         figure.text(left, 1 - 0.42 / _HEIGHT, subtitle, fontsize=8.5, color=SOFT, **style)
         axes.legend(
             handles=curves,

@@ -18,6 +18,7 @@ MARGIN = 0.18
 _WIDEST, _TALLEST = 12.0, 7.2  # of the grid, however many cells it has
 _NARROWEST = 4.0
 _FLAT = 0.9  # grids lower than this have no room for a label that stands upright beside them
+_TALL = 2.2  # from here on there is room for a longer one
 _FIGURE = 6.0  # narrowest figure: a title needs room
 _GLYPH, _BOLD = 0.56, 0.64  # mean width of a character over its font size
 _WIDEST_NUMBER = 3.4  # `100` in mean characters
@@ -135,7 +136,7 @@ def arrange(
     x = _x_axis(length_labels(lengths), cell[0] * POINTS)
     grid_width, grid_height = cell[0] * columns, cell[1] * rows
     labels = tuple(depth_label(depth) for depth in depths)
-    y_title = "depth (%)" if grid_height > _FLAT else ""
+    y_title = ("text before the answer (%)" if grid_height > _TALL else "depth (%)") if grid_height > _FLAT else ""
     y = _y_axis(labels if y_title else tuple(_depth_in_words(label) for label in labels), cell[1] * POINTS)
     left = MARGIN + (0.34 if y_title else 0.1) + max(0.34, _longest(y.labels) * y.size * _GLYPH / POINTS)
     width = max(_FIGURE, left + grid_width + 0.85)

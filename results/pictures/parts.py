@@ -63,7 +63,7 @@ def write_lines(
 
 def ink_on(color: Rgb) -> str:
     """Letters that can be read on `color`."""
-    return "white" if dark(color) else INK
+    return "white" if dark(color) else "black"
 
 
 def mean_axes(axes: Axes, layout: Layout) -> None:

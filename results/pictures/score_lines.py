@@ -1,15 +1,15 @@
-"""`scores`: score over length, one line for each of several runs, with the 95 % intervals as bands."""
+"""`scores`: score over length, one line for each of several runs or models, with the 95 % intervals as bands."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.pictures.heatmap import FORMATS, image_of, look_of
 from needlework.results.pictures.parts import FRAME, INK, SOFT
-from needlework.results.statistics.comparison.several import Against
+from needlework.results.statistics.intervals.score import Interval
 from needlework.results.style.fonts import fonts_for
 from needlework.results.style.text import length_labels, one_line
 
@@ -24,7 +24,31 @@ _WIDTH, _HEIGHT, _ROW = 7.6, 3.4, 0.24  # inches
 _ASIDE = 0.055  # of the distance of two lengths: lines that lie on each other are seen
 
 
-def write_score_lines(found: Sequence[Against], stem: Path, *, title: str) -> list[Path]:
+class Scores(Protocol):
+    """Of some trials: how many, how many have a score, their mean (0..1) and its 95 % interval."""
+
+    @property
+    def trials(self) -> int: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def mean(self) -> float | None: ...
+    @property
+    def interval(self) -> Interval | None: ...
+
+
+class Line(Protocol):
+    """What one line shows: a run or a model, by its name; all of its trials, and those of each length (tokens)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def scores(self) -> Scores: ...
+    @property
+    def lengths(self) -> Mapping[int, Scores]: ...
+
+
+def write_score_lines(found: Sequence[Line], stem: Path, *, title: str) -> list[Path]:
     """Write `stem`.png and `stem`.svg, and return their paths; none where no length has a score."""
     found = [each for each in found if each.scores.trials]
     lengths = sorted({length for each in found for length in each.lengths})
@@ -38,7 +62,7 @@ def write_score_lines(found: Sequence[Against], stem: Path, *, title: str) -> li
     return paths
 
 
-def _drawn(found: Sequence[Against], lengths: Sequence[int], title: str) -> list[bytes]:
+def _drawn(found: Sequence[Line], lengths: Sequence[int], title: str) -> list[bytes]:
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -59,8 +83,8 @@ def _drawn(found: Sequence[Against], lengths: Sequence[int], title: str) -> list
         axes.set_xlim(-0.35, len(lengths) - 0.65)
         axes.set_yticks(range(0, 101, 20), [str(each) for each in range(0, 101, 20)], fontsize=9, color=INK)
         axes.set_ylim(-4, 104)
-        axes.set_xlabel("length in tokens", fontsize=9, color=SOFT)
-        axes.set_ylabel("score in percent", fontsize=9, color=SOFT)
+        axes.set_xlabel("context length (tokens)", fontsize=9, color=SOFT)
+        axes.set_ylabel("score (percent)", fontsize=9, color=SOFT)
         axes.tick_params(length=0, pad=4)
         axes.grid(axis="y", color="#e3e3e3", linewidth=0.7)
         axes.set_axisbelow(True)
@@ -80,7 +104,7 @@ def _drawn(found: Sequence[Against], lengths: Sequence[int], title: str) -> list
         return [image_of(figure, format_) for format_ in FORMATS]
 
 
-def _line(axes: Axes, each: Against, at: int, count: int, lengths: Sequence[int]) -> None:
+def _line(axes: Axes, each: Line, at: int, count: int, lengths: Sequence[int]) -> None:
     color, mark, dash = _COLORS[at % len(_COLORS)], _MARKS[at % len(_MARKS)], _DASHES[at % len(_DASHES)]
     aside = _ASIDE * (at - (count - 1) / 2)
     scores = [each.lengths.get(length) for length in lengths]

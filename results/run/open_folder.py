@@ -31,7 +31,9 @@ from needlework.results.run.pace import Pace, pace_facts, pace_of
 from needlework.results.run.selected import Selected
 
 # What a run writes at its end, and `--fresh` drops.
-_WRITTEN = ("heatmap-*", "asked-*", "tasks-*", "documents-*", "results.*", "cells.csv", "report.html", "index.json")
+_WRITTEN = (
+    "heatmap-*", "asked-*", "tasks*", "models-*", "documents-*", "results.*", "cells.csv", "report.html", "index.json",
+)  # fmt: skip
 
 
 class OpenFolder:

@@ -12,11 +12,13 @@ from needlework.results.html.report import write_html
 from needlework.results.pictures.asked_chart import write_asked_charts
 from needlework.results.pictures.documents_chart import write_document_charts
 from needlework.results.pictures.heatmap import write_heatmaps
+from needlework.results.pictures.model_lines import write_model_lines
 from needlework.results.pictures.panel import DEFAULT, Style
 from needlework.results.pictures.task_chart import write_task_charts
+from needlework.results.pictures.telling import heatmap_title, telling
 from needlework.results.statistics.run_report import RunReport
 
-PICTURES = ("asked-*", "tasks-*", "documents-*", "heatmap-*")
+PICTURES = ("asked-*", "tasks*", "models-*", "documents-*", "heatmap-*")
 FILES = ("report.html", "results.json", "results.csv", "cells.csv")
 
 
@@ -31,11 +33,13 @@ def write_files(folder: Path, report: RunReport, style: Style = DEFAULT) -> tupl
     write_csv(rows, report.records)
     write_cells(cells, report.panels)
     write_html(page, report, colors=style.colors)
+    shown = telling(report.panels)
     pictures = [
         *write_asked_charts(report.adaptive, folder),
         *write_task_charts(report.tasks, report.macros, folder),
         *write_document_charts(report.documents, folder),
-        *write_heatmaps(report.panels, folder, style=style),
+        *write_model_lines(report.panels, folder),
+        *write_heatmaps(shown, folder, style=style, titles=list(map(heatmap_title, shown))),
     ]
     for pattern in PICTURES:
         for old in set(folder.glob(pattern)) - set(pictures):

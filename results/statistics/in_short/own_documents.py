@@ -21,10 +21,13 @@ def document_clauses(found: Documents, position: Tally | None) -> list[str]:
     return [main, *filter(None, (depth_clause(found.depth), _size(found), *_search(found), _absent(found)))]
 
 
-def place_sentence(found: Documents, length: int) -> str:
-    """The title of a picture of scores by depth: `With 8k tokens of documents it is weakest in the middle`."""
+def place_sentence(found: Documents, length: int | None) -> str:
+    """The title of a picture of scores by depth: `With 8k tokens of documents it is weakest in the middle`.
+
+    `length`: `None` where there are several, which the test takes together.
+    """
     said = depth_clause(found.depth)
-    read = f"With {tokens(length)} tokens of documents"
+    read = f"With {tokens(length)} tokens of documents" if length else "Over all lengths"
     if not said:
         return f"{read}, no place of the answer is shown to be worse"
     return f"{read} it is {said}" if not said.startswith("no ") else f"{read}, {said}"

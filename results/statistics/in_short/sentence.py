@@ -18,15 +18,15 @@ from needlework.results.statistics.in_short.parts import (
     depth_clause,
     ends_words,
     lost_clauses,
-    range_words,
     score_clause,
     span,
 )
 from needlework.results.statistics.in_short.surer import Surer, surer
+from needlework.results.statistics.in_short.tasks import spread, task_clauses
 from needlework.results.statistics.panels import Panel, Tally, trial_of
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_rows import PanelStatistics
-from needlework.results.statistics.tasks import Macro, TaskScore
+from needlework.results.statistics.tasks import TaskScore
 from needlework.results.style.text import one_line, percent1
 
 
@@ -121,7 +121,7 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
         return []
     where = f"{score} {span(sorted({length for panel in panels for length in panel.lengths}))}"
     if found is None:
-        return [where, *_spread([(panel.needle, panel.overall) for panel in panels], "")]
+        return [where, *spread([(panel.needle, panel.overall) for panel in panels], "")]
     rule = found.absolute or found.relative
     depth = depth_clause(found.depth)
     length = length_clause(rule) if rule is not None and not rule.few else ""
@@ -133,9 +133,7 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
 
 def _several_tasks(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
     macro = next((each for each in report.macros if each.model == model), None)
-    parts = [_macro(macro)] if macro is not None and _macro(macro) else _leval(report, model)
-    lead = f"{'' if parts else 'scores, '}on {len(rows)} tasks, "
-    return [*parts, *_spread([(row.task, row.overall) for row in rows], lead)]
+    return task_clauses(rows, macro, _leval(report, model))
 
 
 def _leval(report: RunReport, model: str) -> list[str]:
@@ -154,30 +152,6 @@ def _leval(report: RunReport, model: str) -> list[str]:
             f"{'' if told else 'scores '}{percent1(min(1.0, max(0.0, value)))} %{ends} in L-Eval's {each.name}{of}"
         )
     return told
-
-
-def _macro(found: Macro) -> str:
-    over = f"as the mean of {found.families} kinds of tasks"
-    if found.range is not None:
-        return f"scores {range_words(found.range)} {over}"
-    score = found.score
-    if score.value is None:
-        return ""
-    ends = f" ({ends_words(score.low, score.high)})" if score.low is not None and score.high is not None else ""
-    return f"scores {percent1(min(1.0, max(0.0, score.value)))} %{ends} {over}"
-
-
-def _spread(scores: Sequence[tuple[str, Tally]], lead: str) -> list[str]:
-    """`from 10.0 % (chain) to 90.0 % (niah)`: the lowest and the highest that were seen."""
-    known = sorted(
-        ((found.mean, one_line(name)) for name, found in scores if found.mean is not None and found.range is None)
-    )
-    if len(known) < 2:
-        return []
-    (low, worst), (high, best) = known[0], known[-1]
-    if low == high:
-        return [f"{lead or 'on each part '}{percent1(low)} % each"]
-    return [f"{lead}from {percent1(low)} % ({worst}) to {percent1(high)} % ({best})"]
 
 
 def _panels(report: RunReport, model: str, task: str) -> list[Panel]:

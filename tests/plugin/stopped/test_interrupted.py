@@ -47,8 +47,7 @@ def test_every_file_says_so(stopped: Project) -> None:
     assert (results["planned"], results["recorded"], results["notes"]) == (6, 2, [WORDS])
     assert (manifest["planned"], manifest["recorded"]) == (6, 2)
     assert f"It was {WORDS}" in stopped.file("report.html")
-    (svg,) = (stopped.runs / "r").glob("heatmap-*.svg")
-    assert WORDS in svg.read_text(encoding="utf-8")
+    assert not list((stopped.runs / "r").glob("heatmap-*.svg"))  # two equal boxes say nothing
     assert read_run(stopped.runs / "r").report.interrupted == WORDS
 
 

@@ -48,7 +48,7 @@ def test_one_curve_for_each_arm_with_its_n(tmp_path: Path) -> None:
         "4k",
     ):
         assert told in shown
-    assert "depth of the answer document (percent of the context); bars are 95 % intervals" in texts(
+    assert "text before the answer's document (percent); bars are 95 % intervals" in texts(
         tmp_path / "documents-position-mock.svg"
     )
 
@@ -78,7 +78,7 @@ def test_hostile_model_names_and_no_scores(tmp_path: Path) -> None:
 
     assert len(paths) == 2
     assert all(path.parent == tmp_path for path in paths)
-    assert "$x^2$ ../é" in texts(paths[0])
+    assert "$x^2$ ../é on your documents, answer document at depth 50 %" in texts(paths[0])
 
 
 def test_plot_draws_them_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,6 +97,17 @@ def test_the_picture_of_sizes_says_where_the_answer_document_stood(tmp_path: Pat
         write_document_charts(document_statistics(records), tmp_path, ("svg",))
         return " ".join(texts(tmp_path / "documents-size-mock.svg"))
 
-    assert "(answer document at depths spread over 0–100 %)" in told({0: (0.0,), 1: (50.0,), 2: (100.0,)})
-    assert "(answer document at depth 50 %)" in told({0: (50.0,), 1: (50.0,)})
-    assert "(answer document at depths 0, 100 %)" in told({0: (0.0, 100.0), 1: (0.0, 100.0)})
+    assert "answer document at depths spread over 0–100 %" in told({0: (0.0,), 1: (50.0,), 2: (100.0,)})
+    assert "answer document at depth 50 %" in told({0: (50.0,), 1: (50.0,)})
+    assert "answer document at depths 0, 100 %" in told({0: (0.0, 100.0), 1: (0.0, 100.0)})
+
+
+def test_titles_are_sentences_about_what_was_found(tmp_path: Path) -> None:
+    records = [asked(q, "found" if d != 50 else "wrong", depth=d) for q in range(12) for d in (0.0, 50.0, 100.0)]
+    records += [asked(q, "wrong", task="doc_size") for q in range(12)]
+    records += [asked(q, task="doc_size", arm="focused") for q in range(12)]
+    write_document_charts(document_statistics(records), tmp_path, ("svg",))
+
+    position, size = (" ".join(texts(tmp_path / f"documents-{name}-mock.svg")) for name in ("position", "size"))
+    assert "With 8k tokens of documents it is weakest in the middle of the text" in position
+    assert "It loses 100 points when it reads 8k tokens" in size
