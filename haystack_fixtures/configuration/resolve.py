@@ -66,7 +66,7 @@ def resolve_settings(
     suites = suites_of(preset, above, below, wanted)
     suites = tuple(replace(suite, own=said({**suite.own, **own_values})) for suite in suites)
     if run["adaptive"] is not None:  # the grid has every place once; which samples are asked there is found out
-        suites = tuple(replace(suite, spread=False, repeats=1, controls=()) for suite in suites)
+        suites = tuple(replace(suite, spread=False, repeats=1, repeats_per_file=0, controls=()) for suite in suites)
     return Settings(
         preset=preset.name,
         suites=with_votes(suites),

@@ -11,6 +11,7 @@ from needlework.haystack_fixtures.configuration.options import BY_KEY, OPTIONS, 
 from needlework.haystack_fixtures.configuration.own_values import said
 from needlework.haystack_fixtures.configuration.presets import Preset, built_in_presets
 from needlework.haystack_fixtures.configuration.said_needles import TASKS, said_needles
+from needlework.haystack_fixtures.corpora.files_of import presets_files
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.spacing import parse_depths, parse_lengths, without_window
 from needlework.haystack_fixtures.grid.spread import SPREAD
@@ -105,8 +106,7 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
     for key, parse in SUITE_KEYS.items():
         if key not in ("task", "num_repeats_per_file"):
             values[key] = parse(key, written[key]) if key in written else None
-    if "num_repeats_per_file" in written and not first(above, "repeats"):
-        values["repeats"] = SUITE_KEYS["num_repeats_per_file"]("num_repeats_per_file", written["num_repeats_per_file"])
+    values |= _files(values, written, above)
     needles = said_needles([*above, written, *below]) if written["task"] in TASKS else None
     if needles is not None:
         values |= {"needle_set": needles.spec, "scorer": needles.scorer or values["scorer"]}
@@ -118,10 +118,26 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
     )
     values |= _grid(get, written, below)
     values["judge_by_default"] = bool(values["judge_by_default"])
-    values["file_list"] = values["file_list"] or ()
     values["controls"] = values["controls"] or ()
     values["variants"] = values["variants"] or ()
     return Suite(task=written["task"], language=language, own=own, **cast("dict[str, Any]", values))
+
+
+def _files(values: Mapping[str, _Value], written: Mapping[str, str], above: Sequence[Written]) -> dict[str, _Value]:
+    """The files that are named, and the trials on them: `num_repeats_per_file` is for each, and each haystack of one.
+
+    A corpus of which no files are named is one: OpenCompass always names them.
+    """
+    corpus, names = cast(str, values["corpus"]), cast("tuple[str, ...]", values["file_list"] or ())
+    if "file_list" in written and not first(above, "file_list"):
+        names = presets_files(corpus, names)
+    key = "num_repeats_per_file"
+    if key not in written or first(above, "repeats"):
+        return {"file_list": names}
+    each = cast(int, SUITE_KEYS[key](key, written[key]))
+    if len(names) < 2:
+        return {"file_list": names, "repeats": each}
+    return {"file_list": names, "repeats": each * len(names), "repeats_per_file": each}
 
 
 def _grid(get: Callable[[str], _Named], written: Mapping[str, str], below: Sequence[Written]) -> dict[str, _Value]:

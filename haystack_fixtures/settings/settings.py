@@ -20,6 +20,7 @@ class Suite:
     needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer. `scorer`: `None`: the task's.
     `answer_prefix`: the prompt ends with the beginning of the answer, where the task has one. `own`: what
     one family alone has, by option key: read it with `own_of`. `spread`: each sample is asked at one of the depths.
+    `repeats_per_file`: so many trials on each file of `file_list`, one file a haystack; 0: haystacks are of all files.
     `window`: one of the lengths is the model's window; until that is known, it is none of `lengths`.
     `length_means`: `total`: a length is that of prompt and answer; `context`: of the haystack with its needles alone.
     `judge_by_default`: as published, a judge scores where the run has one.
@@ -51,6 +52,7 @@ class Suite:
     answer_prefix: bool = False
     own: Own = field(default=Own())
     spread: bool = False
+    repeats_per_file: int = 0
     window: bool = False
     judge_by_default: bool = False
     length_means: LengthMeans = "total"

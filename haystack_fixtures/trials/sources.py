@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -48,6 +49,18 @@ class _Kept(Generic[Source]):
             self._tokens -= self._sources.popitem(last=False)[1][1]
 
 
+def of_one_file(suite: Suite, repeat: int) -> tuple[Suite, int]:
+    """The suite on the one file that a repeat's haystack is of, and which of that file's repeats it is.
+
+    As OpenCompass goes: all repeats of a file, then those of the next; what is more begins again.
+    """
+    each, files = suite.repeats_per_file, suite.file_list
+    if not each:
+        return suite, repeat
+    rounds, place = divmod(repeat, each * len(files))
+    return replace(suite, file_list=(files[place // each],), repeats_per_file=0), rounds * each + place % each
+
+
 class Sources:
     """Corpora and sources by suite and repeat. May be shared by threads."""
 
@@ -87,6 +100,7 @@ class Sources:
     def source(self, suite: Suite, repeat: int) -> HaystackSource:
         """The encoded text that the haystacks of one repeat begin with, whatever their length and depth."""
         with self._lock:
+            suite, repeat = of_one_file(suite, repeat)
             corpus = self.corpus(suite)
             key = (corpus.sha256, repeat)
             found = self._sources.get(key)

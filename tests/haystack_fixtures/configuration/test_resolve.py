@@ -82,7 +82,7 @@ def test_opencompass_names_work_in_a_users_preset(tmp_path):
     preset = tmp_path / "mine.toml"
     preset.write_text(
         "[mine]\n[[mine.suite]]\ntask='niah'\nlengths='2k'\ndepths='0'\nlength_buffer=200\nnum_repeats_per_file=3\n"
-        "guide=true\ntokenizer_model='gpt-4'\nfile_list=['zh_finance.jsonl']\nlanguage='zh'\ndiff=25\nkeyword='K'\n"
+        "guide=true\ntokenizer_model='gpt-4'\ncorpus='cdme:x'\nfile_list=['zh_finance.jsonl']\nlanguage='zh'\ndiff=25\nkeyword='K'\n"
     )
     suite = settings(tmp_path, preset=str(preset)).suites[0]
 

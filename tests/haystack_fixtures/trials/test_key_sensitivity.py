@@ -32,7 +32,7 @@ ANOTHER_SUITE: dict[str, Any] = {
     "file_list": ("a.jsonl",), "scorer": "cdme", "prompt": "cdme", "template": "raw", "system_prompt": "Be brief.",
     "question_position": "both", "answer_budget": 7, "thinking_budget": 7, "length_buffer": 7, "guide": True,
     "diff": 25.0, "keyword": "4829", "tokenizer_model": "gpt-4", "answer_prefix": True,
-    "length_means": "context",
+    "length_means": "context", "repeats_per_file": 2,
 }  # fmt: skip
 NOT_OF_THE_SUITE = {
     "lengths": "an axis: the cell has it",
@@ -42,6 +42,7 @@ NOT_OF_THE_SUITE = {
     "repeats": "an axis: the cell has it",
     "controls": "the cell's needle names its control",
     "variants": "the cell's needle names it",
+    "judge_by_default": "it says who scores, and changes no prompt",
     "own": "option by option, in the next two tables",
 }
 ANOTHER_OWN: dict[str, Any] = {
