@@ -61,8 +61,10 @@ def import_evalscope(where: object, table: Mapping[str, Any]) -> Imported:
     languages = str(values.pop("language", "en,zh")).split(",")
     corpus = values.pop("corpus", None)
     task = {"task": "multi_needle" if "needles" in values or values.get("needle_set") == "pizza" else "niah"}
+    # Without an answer beside them, needles are compared as a whole: `scorer` is left to whoever reads them.
+    base = {key: value for key, value in _BASE.items() if key != "scorer" or "needle_set" in values}
     suites = tuple(
-        task | {"language": language, "corpus": corpus or _CORPORA.get(language, "default")} | _BASE | values
+        task | {"language": language, "corpus": corpus or _CORPORA.get(language, "default")} | base | values
         for language in languages
     )
     if "zh" in languages:
@@ -130,8 +132,8 @@ def _judge(config: dict[str, Any], lines: list[Line]) -> Iterator[str]:
     strategy = given.get("strategy", strategy or "auto")
     named = [each for each in models if isinstance(each, dict) and isinstance(each.get("model_id"), str)]
     if not named or strategy == "rule":
-        why = "the rule's whole words decide; there a judge does" if not named else "there it wants the whole needle"
-        lines.append(Line("different", "judge" if named else "no judge", f"scorer = 'match': {why}"))
+        why = "a rule of ours decides; there a judge does" if not named else "a rule of ours; there the whole needle"
+        lines.append(Line("different", "judge" if named else "no judge", why))
         return
     yield from ("--scorer", "judge_evalscope", "--judge-strategy", "llm" if strategy == "auto" else str(strategy))
     for each in named:

@@ -106,6 +106,9 @@ def _suites(
         number = asked.pop("num_needles")
         base["variants"] = f"{number}needle"
         lines.append(line_of("num_needles", number, f"variants = {base['variants']!r}"))
+    if isinstance(counted := asked.pop("tokenizer_model", None), str):
+        own = f"the model's own tokenizer counts; as published: --tokenizer tiktoken:{counted}"
+        lines.append(Line("different", told("tokenizer_model", counted), own))
     unread = {key: value for key, value in asked.items() if value is not None and not plain(value)}
     lines += [Line("unread", told(key, value), "it is left out") for key, value in unread.items()]
     known = {key: value for key, value in asked.items() if key in NAMES and key not in unread}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,9 @@ Path('{touched}').write_text('x')
     assert found.values["x"] == Unknown("os.environ[...]")
 
 
+LOOPS = "".join(f"{' ' * n}for b{n} in range(9999):\n" for n in range(6)) + " " * 9 + "x = 1\n"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -171,7 +175,7 @@ Path('{touched}').write_text('x')
         "x = 'a'\n" + "x = x + x\n" * 60,
         "x = 2\n" + "x = x * x\n" * 60,
         "x = [1]\n" + "x = [x, x]\n" * 200 + "y = x == x\nz = str(x)\nw = {tuple(x): 1}\n",
-        "for a in range(9999):\n" + "".join(f"{' ' * (n + 1)}for b{n} in range(9999):\n" for n in range(5)) + " " * 9 + "x = 1\n",
+        LOOPS,
         "x = " + "(" * 90 + "1" + ")" * 90,
         "x = " + "-" * 5000 + "1",
         "x = " + "[" * 5000,
@@ -181,7 +185,5 @@ Path('{touched}').write_text('x')
     ],
 )  # fmt: skip
 def test_a_file_made_to_do_harm_ends_soon(read, text):
-    try:
-        read(text)
-    except InputError as error:
-        assert "\n" not in str(error)
+    with suppress(InputError):
+        assert isinstance(read(text), ReadFile)
