@@ -64,13 +64,13 @@ def _bars(options: argparse.Namespace) -> list[Path]:
     models = [model for _, report in runs for model in report.models]
     # A model that stands in several runs is told by the run's name.
     named = [(run if any(models.count(model) > 1 for model in report.models) else "", report) for run, report in runs]
-    rows = bar_rows(named)
-    if len(models_of(rows)) > MOST_MODELS:
-        raise InputError("--bars", len(models_of(rows)), f"that many bars cannot be told apart: at most {MOST_MODELS}")
+    rows, shown = bar_rows(named), models_of(named)
+    if len(shown) > MOST_MODELS:
+        raise InputError("--bars", len(shown), f"that many bars cannot be told apart: at most {MOST_MODELS}")
     if not rows:
         raise InputError("FILE", options.files[0], "has no scores: give run folders or results.json")
     return write_model_bars(
-        rows, (options.out or _folder(options.files[0])) / "bars", options.format, options.title or ""
+        rows, shown, (options.out or _folder(options.files[0])) / "bars", options.format, options.title or ""
     )
 
 

@@ -92,7 +92,11 @@ def find_files(paths: Sequence[Path], task: str | None) -> Found:
             files += [(each, known)] if known else []
             passed_over += [] if known else [each]
     if not files:
-        raise InputError("PREDICTIONS", paths[0], f"no TASK{SUFFIX} of L-Eval in it: give a folder or file that has")
+        raise InputError(
+            "PREDICTIONS",
+            paths[0],
+            f"no TASK{SUFFIX} in it: give a folder or file that has (of a run: needlework leval-export RUN first)",
+        )
     return Found(tuple(files), tuple(passed_over))
 
 

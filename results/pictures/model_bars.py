@@ -73,20 +73,19 @@ def bar_rows(reports: Sequence[tuple[str, RunReport]]) -> tuple[BarRow, ...]:
     )
 
 
-def models_of(rows: Sequence[BarRow]) -> tuple[str, ...]:
-    """The models of rows, in their order."""
-    return tuple(dict.fromkeys(bar.model for row in rows for bar in row.bars))
+def models_of(reports: Sequence[tuple[str, RunReport]]) -> tuple[str, ...]:
+    """The models of runs as `bar_rows` names them, in the order of the runs."""
+    return tuple(dict.fromkeys(_name(model, added) for added, report in reports for model in report.models))
 
 
 def write_model_bars(
-    rows: Sequence[BarRow], stem: Path, formats: Sequence[Format] = FORMATS, title: str = ""
+    rows: Sequence[BarRow], models: Sequence[str], stem: Path, formats: Sequence[Format] = FORMATS, title: str = ""
 ) -> list[Path]:
     """Write the chart as `stem.png`, `stem.svg`; at most `MOST_MODELS` models have colours."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    models = models_of(rows)
     names = [fit(one_line(row.name), 40, "…") for row in rows]
     heights = [_BAR * len(models) + _GAP] * len(rows)
     top = _TOP + _LEGEND_LINE * -(-len(models) // _columns(models))
