@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.configuration.own_values import recipe_fields
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.spread import spread_depths
+from needlework.haystack_fixtures.grid.spread import spread_depths, spread_questions
 from needlework.haystack_fixtures.tasks.catalogue import grid
 
 DEPTHS = (0.0, 25.0, 50.0, 75.0, 100.0)
@@ -65,3 +65,18 @@ def test_a_trial_is_the_same_whether_its_sample_is_spread_or_not():
     assert {cell.id for cell in grid(settings(depths="spread"))[0].cells} <= {
         cell.id for cell in grid(settings())[0].cells
     }
+
+
+@given(st.integers(0, 99), st.integers(0, 4))
+def test_every_five_questions_have_each_depth_once_and_repeats_go_through_all(seed, turn):
+    first = [spread_questions(DEPTHS, seed, question, 0) for question in range(5 * turn, 5 * turn + 5)]
+    assert Counter(first) == Counter((depth,) for depth in DEPTHS)
+    assert {spread_questions(DEPTHS, seed, 5 * turn, repeat) for repeat in range(5)} == {(depth,) for depth in DEPTHS}
+
+
+def test_a_question_that_is_added_changes_no_other_and_seeds_differ():
+    def orders(seed: int) -> list[tuple[float | None, ...]]:
+        return [spread_questions(DEPTHS, seed, question, 0) for question in range(40)]
+
+    assert orders(0) == orders(0)
+    assert orders(0) != orders(1)
