@@ -23,6 +23,7 @@ from needlework.scoring.verdicts import contradicts
 DEFAULT_SCORER = "match"
 RULED = "ruling"  # in a score's details: the `ruling_key` of what judges said
 
+_LONGEST = 300  # characters of an error's message
 _FIELDS = tuple(field.name for field in fields(Reference))
 
 Kind = TypeVar("Kind", str, float)
@@ -110,8 +111,10 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
         if key and score.verdict not in ("unclear", "empty"):
             score = replace(score, details={**score.details, RULED: key})
         return Scored(replace(_checked(score), scorer=f"{name} v{version}"), name, version)
-    except (JudgeReplyError, JudgeUnreachableError) as error:
-        return Scored(None, name, version, "judge", _one_line("no score: judge", error))
+    except JudgeReplyError as error:
+        return Scored(None, name, version, "judge", f"the judge's replies cannot be read: {error}"[:_LONGEST])
+    except JudgeUnreachableError as error:
+        return Scored(None, name, version, "judge", f"the judge gave no reply: {error}"[:_LONGEST])
     except Exception as error:  # noqa: BLE001 - a user's scorer may raise anything; a bad cell never ends the run
         return Scored(None, name, version, "harness", _one_line(f"no score: {name}", error))
 
@@ -222,4 +225,4 @@ def _checked(score: object) -> Score:
 
 
 def _one_line(prefix: str, error: Exception) -> str:
-    return " ".join(f"{prefix}: {type(error).__name__}: {error}".split())[:300]
+    return " ".join(f"{prefix}: {type(error).__name__}: {error}".split())[:_LONGEST]

@@ -1,9 +1,13 @@
-"""What a run says at its end in the terminal: lines, each with the colour that it has there."""
+"""What a run says at its end in the terminal: lines, each with the colour that it has there.
+
+Without `-v` it is short: the sentence, the grid, what is wrong, the gates, where the report is. `-v` has every table.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +23,8 @@ from needlework.results.run.finish import Finished
 from needlework.results.run.latency import benchmark_asked
 from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.pace import Pace
+from needlework.results.style.fold import encodable, folded
+from needlework.results.style.palette import ColorsName
 from needlework.results.style.text import relative
 from needlework.results.tables.latency import latency_lines
 from needlework.results.tables.panels import statistics_lines
@@ -26,30 +32,70 @@ from needlework.results.tables.replayed import replayed_lines
 from needlework.results.tables.run import next_line, run_lines
 from needlework.results.tables.shared_tokens import shared_lines
 from needlework.results.tables.terminal import can_encode
+from needlework.results.tables.short import ending
 from needlework.results.tables.unscored import unscored_lines
 
 Color = Literal["red", "yellow", "green", ""]
+Line = tuple[str, Color]
 _STATES: Mapping[State, Color] = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
 
-def report_lines(finished: Finished, reporter: pytest.TerminalReporter, settings: Settings) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What is written to: columns, encoding, colours and their scale; `verbose` as pytest counts it."""
+
+    width: int
+    encoding: str
+    color: bool
+    colors: ColorsName
+    verbose: int
+
+    def shown(self, lines: Iterator[Line]) -> Iterator[Line]:
+        """The lines, folded at its width, in its encoding. Escapes of cells count nothing: grids are narrow enough."""
+        for text, color in lines:
+            parts = [text] if "\x1b" in text else folded(text, self.width, _indent(text))
+            yield from ((encodable(part, self.encoding), color) for part in parts)
+
+
+def screen_of(reporter: pytest.TerminalReporter, settings: Settings) -> Screen:
+    """The terminal, or the file that stands for it."""
+    return Screen(
+        width=reporter.config.get_terminal_writer().fullwidth,
+        encoding=getattr(sys.__stdout__, "encoding", None) or "utf-8",
+        color=reporter.hasmarkup,
+        colors=settings.heatmap_colors,
+        verbose=reporter.config.option.verbose,
+    )
+
+
+def report_lines(finished: Finished, screen: Screen) -> Iterator[Line]:
     """The heatmaps, tables and notes of the run; with -vv its statistics too."""
     report = finished.report
-    encoding = getattr(sys.__stdout__, "encoding", None) or "utf-8"
-    yield from run_lines(
-        report,
-        color=reporter.hasmarkup,
-        encoding=encoding,
-        width=reporter.config.get_terminal_writer().fullwidth,
-        colors=settings.heatmap_colors,
+    lines = run_lines(report, color=screen.color, encoding=screen.encoding, width=screen.width, colors=screen.colors)
+    if screen.verbose > 1:
+        lines += statistics_lines(report.statistics, report.twins)
+    yield from ((line, "") for line in lines)
+
+
+def short_lines(
+    finished: Finished, now: Sequence[Record], folder: OpenFolder, windows: Mapping[str, int], last: int, screen: Screen
+) -> Iterator[Line]:
+    """The run in short; `last`: lines that will stand below it. `now`, `windows`: as for `session_lines`."""
+    skipped = [line for line in unscored_lines(now, windows) if line.startswith("skipped")]
+    yield from ending(
+        finished.report,
+        skipped=[*skipped, *replayed_lines(now, folder.written_at)],
+        folder=relative(folder.path),
+        last=last,
+        width=screen.width,
+        encoding=screen.encoding,
+        color=screen.color,
+        colors=screen.colors,
+        quiet=screen.verbose < 0,
     )
-    if reporter.config.option.verbose > 1:
-        yield from statistics_lines(report.statistics, report.twins)
-    if benchmark_asked(reporter.config):
-        yield from ("", *latency_lines(report.latency, report.sending, ascii_only=not can_encode(encoding)))
 
 
-def session_lines(now: Sequence[Record], written_at: str, windows: Mapping[str, int]) -> Iterator[tuple[str, Color]]:
+def session_lines(now: Sequence[Record], written_at: str, windows: Mapping[str, int]) -> Iterator[Line]:
     """What became of this session's records: without a score, shared tokens, replayed. `windows`: model -> tokens."""
     for line in unscored_lines(now, windows):
         yield line, "red" if line.startswith("invalid") else "yellow" if line.startswith("skipped") else ""
@@ -57,10 +103,10 @@ def session_lines(now: Sequence[Record], written_at: str, windows: Mapping[str, 
         yield line, ""
 
 
-def file_lines(finished: Finished, folder: Path) -> Iterator[str]:
+def file_lines(finished: Finished, folder: Path) -> Iterator[Line]:
     """The files that were written, and what to do next."""
-    yield from map(relative, finished.files)
-    yield next_line(finished.report, relative(folder))
+    yield from ((relative(path), "") for path in finished.files)
+    yield next_line(finished.report, relative(folder)), ""
 
 
 def verdict_lines(
@@ -69,7 +115,7 @@ def verdict_lines(
     folder: OpenFolder,
     pace: Pace | None,
     now: Sequence[Record],
-) -> Iterator[tuple[str, Color]]:
+) -> Iterator[Line]:
     """The gates, what differs from their baseline, and records in the folder that belong to no file.
 
     `now`: the records of this session; what they took over from other options is no other record.
@@ -86,3 +132,7 @@ def verdict_lines(
     if others:
         line = f"{folder.path.name} also holds {others} records of a run with other options: they stay in the journal"
         yield f"{line} and out of these files; use another --run-name, or --fresh to drop them", "yellow"
+
+
+def _indent(text: str) -> str:
+    return " " * (len(text) - len(text.lstrip()) + 2)

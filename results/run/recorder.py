@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
@@ -39,6 +39,7 @@ from needlework.results.style.text import one_line, relative
 
 if TYPE_CHECKING:
     from needlework.results.run.finish import Finished
+    from needlework.results.run.last_lines import Line, Screen
 
 
 class Recorder:
@@ -248,28 +249,38 @@ class Recorder:
             return False  # of the whole run, which needlework merge sees
         return is_void(records, windows_of(self.folder.facts), self._settings.max_errors)
 
+    def _all_lines(self, finished: Finished, windows: Mapping[str, int], screen: Screen) -> Iterator[Line]:
+        from needlework.results.run import last_lines
+
+        yield from last_lines.report_lines(finished, screen)
+        yield from last_lines.session_lines(self._records, self.folder.written_at, windows)
+        yield f"results: {relative(self.folder.path)}", ""
+        yield from last_lines.file_lines(finished, self.folder.path)
+
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if not self._records:
             return
         from needlework.results.run import last_lines
 
-        finished, tell = self._finished, terminalreporter.write_line
+        finished = self._finished
+        screen = last_lines.screen_of(terminalreporter, self._settings)
         terminalreporter.ensure_newline()
+        after = [
+            *last_lines.verdict_lines(
+                self._verdicts, self._gatekeeper, self.folder, self.folder.pace(self._records), self._records
+            ),
+            *((line, "yellow") for line in ambiguous_words(self._config.option.keyword or "", self._records)),
+            *((line, "red") for line in (self._fault, self._broken_report) if line),
+        ]
+        below = list(screen.shown(iter(after)))
         if finished is not None:
-            for line in last_lines.report_lines(finished, terminalreporter, self._settings):
-                tell(line)
             windows = windows_of(self.folder.facts)
-            for line, color in last_lines.session_lines(self._records, self.folder.written_at, windows):
-                tell(line, **({color: True} if color else {}))
-            terminalreporter.write_sep("-", f"results: {relative(self.folder.path)}")
-            for line in last_lines.file_lines(finished, self.folder.path):
-                tell(line)
-        for line, color in last_lines.verdict_lines(
-            self._verdicts, self._gatekeeper, self.folder, self.folder.pace(self._records), self._records
-        ):
-            tell(line, **({color: True} if color else {}))
-        for line in ambiguous_words(self._config.option.keyword or "", self._records):
-            tell(line, yellow=True)
-        for line in filter(None, (self._fault, self._broken_report)):
-            tell(line, red=True)
+            if screen.verbose < 1:
+                lines = last_lines.short_lines(finished, self._records, self.folder, windows, len(below), screen)
+            else:
+                lines = self._all_lines(finished, windows, screen)
+            for line, color in screen.shown(lines):
+                terminalreporter.write_line(line, **({color: True} if color else {}))
+        for line, color in below:
+            terminalreporter.write_line(line, **({color: True} if color else {}))
         write_step_summary(finished.report if finished else None, self._verdicts)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ from needlework.results.run.make_record import shown
 from needlework.results.tables.terminal import BLOCKS, can_encode, score_glyph
 
 _LETTERS = {"censored": "c", "unclear": "?", "invalid": "!", "skipped": "s", "error": "E"}
+_NUMBERS = re.compile(r"\d+")
+_MOST_ERRORS = 3  # reasons that pytest tells at the end without -v
 
 
 def pytest_report_teststatus(report: Any, config: pytest.Config) -> tuple[str, str, Any] | None:
@@ -41,3 +45,19 @@ def shown_as(record: Record, report: pytest.TestReport) -> Shown:
     if score is not None:
         return "scored", score_glyph(score), shown(record), "green"
     return outcome, _LETTERS[outcome], shown(record), "yellow"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None]:
+    """Cells that failed alike are told once by pytest, unless `-v` asks for each: the end of the run counts them."""
+    stats = terminalreporter.stats
+    errors = stats.get("error", [])
+    if errors and terminalreporter.config.option.verbose < 1:
+        first: dict[str, Any] = {}
+        for report in errors:
+            of_cell = getattr(report, "when", "") == "call"
+            first.setdefault(_NUMBERS.sub("0", str(report.longrepr)) if of_cell else report.nodeid, report)
+        stats["error"] = list(first.values())[:_MOST_ERRORS]
+    yield
+    if errors:
+        stats["error"] = errors

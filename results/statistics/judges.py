@@ -1,4 +1,4 @@
-"""What the judges of a run say of each other, and which of their replies could not be read: sentences for a report."""
+"""What the judges of a run say of each other: sentences for a report."""
 
 from __future__ import annotations
 
@@ -9,28 +9,18 @@ from needlework.results.records.record import Record
 from needlework.results.records.samples import own_label
 from needlework.results.statistics.agreement.rates import agreement, share
 from needlework.results.statistics.tasks import Share
-from needlework.results.style.text import one_line, percent1
+from needlework.results.style.text import percent1
 from needlework.scoring.judges.several import JUDGE_SAID
 
 _RIGHT = 0.9  # of a mark 0..1: found
-_SHOWN = 200
-_UNREAD = "JudgeReplyError: "
 
 
 def judge_notes(records: Sequence[Record]) -> Iterator[str]:
-    """How far several judges agree; then, of all trials, those without a score for want of a ruling, and why."""
+    """How far several judges agree; nothing for a run with one judge."""
     ruled = [record for record in records if _said(record)]
     names = list(dict.fromkeys(name for record in ruled for name in _said(record)))
     if len(names) > 1:
         yield from _agreement(ruled, names)
-    asked = [record for record in records if record["scorer"].rpartition("+")[2].startswith("judge_")]
-    failed = [record for record in asked if (record["error"] or {}).get("kind") == "judge"]
-    if failed:
-        why = str((failed[0]["error"] or {}).get("message", ""))
-        unread = _UNREAD in why
-        what = "the judge's replies cannot be read" if unread else "the judge gave no reply"
-        reason = why.partition(_UNREAD)[2] if unread else why.rpartition("Error: ")[2]
-        yield f"judge: {len(failed)} of {len(asked)}: {what}: {one_line(reason)[:_SHOWN]}"
 
 
 def _agreement(ruled: Sequence[Record], names: Sequence[str]) -> Iterator[str]:

@@ -55,6 +55,22 @@ def terminal_heatmaps(
     return [_encodable(line, encoding or "ascii") for line in lines]
 
 
+def terminal_grid(
+    panel: Panel, *, room: int, color: bool, encoding: str | None, width: int, colors: ColorsName = "safe"
+) -> list[str]:
+    """A panel in at most `room` lines: its cells, means and counts; without the cells where these are too many.
+
+    The others as for `terminal_heatmaps`.
+    """
+    look = _Look(color, False, not can_encode(encoding), colors)
+    whole = _grid(panel, look, width, below=("n",))
+    used = _key(panel)
+    whole += [look.line(part, width) for part in _broken(used, width)] if used else []
+    if len(whole) > room:
+        whole = _grid(panel, look, width, depths=False, below=("n",))
+    return [_encodable(line, encoding or "ascii") for line in whole] if len(whole) <= room else []
+
+
 @dataclass(frozen=True, slots=True)
 class _Look:
     """How one stream is written to."""
@@ -92,15 +108,25 @@ class _Look:
 
 
 def _panel(panel: Panel, look: _Look, width: int) -> list[str]:
+    lines = _grid(panel, look, width)
+    lines += (look.line(part, width) for part in _broken(headline(panel), width))
+    used = _key(panel)
+    return [*lines, *(look.line(part, width) for part in _broken(used, width))] if used else lines
+
+
+def _grid(
+    panel: Panel, look: _Look, width: int, *, depths: bool = True, below: Sequence[str] = ("high", "low", "n")
+) -> list[str]:
+    """The panel's name and its cells, in blocks of as many lengths as fit. `below`: what stands below the means."""
     lengths = length_labels(panel.lengths)
-    depths = [depth_label(depth) for depth in panel.depths]
-    below = _below(panel)
+    labels = [depth_label(depth) for depth in panel.depths]
+    rows_below = [(label, texts) for label, texts in _below(panel) if label in below]
     ranges = [range_words(column.range, whole=True) if column.range else "" for column in panel.columns]
-    aside = max(display_width(label) for label in ["depth", *depths]) + 1
+    aside = max(display_width(label) for label in ["depth", *labels]) + 1
     if aside + max(map(len, ranges)) + 2 + panel.partly > width:
         ranges = [""] * len(ranges)  # the headline has it
     # A cell has room for its heading and for what stands below its column, and a space on either side.
-    texts = (*lengths, *ranges, *(text for _, texts in below for text in texts))
+    texts = (*lengths, *ranges, *(text for _, texts in rows_below for text in texts))
     cell = max(_CELL, *(len(text) + 2 for text in texts))
     across = max(1, (width - aside) // (cell + panel.partly))
     lines = [look.line(one_line(panel.name), width)]
@@ -115,17 +141,15 @@ def _panel(panel: Panel, look: _Look, width: int) -> list[str]:
             row = (look.cell(tallies[i], cell, panel.partly) for i in shown)
             return (label.rjust(aside - 1) + " " + "".join(row)).rstrip()
 
-        lines.append(words("depth", lengths))
-        for depth, label in zip(panel.depths, depths, strict=True):
+        lines.append(words("depth" if depths else "tokens", lengths))
+        for depth, label in zip(panel.depths, labels, strict=True) if depths else ():
             lines.append(scores(label, [panel.cells.get((length, depth)) for length in panel.lengths]))
         if any(ranges):
             lines.append(words("range", ranges).translate(_PLAIN if look.ascii_only else {}))
-        if len(depths) > 1:
+        if len(labels) > 1 or not depths:
             lines.append(scores("mean", panel.columns))
-        lines += (words(label, texts) for label, texts in below if any(texts))
-    lines += (look.line(part, width) for part in _broken(headline(panel), width))
-    used = _key(panel)
-    return [*lines, *(look.line(part, width) for part in _broken(used, width))] if used else lines
+        lines += (words(label, texts) for label, texts in rows_below if any(texts))
+    return lines
 
 
 def _below(panel: Panel) -> list[tuple[str, list[str]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 # An in-process run forgets what it imported. These cannot be imported twice, or it takes long.
@@ -35,7 +36,9 @@ class Project:
         run = self.pytester.runpytest_subprocess if process else self.pytester.runpytest_inprocess
         named = () if any(arg.startswith("--run-name") for arg in args) else (f"--run-name={name}",)
         quick = ("-p", "no:cacheprovider", *(("-p", "no:hypothesispytest") if process else ()))
-        return run(*quick, *GRID, f"--model={model}", *named, *args)
+        # Every table is in what tests read; tests/plugin/results/test_short_ending.py has the short end that users see.
+        whole = () if any(re.fullmatch(r"-[qv]+", arg) for arg in args) else ("-v",)
+        return run(*quick, *whole, *GRID, f"--model={model}", *named, *args)
 
     def asks(self, *families: str) -> None:
         """Write the project's one benchmark file; it asks the cells of these families."""

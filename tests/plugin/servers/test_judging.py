@@ -73,7 +73,7 @@ def test_replies_that_cannot_be_read_are_told_once_with_the_reason(project):
         result = judged(project, server, scorer="judge_documents")
 
     result.stdout.fnmatch_lines(
-        ["*judge: 2 of 2: the judge's replies cannot be read: no verdict in the reply: 'I would*"]
+        ["2 of 2: the judge's replies cannot be read: no verdict in the reply: 'I would*"]
     )
     assert "replies cannot be read" in (project.runs / "r" / "report.html").read_text(encoding="utf-8")
 
