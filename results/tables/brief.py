@@ -65,6 +65,7 @@ def _task_lines(report: RunReport, room: int, width: int) -> list[str]:
         return []
     names = list(scores)
     head: tuple[str, ...]
+    rows: list[tuple[str, ...]]
     if len(models) == 1:
         head = ("task", "score %", "95 %", "n")
         rows = [(fit(one_line(name), _LONGEST_NAME), *_cells(scores[name].get(models[0]))) for name in names]
