@@ -1,4 +1,4 @@
-"""`results.json`: every record and the summary in one file that two equal runs write alike, times apart."""
+"""`results.json`: every record and the summary in one file; two equal runs differ in `run` and in times."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, cast
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.results.files.run_object import models_object, run_object
 from needlework.results.records.checks import completed, fault_of
 from needlework.results.records.record import SCHEMA, UNSCORED, Record
 from needlework.results.statistics.documents import documents_object
@@ -42,24 +43,26 @@ def write_json(path: Path, report: RunReport) -> None:
 def json_text(report: RunReport) -> str:
     """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order."""
     parts: dict[str, object] = {
+        "run": plain(run_object(report.facts)),
+        "models": plain(models_object(report.facts, report.models)),
         "planned": report.planned,
         "recorded": len(report.records),
         "notes": list(report.notes),
         "gates": [asdict(row) for row in report.gates],
-        "adaptive": _plain([statement.as_object() for statement in report.adaptive]),
+        "adaptive": plain([statement.as_object() for statement in report.adaptive]),
         "summary": [panel_object(panel) for panel in report.panels],
-        "statistics": _plain(statistics_object(report.statistics)),
-        "absent_twins": _plain([asdict(twins) for twins in report.twins]),
-        "tasks": _plain(tasks_object(report.tasks)),
-        "macro": _plain(macros_object(report.macros)),
-        "retrieval": _plain(retrieval_object(report.retrieval)),
-        "ruler": _plain(ruler_object(report.ruler)),
-        "needlebench": _plain(needlebench_object(report.suites)),
-        "documents": _plain(documents_object(report.documents)),
-        "field": _plain(field_object(report.field)),
-        "leval": _plain(leval_object(report.leval)),
-        "latency": _plain(latency_object(report.latency)),
-        "stability": _plain(report.stability.as_object() if report.stability else None),
+        "statistics": plain(statistics_object(report.statistics)),
+        "absent_twins": plain([asdict(twins) for twins in report.twins]),
+        "tasks": plain(tasks_object(report.tasks)),
+        "macro": plain(macros_object(report.macros)),
+        "retrieval": plain(retrieval_object(report.retrieval)),
+        "ruler": plain(ruler_object(report.ruler)),
+        "needlebench": plain(needlebench_object(report.suites)),
+        "documents": plain(documents_object(report.documents)),
+        "field": plain(field_object(report.field)),
+        "leval": plain(leval_object(report.leval)),
+        "latency": plain(latency_object(report.latency)),
+        "stability": plain(report.stability.as_object() if report.stability else None),
     }
     told = "".join(f'"{name}": {_dump(part, indent=1)},\n' for name, part in parts.items())
     lines = ",\n".join(map(_record_line, report.records))
@@ -147,23 +150,24 @@ def _record_line(record: Record) -> str:
     try:
         pairs = [f"{_quoted(name)}: {_sorted(fields[name])}" for name in names]
     except (ValueError, TypeError):  # NaN or infinity, or keys that are no texts
-        return _dump({name: _plain(fields[name]) for name in names})
-    return _escaped(f"{{{', '.join(pairs)}}}")
+        return _dump({name: plain(fields[name]) for name in names})
+    return escaped(f"{{{', '.join(pairs)}}}")
 
 
 def _dump(value: object, indent: int | None = None) -> str:
-    return _escaped(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent))
+    return escaped(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent))
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """The text of a JSON file, as UTF-8 can hold it."""
     # Half a surrogate pair, which some model sent, has no UTF-8; its JSON escape does.
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Sort the keys of objects; null for numbers that JSON does not have."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(value[key]) for key in sorted(value, key=str)}
+        return {str(key): plain(value[key]) for key in sorted(value, key=str)}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return None if isinstance(value, float) and not isfinite(value) else value

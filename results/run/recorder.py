@@ -205,7 +205,7 @@ class Recorder:
                     verdicts=self._verdicts,
                     series=self._adaptive.series if self._adaptive else (),
                     notes=[*self.folder.notes, *write_answer_vectors(self.folder.path, self._settings, records)],
-                    manifest=self.folder.manifest(self._records),
+                    manifest=self.folder.manifest(self._records, ended=True),
                 )
                 self.folder.write_manifest(self._records, ended=True)
             except (OSError, InputError) as error:

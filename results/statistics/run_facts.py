@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from needlework.results.style.text import fit, one_line
@@ -37,7 +37,8 @@ class ModelFacts:
 @dataclass(frozen=True, slots=True)
 class RunFacts:
     """`name`: the run's folder; `command`: as it was typed, secrets left out; `seconds`: of one trial on average, 0
-    where nobody knows; `models`: a row of facts each; `versions`: of the programs that took part."""
+    where nobody knows; `models`: a row of facts each; `versions`: of the programs that took part; `told`: the
+    manifest itself."""
 
     name: str
     started: str
@@ -46,6 +47,7 @@ class RunFacts:
     seconds: float
     models: tuple[ModelFacts, ...]
     versions: tuple[tuple[str, str], ...]
+    told: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 def run_facts(manifest: Mapping[str, Any], name: str) -> RunFacts:
@@ -61,6 +63,7 @@ def run_facts(manifest: Mapping[str, Any], name: str) -> RunFacts:
         seconds=float(seconds) / float(trials) if known else 0.0,  # type: ignore[arg-type]  # numbers, as was looked
         models=tuple(ModelFacts(one_line(model), _facts(told)) for model, told in _object(manifest, "models").items()),
         versions=tuple((one_line(key), _text(each)) for key, each in _object(manifest, "versions").items()),
+        told=manifest,
     )
 
 

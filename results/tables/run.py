@@ -29,7 +29,7 @@ def run_lines(
     """
     shown = report.panels if len(report.panels) <= _MOST_PANELS else ()
     lines = terminal_heatmaps(shown, color=color, encoding=encoding, width=width, colors=colors)
-    for block in _tables(report, ascii_only=not can_encode(encoding)):
+    for block in _tables(report, ascii_only=not can_encode(encoding), width=width):
         lines += [*([""] if lines and block else []), *block]
     return [*lines, *report.notes]
 
@@ -49,9 +49,9 @@ def next_line(report: RunReport, folder: str) -> str:
     return line if missed is None else f"{line}; needlework prompt {folder} {missed} prints what the model saw"
 
 
-def _tables(report: RunReport, *, ascii_only: bool = False) -> tuple[list[str], ...]:
+def _tables(report: RunReport, *, ascii_only: bool = False, width: int = 1000) -> tuple[list[str], ...]:
     return (
-        task_lines(report.tasks, report.macros, ascii_only=ascii_only),
+        task_lines(report.tasks, report.macros, ascii_only=ascii_only, width=width),
         retrieval_lines(report.retrieval, ascii_only=ascii_only),
         needlebench_lines(report.suites, ascii_only=ascii_only),
         ruler_lines(report.ruler, ascii_only=ascii_only),

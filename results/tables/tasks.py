@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from needlework.results.statistics.tasks import Macro, Share, TaskScore
-from needlework.results.style.text import display_width, one_line, percent1
+from needlework.results.style.fold import folded_table
+from needlework.results.style.text import one_line, percent1
 from needlework.results.tables.headline import range_words, score_and_interval
 
 HEAD = (
@@ -31,6 +32,7 @@ MEANINGS = {
 }
 _TWINS = ("invents %", "abstains %")
 _NONE = "–"
+_WIDE = 1000  # columns of what is no terminal: a table stays in one piece
 
 
 def task_columns(rows: Sequence[TaskScore], found: Sequence[Macro]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -50,22 +52,15 @@ def task_columns(rows: Sequence[TaskScore], found: Sequence[Macro]) -> tuple[tup
     return tuple(head[at] for at in shown), [tuple(row[at] for at in shown) for row in table]
 
 
-def task_lines(rows: Sequence[TaskScore], found: Sequence[Macro], *, ascii_only: bool = False) -> list[str]:
-    """The table for a terminal; nothing for a run of a single task without controls."""
+def task_lines(
+    rows: Sequence[TaskScore], found: Sequence[Macro], *, ascii_only: bool = False, width: int = _WIDE
+) -> list[str]:
+    """The table for a terminal of so many columns; nothing for a run of a single task without controls."""
     if len(rows) == len({row.model for row in rows}) and not any(row.focused.trials or row.twins for row in rows):
         return []
     head, table = task_columns(rows, found)
-    widths = [max(display_width(line[at]) for line in (head, *table)) for at in range(len(head))]
     left = sum(name in ("model", "task") for name in head)
-    lines = [
-        "  ".join(
-            text + " " * (widths[at] - display_width(text))
-            if at < left
-            else " " * (widths[at] - display_width(text)) + text
-            for at, text in enumerate(line)
-        ).rstrip()
-        for line in (head, *table)
-    ]
+    lines = list(folded_table((head, *table), left, width))
     notes = [f"{name}: {MEANINGS[name]}" for name in head if name in MEANINGS]
     told = [*lines, *notes, *missing_lines(found)]
     return [line.replace("–", "-") for line in told] if ascii_only else told

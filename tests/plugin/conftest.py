@@ -63,6 +63,7 @@ class Project:
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(CACHE))
+    monkeypatch.setenv("COLUMNS", "240")  # what is told stays on one line
     pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
     pytester.makeini("[pytest]\naddopts = --import-mode=importlib\n")
     made = Project(pytester)

@@ -74,6 +74,8 @@ def test_shards_are_the_run_that_one_process_makes(project, shards):
     one, merged = (json.loads(project.file("results.json", name)) for name in ("one", "r"))
     assert without_timing(merged.pop("records")) == without_timing(one.pop("records"))
     assert len(merged.pop("latency")) == len(one.pop("latency"))
+    assert merged.pop("run")["name"] == "r"
+    one.pop("run")
     assert merged == one
     for name in SAME:
         assert (project.runs / "r" / name).read_bytes() == (project.runs / "one" / name).read_bytes()

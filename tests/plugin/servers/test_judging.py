@@ -72,9 +72,7 @@ def test_replies_that_cannot_be_read_are_told_once_with_the_reason(project):
         server.plant(good("I would say eight."))
         result = judged(project, server, scorer="judge_documents")
 
-    result.stdout.fnmatch_lines(
-        ["2 of 2: the judge's replies cannot be read: no verdict in the reply: 'I would*"]
-    )
+    result.stdout.fnmatch_lines(["2 of 2: the judge's replies cannot be read: no verdict in the reply: 'I would*"])
     assert "replies cannot be read" in (project.runs / "r" / "report.html").read_text(encoding="utf-8")
 
 

@@ -1,0 +1,123 @@
+"""`summary.json`: small, for machines; what it and `results.json` hold is what their schemas say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from needlework.results.files.json_file import json_text
+from needlework.results.files.summary_file import summary_object, write_summary
+from needlework.results.records.record import Record
+from needlework.results.schema import KINDS, faults_of, main, schema_text
+from needlework.results.statistics.gate_row import GateRow
+from needlework.results.statistics.run_facts import run_facts
+from needlework.results.statistics.run_report import RunReport, run_report
+
+Make = Callable[..., Record]
+MANIFEST: dict[str, Any] = {
+    "started": "2026-11-22T10:00:00+00:00",
+    "commit": "0123456789ab",
+    "command": ["pytest", "benchmarks"],
+    "options": {"preset": "quick", "seed": 3, "judge": ["openai:a"]},
+    "models": {"mock:perfect": {"window": 8192, "dtype": "bfloat16", "rope": {"factor": 2.0}}},
+    "versions": {"pytest": "9.2.0"},
+}
+GATE = GateRow("score >= 0.9", "all", "fail", 0.5, 0.2, 0.8, 95.0, 12, "")
+
+
+def report(make_record: Make, **more: Any) -> RunReport:
+    records = [
+        make_record(model="mock:perfect", length=length, depth=depth, repeat=repeat, outcome=outcome)
+        for length, outcome in ((500, "found"), (1000, "found"), (2000, "wrong"))
+        for depth in (0.0, 100.0)
+        for repeat in range(30)
+    ]
+    return run_report(records, facts=run_facts(MANIFEST, "nightly"), gates=[GATE], **more)
+
+
+def test_it_says_which_run_it_is_what_answered_and_what_came_out(make_record: Make) -> None:
+    found = summary_object(report(make_record))
+
+    assert found["run"] | {"versions": {}, "ended": None} == {
+        "name": "nightly", "started": "2026-11-22T10:00:00+00:00", "ended": None, "commit": "0123456789ab",
+        "command": ["pytest", "benchmarks"], "preset": "quick", "seed": 3, "judges": ["openai:a"],
+        "judge_prompt_sha256": None, "versions": {},
+    }  # fmt: skip
+    (model,) = found["models"]
+    assert (model["window"], model["facts"]["rope"]) == (8192, {"factor": 2.0})
+    assert (found["verdict"], found["gates"][0]["verdict"]) == ("fail", "fail")
+    assert found["outcomes"] == {"found": 120, "wrong": 60}
+
+
+def test_effective_length_and_scores_are_numbers_with_ends(make_record: Make) -> None:
+    (panel,) = summary_object(report(make_record))["panels"]
+    (absolute, *_) = panel["effective_length"]
+
+    assert (absolute["low"], absolute["point"], absolute["high"]) == (1000, 1000, 1000)
+    assert absolute["status"] == "reached"
+    assert [each["score"] for each in panel["lengths"]] == [1, 1, 0]
+    assert panel["low"] < panel["score"] < panel["high"]
+
+
+def test_it_stays_small_however_many_records_there_are(make_record: Make, tmp_path: Path) -> None:
+    write_summary(tmp_path / "summary.json", report(make_record))
+    assert (tmp_path / "summary.json").stat().st_size < 10_000
+
+
+def test_results_json_says_the_same_of_run_and_models(make_record: Make) -> None:
+    found = report(make_record)
+    whole = json.loads(json_text(found))
+    assert (whole["run"], whole["models"]) == (summary_object(found)["run"], summary_object(found)["models"])
+    assert {"low", "point", "high"} <= whole["statistics"][0]["effective_length"][0].keys()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_schema_is_printed_and_is_one(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    assert main([kind]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert json.loads(schema_text(kind)) == schema
+
+
+def test_files_are_held_against_their_schema(
+    make_record: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("jsonschema")
+    found = report(make_record)
+    (tmp_path / "results.json").write_text(json_text(found), encoding="utf-8")
+    write_summary(tmp_path / "summary.json", found)
+    assert main(["results", str(tmp_path)]) == main(["summary", str(tmp_path)]) == 0
+
+    broken = json.loads(json_text(found))
+    broken["records"][7]["outcome"] = "perhaps"
+    broken["records"][8]["score"] = 1.5
+    del broken["run"]["name"]
+    (tmp_path / "results.json").write_text(json.dumps(broken), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["results", str(tmp_path)]) == 1
+    told = capsys.readouterr().out
+    assert "3 faults" in told
+    assert "$.records[7].outcome" in told
+    assert "'name' is a required property" in told
+
+
+def test_a_run_without_a_manifest_has_one_too(make_record: Make) -> None:
+    pytest.importorskip("jsonschema")
+    alone = run_report([make_record()])
+    assert summary_object(alone)["run"]["name"] is None
+    assert not list(faults_of("summary", summary_object(alone)))
+    assert not list(faults_of("summary", summary_object(run_report([]))))
+
+
+def test_without_jsonschema_one_line_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "summary.json").write_text("{}")
+    monkeypatch.setitem(__import__("sys").modules, "jsonschema", None)
+    assert main(["summary", str(tmp_path)]) == 2
+    assert "pip install 'needlework[schema]'" in capsys.readouterr().err
