@@ -23,6 +23,7 @@ from needlework.results.run.finish import Finished
 from needlework.results.run.latency import benchmark_asked
 from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.pace import Pace
+from needlework.results.statistics.in_short.sentence import in_short
 from needlework.results.style.fold import encodable, folded
 from needlework.results.style.palette import ColorsName
 from needlework.results.style.text import relative
@@ -69,8 +70,12 @@ def screen_of(reporter: pytest.TerminalReporter, settings: Settings) -> Screen:
 
 
 def report_lines(finished: Finished, screen: Screen) -> Iterator[Line]:
-    """The heatmaps, tables and notes of the run; with -vv its statistics too."""
+    """The sentence, the faults, the heatmaps, tables and notes of the run; with -vv its statistics too."""
     report = finished.report
+    found = in_short(report)
+    yield found.sentence, ""
+    yield from ((fault.text, "red") for fault in found.faults)
+    yield "", ""
     lines = run_lines(report, color=screen.color, encoding=screen.encoding, width=screen.width, colors=screen.colors)
     if screen.verbose > 1:
         lines += statistics_lines(report.statistics, report.twins)
