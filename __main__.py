@@ -40,7 +40,7 @@ COMMANDS = {
     "prompt": ("needlework.results.prompt", "print a recorded trial's prompt, byte for byte"),
     "questions": ("needlework.results.questions.command", "make questions about your documents, and check them"),
     "rescore": ("needlework.results.rescore", "judge a run's stored answers by another scorer, without a model"),
-    "schema": ("needlework.results.schema", "print the JSON Schema of a run's files, or hold files against it"),
+    "schema": ("needlework.results.files.schema", "print the JSON Schema of a run's files, or hold files against it"),
     "score": ("needlework.results.score", "score answers made elsewhere: L-Eval, MRCR, GraphWalks, LongBench v2"),
     "serve": (
         "needlework.results.web.command",

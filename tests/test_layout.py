@@ -19,7 +19,7 @@ FLOORS = {
         ("files", "tables", "hookspecs"),
         ("pictures", "html", "gates", "judging"),
         ("run", "leval", "elsewhere", "questions", "compare", "plot"),
-        ("web", "rescore", "schema", "score", "session", "merge"),
+        ("web", "rescore", "score", "session", "merge"),
         ("status",),
     ),
     "haystack_fixtures": (

@@ -32,8 +32,8 @@ from needlework.results.tables.panels import statistics_lines
 from needlework.results.tables.replayed import replayed_lines
 from needlework.results.tables.run import next_line, run_lines
 from needlework.results.tables.shared_tokens import shared_lines
-from needlework.results.tables.terminal import can_encode
 from needlework.results.tables.short import ending
+from needlework.results.tables.terminal import can_encode
 from needlework.results.tables.unscored import unscored_lines
 
 Color = Literal["red", "yellow", "green", ""]
@@ -43,13 +43,16 @@ _STATES: Mapping[State, Color] = {"pass": "green", "fail": "red", "inconclusive"
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What is written to: columns, encoding, colours and their scale; `verbose` as pytest counts it."""
+    """What is written to: columns, encoding, colours and their scale; `verbose` as pytest counts it. `timed`: whether
+    latencies were asked for.
+    """
 
     width: int
     encoding: str
     color: bool
     colors: ColorsName
     verbose: int
+    timed: bool
 
     def shown(self, lines: Iterator[Line]) -> Iterator[Line]:
         """The lines, folded at its width, in its encoding. Escapes of cells count nothing: grids are narrow enough."""
@@ -66,6 +69,7 @@ def screen_of(reporter: pytest.TerminalReporter, settings: Settings) -> Screen:
         color=reporter.hasmarkup,
         colors=settings.heatmap_colors,
         verbose=reporter.config.option.verbose,
+        timed=benchmark_asked(reporter.config),
     )
 
 
@@ -98,6 +102,15 @@ def short_lines(
         colors=screen.colors,
         quiet=screen.verbose < 0,
     )
+
+
+def latency_of(finished: Finished, screen: Screen) -> list[Line]:
+    """The table of latencies, where an option of pytest-benchmark asked for it."""
+    if not screen.timed:
+        return []
+    report = finished.report
+    lines = latency_lines(report.latency, report.sending, ascii_only=not can_encode(screen.encoding))
+    return [(line, "") for line in ("", *lines)]
 
 
 def session_lines(now: Sequence[Record], written_at: str, windows: Mapping[str, int]) -> Iterator[Line]:

@@ -32,8 +32,8 @@ from needlework.results.run.selected import Selected
 
 # What a run writes at its end, and `--fresh` drops.
 _WRITTEN = (
-    "heatmap-*", "asked-*", "tasks*", "models-*", "documents-*", "results.*", "summary.json", "cells.csv", "report.html",
-    "index.json",
+    "heatmap-*", "asked-*", "tasks*", "models-*", "documents-*", "results.*", "summary.json", "cells.csv",
+    "report.html", "index.json",
 )  # fmt: skip
 
 

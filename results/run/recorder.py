@@ -272,7 +272,8 @@ class Recorder:
             *((line, "yellow") for line in ambiguous_words(self._config.option.keyword or "", self._records)),
             *((line, "red") for line in (self._fault, self._broken_report) if line),
         ]
-        below = list(screen.shown(iter(after)))
+        timed = last_lines.latency_of(finished, screen) if finished is not None else []
+        below = list(screen.shown(iter([*timed, *after])))
         if finished is not None:
             windows = windows_of(self.folder.facts)
             if screen.verbose < 1:

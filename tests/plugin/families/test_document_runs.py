@@ -153,7 +153,7 @@ def test_a_folder_is_enough(project):
     (folder / ".hidden").write_text("x")
     project.asks("documents")
     given = ("--preset=own-documents", "--documents=documents", "--task=doc_position", "--lengths=1k", "--depths=50")
-    project.run(*given).stdout.fnmatch_lines(
+    project.run("-qv", *given).stdout.fnmatch_lines(
         ["--documents documents: no documents: 'scan.txt': it is blank; 1 more (-v lists all)"]
     )
     project.run(*given, "-v").stdout.fnmatch_lines(

@@ -92,7 +92,7 @@ SCHEMAS = {
 @pytest.mark.parametrize("args", SCHEMAS.values(), ids=SCHEMAS.keys())
 def test_real_runs_are_what_the_schemas_say(project, args):
     pytest.importorskip("jsonschema")
-    from needlework.results.schema import faults_of
+    from needlework.results.files.schema import faults_of
 
     project.run(*args, model="mock:middle")
     for kind in ("summary", "results"):
