@@ -1,0 +1,65 @@
+"""docs/presets.md tells every parameter of the published systems, and its examples are configurations.
+
+`python tests/haystack_fixtures/configuration/test_peer_names_page.py` writes the table anew.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from needlework.haystack_fixtures.configuration.options import BY_KEY, SUITE_KEYS
+from needlework.haystack_fixtures.configuration.peer_names import NAMES, PeerName
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+
+PAGE = Path(__file__).parents[3] / "docs" / "presets.md"
+HEAD = "| their name | of | our key | here |\n|---|---|---|---|\n"
+_TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)*")
+
+
+def line(row: PeerName) -> str:
+    if row.ours:
+        key, here = f"`{row.ours}`", f"{'same' if row.same else 'different'}{f': {row.about}' if row.about else ''}"
+        here += f"; command line: {row.here}" if row.here else ""
+    else:
+        key, here = "", row.here
+    return f"| `{row.name}` | {', '.join(row.peers)} | {key} | {here} |\n"
+
+
+def table() -> str:
+    return HEAD + "".join(map(line, NAMES.values()))
+
+
+def presets() -> dict[str, str]:
+    """The TOML examples under the published configurations' headings, by the name of their preset."""
+    section = PAGE.read_text("utf-8").partition("## The published configurations")[2].partition("\n## ")[0]
+    return {next(iter(tomllib.loads(text))): text for text in re.findall(r"```toml\n(.*?)```", section, re.DOTALL)}
+
+
+def test_the_page_has_the_table() -> None:
+    assert table() in PAGE.read_text("utf-8")
+
+
+@pytest.mark.parametrize("row", [row for row in NAMES.values() if row.ours], ids=lambda row: row.name)
+def test_every_parameter_becomes_a_key_of_ours(row: PeerName) -> None:
+    assert row.ours in BY_KEY or (row.ours in SUITE_KEYS and row.here)
+
+
+@pytest.mark.parametrize(("name", "task", "scorer"), [("single", "niah", "cdme"), ("multi", "multi_needle", "keyword")])
+def test_opencompass_published_configurations_as_the_page_has_them(
+    tmp_path: Path, name: str, task: str, scorer: str
+) -> None:
+    (tmp_path / "x.toml").write_text(presets()[name], "utf-8")
+    (suite,) = resolve_settings({"preset": str(tmp_path / "x.toml")}, {}, tmp_path).suites
+    (ours,) = resolve_settings({"preset": {"single": "cdme-8k", "multi": "cdme-multi-8k"}[name]}, {}, tmp_path).suites
+    for key in ("lengths", "depths", "repeats", "length_means", "length_buffer", "guide", "diff", "answer_budget"):
+        wanted = getattr(ours, key)
+        assert getattr(suite, key) == wanted, key
+    assert (suite.task, suite.scorer, suite.language) == (task, scorer, "zh")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(_TABLE.sub(lambda _: table(), PAGE.read_text("utf-8")), "utf-8")
