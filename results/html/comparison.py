@@ -7,6 +7,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.html.budget import fit
+from needlework.results.html.comparison_head import verdict_sentence
 from needlework.results.html.comparison_view import change_views, comparison_data, family_view, pair_entries
 from needlework.results.html.page import page
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
@@ -51,6 +52,7 @@ def comparison_html(
     """
     scores = comparison_data(comparison, names)
     fields = {
+        "sentence": verdict_sentence(comparison.families, names),
         "names": [on_one_line(name) for name in names],
         "runs": [outcomes_of_run(comparison, side) for side in (0, 1)],
         "pairs": comparison.pairs,
