@@ -106,7 +106,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 def usage() -> str:
     """Return the help text."""
-    rows = "\n".join(f"  {name:<12} {about}" for name, (_, about) in COMMANDS.items())
+    rows = "\n".join(f"  {name:<13} {about}" for name, (_, about) in COMMANDS.items())
     return (
         "usage: needlework COMMAND ...\n\n"
         f"commands:\n{rows}\n\n"

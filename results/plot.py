@@ -113,7 +113,9 @@ def _titles(found: Sequence[tuple[Path, Panel]], length: str | None, title: str 
     titles = []
     for (path, panel), name in zip(found, names, strict=True):
         parts = [title or panel.name, *([length] if length else [])]
-        if names.count(name) > 1:
-            parts.append(_folder(path).resolve().name)
+        namesakes = [other for (other, _), its in zip(found, names, strict=True) if its == name]
+        if len(namesakes) > 1:
+            apart = len({_folder(other).resolve().name for other in namesakes}) == len(namesakes)
+            parts.append(_folder(path).resolve().name if apart else path.resolve().name)
         titles.append(" · ".join(parts))
     return titles

@@ -86,6 +86,8 @@ def _cells(panel: Panel) -> str:
     sizes = {cell.trials for cell in panel.cells.values()}
     trials = f"{min(sizes)}–{max(sizes)}" if len(sizes) > 1 else str(*sizes)
     cells = "1 cell" if len(panel.cells) == 1 else f"{len(panel.cells)} cells"
+    if panel.source != OWN and sizes == {1}:  # other systems' files have the mean of a cell, of as many as there were
+        return cells
     return f"{cells} of {trials} trial{'' if trials == '1' else 's'}"
 
 

@@ -13,9 +13,11 @@ import pytest
 import needlework
 from needlework.results.files.csv_file import write_csv
 from needlework.results.files.json_file import write_json
-from needlework.results.plot import main
+from needlework.results.files.read_run import load_panels
+from needlework.results.plot import _titles, main
 from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
+from needlework.results.tables.headline import headline
 
 Make = Callable[..., Record]
 
@@ -163,3 +165,15 @@ def test_help_imports_neither_matplotlib_nor_numpy() -> None:
     code = "import sys, needlework; needlework.main(['--help']); assert not {'numpy', 'matplotlib'} & set(sys.modules)"
 
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=Path(needlework.__file__).parent)
+
+
+def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path: Path) -> None:
+    rows = (
+        "dataset,version,metric,mode,m\nCDME_Length1000Depth0,a,score,gen,90\nCDME_Length1000Depth50,a,score,gen,80\n"
+    )
+    for name in ("first.csv", "second.csv"):
+        (tmp_path / name).write_text(rows)
+
+    found = [(tmp_path / name, panel) for name in ("first.csv", "second.csv") for panel in load_panels(tmp_path / name)]
+    assert [title.rpartition(" · ")[2] for title in _titles(found, None, None)] == ["first.csv", "second.csv"]
+    assert "2 cells ·" in headline(found[0][1])

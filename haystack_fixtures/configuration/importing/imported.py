@@ -88,12 +88,16 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+def _has_no_parts(value: Any) -> bool:
+    return isinstance(value, (str, int, float)) or value is None
+
+
 def short(value: Any) -> str:
     """A value as a line shows it."""
     if isinstance(value, (list, tuple, range)):
-        shown = [short(part) for part in value[:3]]
-        return f"[{', '.join(shown)}{f', ... {short(value[-1])}' if len(value) > 3 else ''}]"
-    if isinstance(value, dict):
-        return "{...}"
+        shown = [short(part) if _has_no_parts(part) else "..." for part in (*value[:3], *value[-1:])]
+        return f"[{', '.join(shown[:3] if len(value) < 4 else (*shown[:3], f'... {shown[3]}'))}]"
+    if not _has_no_parts(value):
+        return value.name if isinstance(value, Unknown) else f"a {type(value).__name__}"
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)[: 10 * _SHOWN]
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

@@ -82,13 +82,22 @@ def _groups(sets: Iterable[dict[str, Any]], lines: list[Line]) -> list[Group]:
         if ours is None:
             remedy = _ELSEWHERE.get(kind.rpartition(".")[2], "only CDME and NeedleBench are; --preset list shows all")
             lines.append(Line("not here", f"type = {kind}", remedy))
-        elif not isinstance(length, int) or not plain(depths) or not isinstance(depths, (list, tuple)):
-            lines.append(Line("unread", told("length", length)))
+        elif type(length) is not int or not _is_grid([length], 10**9) or not _is_grid(depths, 100):
+            lines.append(Line("unread", f"{told('length', length)}, {told('depth', depths)}", "no such place"))
         else:
             settings = {key: value for key, value in each.items() if key not in _PLACE} | {"type": ours}
-            key = json.dumps([settings], default=_nameless, sort_keys=True)
+            # What has parts may have them without end, and says nothing here but how long an answer may be.
+            told_apart = {name: value if plain(value) else _nameless(value) for name, value in settings.items()}
+            key = json.dumps([told_apart, _budget(settings.get("infer_cfg"))])
             groups.setdefault(key, (settings, {}))[1].setdefault(length, set()).update(map(float, depths))
     return list(groups.values())
+
+
+def _is_grid(values: Any, most: int) -> bool:
+    """Whether these are lengths or depths: numbers that a cell can have."""
+    return isinstance(values, (list, tuple)) and all(
+        type(each) in (int, float) and 0 <= each <= most for each in values
+    )
 
 
 def _nameless(value: Any) -> str:
@@ -178,9 +187,8 @@ def _budget(infer_cfg: Any) -> int | None:
 def _model_budget(models: Any) -> int | None:
     """The answer budget that all models of a configuration have."""
     listed = models if isinstance(models, list) else []
-    found = {each.get("max_out_len") for each in listed if isinstance(each, dict) and plain(each.get("max_out_len"))}
-    one = next(iter(found)) if len(found) == 1 else None
-    return one if isinstance(one, int) else None
+    found = {each["max_out_len"] for each in listed if isinstance(each, dict) and type(each.get("max_out_len")) is int}
+    return next(iter(found)) if len(found) == 1 else None
 
 
 def _models(models: Any, lines: list[Line]) -> Iterable[str]:
