@@ -186,7 +186,9 @@ class Engine:
         misfits += self._left_out_with_them(first, misfits)
         alone = len({each.of for each in misfits}) == len(first) == 1
         if misfits and (alone or not fits):
-            raise nothing_fits(misfits)
+            of_misfits = {each.task for each in misfits}
+            suites = [suite for suite in self.settings.suites if suite.task in of_misfits]
+            raise nothing_fits(misfits, (length for suite in suites for length in suite.lengths))
         for spec in dict.fromkeys(self._series[at].model for at in first):
             self._pool.check(spec)
         self._pool.check_judges()
@@ -201,7 +203,7 @@ class Engine:
         short = {(each.task, each.length): each.least for each in misfits}
         known = {(each.of, each.length) for each in misfits}
         return [
-            Misfit(of, length, short[at[0], length])
+            Misfit(of, length, short[at[0], length], self._series[at].task.share)
             for at, of_length in first.items()
             for length in of_length
             if (of := f"{at[0]} {at[1]}") and (at[0], length) in short and (of, length) not in known
@@ -220,7 +222,7 @@ class Engine:
                 if not (self.settings.plan and series.retriever):
                     builder.build(series.suite, cell)
             except TooShortError as error:
-                yield Misfit(f"{cell.task} {cell.needle}", cell.length, error.least)
+                yield Misfit(f"{cell.task} {cell.needle}", cell.length, error.least, series.task.share)
             else:
                 return
 

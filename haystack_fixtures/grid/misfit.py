@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from needlework.haystack_fixtures.errors import InputError
@@ -12,12 +12,19 @@ from needlework.haystack_fixtures.errors import InputError
 class Misfit:
     """A length in tokens that a task cannot be asked at; `least`: one that would do, `None` where it is not known.
 
-    `of`: the task, and the needle where others of the task may fit.
+    `of`: the task, and the needle where others of the task may fit. `share`: percent of `--lengths` that the shortest
+    length of its task is.
     """
 
     of: str
     length: int
     least: int | None
+    share: int = 100
+
+    @property
+    def wanted(self) -> int | None:
+        """What `--lengths` has to be, at least."""
+        return None if self.least is None else -(-self.least * 100 // self.share)
 
     @property
     def task(self) -> str:
@@ -42,14 +49,20 @@ def _lengths(group: Sequence[Misfit]) -> str:
 
 def _least(group: Sequence[Misfit]) -> str:
     known = [each.least for each in group if each.least is not None]
-    return f" (from {max(known)})" if known else ""
+    wanted = max((each.wanted for each in group if each.wanted is not None), default=0)
+    if not known:
+        return ""
+    return f" (from {max(known)})" if wanted == max(known) else f" (from {max(known)}: --lengths {wanted})"
 
 
-def nothing_fits(misfits: Sequence[Misfit]) -> InputError:
-    """The error of a run of which no cell can be asked."""
-    lengths = ",".join(map(str, sorted({each.length for each in misfits})))
+def nothing_fits(misfits: Sequence[Misfit], typed: Iterable[int]) -> InputError:
+    """The error of a run of which no cell can be asked; `typed`: the lengths that were asked for."""
+    short = {(each.length, each.share) for each in misfits}
+    shares = {each.share for each in misfits}
+    typed = {length for length in typed if any(((length * share + 50) // 100, share) in short for share in shares)}
+    lengths = ",".join(map(str, sorted(typed)))
     tasks = ", ".join(dict.fromkeys(each.task for each in misfits))
-    least = max((each.least for each in misfits if each.least is not None), default=None)
+    least = max((each.wanted for each in misfits if each.wanted is not None), default=None)
     use = f"use at least {least}" if least else "use longer ones"
     also = "" if len({each.task for each in misfits}) == 1 else f" ({_words(misfits)})"
     return InputError("--lengths", lengths, f"too short for {tasks}: {use}{also}, or other tasks (--task)")

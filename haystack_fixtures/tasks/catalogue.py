@@ -179,7 +179,7 @@ def _grid(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[M
                     )
                 series[suite.task, label, model] = Series(suite, task, spec, cells, number)
     if misfits and not series:
-        raise nothing_fits(misfits)
+        raise nothing_fits(misfits, (length for _, suite in asked for length in suite.lengths))
     return tuple(series.values()), tuple(misfits)
 
 

@@ -120,7 +120,7 @@ class Task:
     that its own texts fill whatever is asked, from the tokens of each text. `notes(suite, every)`: what
     a user should see about files of theirs; `every`: with all that could be listed. `questions`: its labels are
     questions, and `--depths spread` gives each a depth of its own. `rows`: its labels are rows of a data set, too many
-    to build a prompt of each before the run.
+    to build a prompt of each before the run. `share`: percent of a length of the suite that its shortest cells have.
     """
 
     name: str
@@ -144,6 +144,7 @@ class Task:
     questions: bool = False
     notes: Callable[[Suite, bool], Sequence[str]] | None = None
     reach: Callable[[Suite, Sequence[int]], int] | None = None
+    share: int = 100
 
 
 def no_depths(_suite: Suite) -> tuple[None]:

@@ -230,6 +230,7 @@ TASKS = (
         _ask,
         lengths=_sizes,
         retrieves=True,
+        share=SHARES[0],
     ),
     _task(
         ABSENT,
