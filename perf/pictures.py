@@ -60,7 +60,7 @@ DRAWINGS = {
     "documents": Drawing(
         (
             *("--preset", "own-documents", "--documents", str(DOCUMENTS), "--questions", str(QUESTIONS)),
-            *("--task", "doc_position,doc_size", "--lengths", "2k", "--depths", "0,50,100"),
+            *("--task", "doc_position,doc_size", "--lengths", "2k"),
         ),
         {"documents-size-*.png": "documents-size.png", "documents-position-*.png": "documents-position.png"},
     ),

@@ -102,19 +102,21 @@ def _drawn(model: str, chart: _Chart, formats: Sequence[Format]) -> list[bytes]:
         style: dict[str, Any] = {"ha": "left", "va": "top", "parse_math": False}
         left = 0.2 / _WIDTH
         figure.text(left, 1 - 0.16 / _HEIGHT, fit(chart.title, _TITLE), fontsize=12, weight="bold", color=INK, **style)
-        subtitle = f"{fonts.displayable(model)} on your documents, {chart.told}"
+        told = chart.told if len(curves) != 1 else f"{chart.told}: {curves[0].get_label()}"  # one needs no legend
+        subtitle = f"{fonts.displayable(model)} on your documents, {told}"
         figure.text(left, 1 - 0.42 / _HEIGHT, subtitle, fontsize=8.5, color=SOFT, **style)
-        axes.legend(
-            handles=curves,
-            loc="lower left",
-            bbox_to_anchor=(-0.01, 1.005),
-            ncols=3 if len(curves) == 3 else 2,
-            frameon=False,
-            fontsize=8.5,
-            labelcolor=INK,
-            handlelength=3.0,
-            columnspacing=1.2,
-        )
+        if len(curves) > 1:
+            axes.legend(
+                handles=curves,
+                loc="lower left",
+                bbox_to_anchor=(-0.01, 1.005),
+                ncols=3 if len(curves) == 3 else 2,
+                frameon=False,
+                fontsize=8.5,
+                labelcolor=INK,
+                handlelength=3.0,
+                columnspacing=1.2,
+            )
         return [image_of(figure, format_) for format_ in formats]
 
 
