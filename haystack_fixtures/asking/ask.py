@@ -65,7 +65,8 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
     length = needed if rows or suite.length_means == "context" else max(cell.length, needed)
     window = model.window
     too_long = window is not None and length > window
-    skipped = trial.skipped or (f"length {length} is over the model's window of {window} tokens" if too_long else "")
+    told = f"length {length} is" if suite.length_means == "total" else f"prompt and answer, {length} tokens, are"
+    skipped = trial.skipped or (f"{told} over the model's window of {window} tokens" if too_long else "")
     return _of_ready(engine, ready, NOT_ASKED, skipped=skipped) if skipped else ready
 
 
