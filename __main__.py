@@ -15,6 +15,7 @@ from io import TextIOWrapper
 COMMANDS = {
     "batch-in": ("needlework.launching.batch_in", "record, score and judge what a batch service has answered"),
     "compare": ("needlework.results.compare.command", "compare two runs trial by trial"),
+    "export": ("needlework.results.files.export.command", "a run as inspect_ai logs, or as a Parquet table"),
     "history": (
         "needlework.results.compare.board.history_command",
         "runs in order, by date or step, and their changes",

@@ -1,0 +1,1 @@
+"""`needlework export`: a run's trials in the files of other systems."""

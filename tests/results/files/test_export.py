@@ -1,0 +1,105 @@
+"""`needlework export`: logs of inspect_ai and Parquet tables, read by their own readers where these are installed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import needlework
+from needlework.results.files.json_file import write_json
+from needlework.results.records.record import Record
+from needlework.results.statistics.run_report import run_report
+
+Make = Callable[..., Record]
+OUTCOMES = ("found", "wrong", "partial", "censored", "error")
+
+
+@pytest.fixture
+def run(make_record: Make, tmp_path: Path) -> Path:
+    """Ten trials of a run of a model whose key was given on the command line."""
+    records = [
+        make_record(
+            repeat=repeat,
+            outcome=OUTCOMES[repeat % 5],
+            depth=None if repeat == 9 else 50.0,
+            error={"kind": "timeout", "message": "gone"} if repeat % 5 == 4 else None,
+            response={} if repeat % 5 == 4 else {"text": "It is 4711 \ud800.", "finish_reason": "stop"},
+            id=f"niah-r{repeat}",
+        )
+        for repeat in range(10)
+    ]
+    write_json(tmp_path / "r" / "results.json", run_report(records))
+    manifest = {
+        "started": "2026-01-02T03:04:05+00:00",
+        "command": ["pytest", "--model-arg", "api_key=sk-secret"],
+        "options": {"model_arg": ["api_key=sk-secret"]},
+        "versions": {"needlework": "0.1.0"},
+    }
+    (tmp_path / "r" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return tmp_path / "r"
+
+
+def exported(run: Path, to: str) -> Path:
+    assert needlework.main(["export", str(run), "--to", to]) == 0
+    (path,) = (run / to).iterdir()
+    assert b"sk-secret" not in path.read_bytes()
+    return path
+
+
+def test_an_inspect_log_has_every_trial_and_its_score(run: Path) -> None:
+    path = exported(run, "inspect")
+    log = json.loads(path.read_text(encoding="utf-8"))
+
+    assert path.name.startswith("2026-01-02T03-04-05-00-00_niah-mock_")
+    assert (log["version"], log["status"], log["eval"]["task"], log["eval"]["model"]) == (2, "success", "niah", "mock")
+    assert log["eval"]["dataset"]["sample_ids"] == [f"niah-r{repeat}" for repeat in range(10)]
+    (score,) = log["results"]["scores"]
+    assert {name: score["metrics"][name]["value"] for name in ("mean", "n", "trials")} == {
+        "mean": 0.5,
+        "n": 6,
+        "trials": 10,
+    }
+    assert [each["scores"].get("match", {}).get("value") for each in log["samples"][:5]] == [1, 0, 0.5, None, None]
+    assert log["samples"][4]["error"]["message"] == "timeout: gone"
+
+
+def test_inspects_own_reader_opens_it(run: Path) -> None:
+    """Needs inspect_ai, which no extra brings: `pip install inspect_ai`."""
+    log = pytest.importorskip("inspect_ai.log")
+    found = log.read_eval_log(str(exported(run, "inspect")))
+
+    assert (found.status, found.results.scores[0].metrics["mean"].value) == ("success", 0.5)
+    assert [sample.metadata["outcome"] for sample in found.samples] == [*OUTCOMES] * 2
+
+
+def test_a_parquet_table_has_a_row_for_each_trial(run: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(exported(run, "parquet")).to_pylist()
+
+    assert [row["outcome"] for row in table] == [*OUTCOMES] * 2
+    assert [row["score"] for row in table[:5]] == [1.0, 0.0, 0.5, None, None]
+    assert (table[9]["depth"], table[4]["error"], table[0]["run"]) == (None, "timeout: gone", "r")
+    assert (table[0]["expected"], table[0]["prompt_tokens"], table[0]["latency_s"]) == ("4711", None, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere", "--to", "inspect"], "'nowhere': does not exist"),
+        (["nowhere"], "the following arguments are required: --to"),
+        (["nowhere", "--to", "excel"], "invalid choice: 'excel'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = needlework.main(["export", *words])
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    error = capsys.readouterr().err
+    assert (code, error.count("\n")) == (2, 1)
+    assert message in error
