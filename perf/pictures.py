@@ -52,7 +52,7 @@ class Drawing:
 
 
 DRAWINGS = {
-    "quick": Drawing((), {"heatmap-niah-*.png": "quick-smollm2.png"}),
+    "quick": Drawing(("--heatmap-numbers",), {"heatmap-niah-*.png": "quick-smollm2.png"}),
     "families": Drawing(
         ("--preset", "families", "--language", "en", "-k", "len512 or len1000 or copy"),
         {"tasks-*.png": "families-smollm2.png"},
@@ -62,10 +62,11 @@ DRAWINGS = {
             *("--preset", "own-documents", "--documents", str(DOCUMENTS), "--questions", str(QUESTIONS)),
             *("--task", "doc_position,doc_size", "--lengths", "2k"),
         ),
-        {"documents-size-*.png": "documents-size.png", "documents-position-*.png": "documents-position.png"},
+        {"documents-size-*.png": "documents-size-smollm2.png"},
     ),
     "adaptive": Drawing(
-        ("--adaptive", "quick", "--lengths", "512,1k,2k,4k", "--adaptive-bar", "85.6"), {"asked-*.png": "asked.png"}
+        ("--adaptive", "quick", "--lengths", "512,1k,2k,4k", "--adaptive-bar", "85.6"),
+        {"asked-*.png": "asked-smollm2.png"},
     ),
 }
 

@@ -80,7 +80,7 @@ def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run, p
         ("dense", 3, 0.0),
     ]
     assert "retrieval_answer_recall" in project.file("results.csv").splitlines()[0]
-    assert ">Retrieval</h2>" in project.file("report.html")
+    assert "Search in place of reading everything" in project.file("report.html")
     assert json.loads(project.file("manifest.json"))["embedders"] == {"openai:words": f"openai:words {server.url}"}
 
 
@@ -88,7 +88,7 @@ def test_without_a_retriever_nothing_is_told_of_one(run, project):
     run()
     assert "retriever" not in project.file("results.csv").splitlines()[0]
     assert json.loads(project.file("results.json"))["retrieval"] == []
-    assert ">Retrieval</h2>" not in project.file("report.html")
+    assert "Search in place of reading everything" not in project.file("report.html")
 
 
 def test_a_run_that_goes_on_asks_nothing_again_and_new_arms_join_it(run, project, server):
