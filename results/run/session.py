@@ -14,6 +14,7 @@ import pytest
 
 from needlework.haystack_fixtures.configuration.options import BY_KEY
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
+from needlework.haystack_fixtures.configuration.peer_values import translated
 from needlework.haystack_fixtures.errors import InputError, nearest
 from needlework.results.files.read_run import Run, read_run
 
@@ -23,11 +24,15 @@ _FOLDER_FILE = "NEEDLEWORK_TELL_FOLDER"
 def run_session(options: Mapping[str, object]) -> Run:
     """Run the benchmarks with `options`, print what pytest prints as it comes, and read what was written.
 
-    `options`: keys as in a TOML file (`answer_budget`), values as there or plain Python ones: numbers, booleans, lists.
-    Raises `InputError` for an option that there is not, and `RuntimeError` with pytest's last line where no run was
-    written. A process of its own keeps a notebook's memory, imports and working folder out of the run.
+    `options`: keys as in a TOML file (`answer_budget`, or a published system's `context_lengths`), values as there or
+    plain Python ones: numbers, booleans, lists. Raises `InputError` for an option that there is not, and `RuntimeError`
+    with pytest's last line where no run was written. A process of its own keeps a notebook's memory, imports and
+    working folder out of the run.
     """
-    words = [word for key, value in options.items() for word in _words(key, value)]
+    said = translated("option", options)
+    if said.left:
+        raise InputError("option", said.left[0], f"here: {NAMES[said.left[0]].here}")
+    words = [word for key, value in said.values.items() for word in _words(key, value)]
     with tempfile.TemporaryDirectory() as place:
         told = Path(place) / "folder"
         lines = _pytest(["-p", __name__, "--pyargs", "needlework.benchmarks", *words], {_FOLDER_FILE: str(told)})
@@ -51,8 +56,7 @@ def _words(key: str, value: object) -> Iterator[str]:
     """An option as pytest takes it; `None` and `False` are left out."""
     if key not in BY_KEY:
         near = nearest(key, BY_KEY, NAMES)
-        theirs = f"here: {NAMES[near].remedy}" if near in NAMES and near not in BY_KEY else f"did you mean {near}?"
-        raise InputError("option", key, theirs if near else "pytest --help lists the options")
+        raise InputError("option", key, f"did you mean {near}?" if near else "pytest --help lists the options")
     option = BY_KEY[key]
     if value is False and option.flag and option.suite and not option.name.startswith("no-"):
         yield f"--no-{option.name}"

@@ -21,7 +21,5 @@ def test_a_limited_run_says_so_and_goes_on_without(project):
 
 
 def test_a_limit_is_of_what_was_selected_and_divided_into_shards(project):
-    project.run("--limit=1", "-k", "depth100-", name="k")
-    assert [record["depth"] for record in project.records("k")] == [100]
-    counts = [str(project.run("--limit=2", f"--shard={part}/2", name="s").stdout) for part in (1, 2)]
-    assert all("of 2 trials" in told for told in counts)
+    result = project.run("--limit=1", "-k", "depth100-", "--shard=1/2", name="s")
+    assert "of 1 trials" in str(result.stdout)
