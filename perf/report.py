@@ -1,8 +1,9 @@
-"""`python -m perf.report`: the rows of the last `pytest perf` as one Markdown table."""
+"""`python -m perf.report`: the rows of the last `pytest perf` as one Markdown table, and a verdict."""
 
 from __future__ import annotations
 
 import json
+import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,14 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def verdict(rows: Sequence[Mapping[str, Any]]) -> str:
+    """One line: how many aims are met, and those that are not, each with what was reached and what was wanted."""
+    aimed = [row for row in rows if row["target"] is not None]
+    missed = [row for row in aimed if not met(row)]
+    told = [f"{row['what']} ({_reached(row)}, wanted {_target(row).removeprefix('>= ')})" for row in missed]
+    return f"{len(aimed) - len(missed)} of {len(aimed)} aims met" + (f"; missed: {'; '.join(told)}" if told else "")
+
+
 def met(row: Mapping[str, Any]) -> bool | None:
     """Whether a row meets its target; `None` without one."""
     if row["target"] is None:
@@ -47,6 +56,11 @@ def _ratio(row: Mapping[str, Any]) -> float | None:
     return float(worse / better) if better else None
 
 
+def _reached(row: Mapping[str, Any]) -> str:
+    ratio = _ratio(row)
+    return _with_unit(row["ours"], row["unit"]) if ratio is None else f"{ratio:.3g}x"
+
+
 def _target(row: Mapping[str, Any]) -> str:
     if row["target"] is None:
         return ""
@@ -59,13 +73,22 @@ def _with_unit(value: float, unit: str) -> str:
     return f"{value:,.4g} {unit}".strip()
 
 
+def _processor() -> str:
+    """Cores, and whether they have AVX-512: figures of local models differ by it."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    info = Path("/proc/cpuinfo")
+    flags = info.read_text(encoding="utf-8") if info.is_file() else ""
+    return f"{cores} cores" + (f" {'with' if 'avx512f' in flags else 'without'} AVX-512" if flags else "")
+
+
 def main() -> int:
-    """Print the table; exit code 1 when no rows have been measured."""
+    """Print the table and the verdict; exit code 1 when no rows have been measured."""
     if not ROWS.is_file():
         print("perf.report: nothing measured yet: run `pytest perf`", file=sys.stderr)
         return 1
-    print(f"{platform.platform()}, Python {platform.python_version()}\n")
-    print(table(json.loads(ROWS.read_text(encoding="utf-8"))))
+    print(f"{platform.platform()}, {_processor()}, Python {platform.python_version()}\n")
+    rows = json.loads(ROWS.read_text(encoding="utf-8"))
+    print(f"{table(rows)}\n\n{verdict(rows)}")
     return 0
 
 
