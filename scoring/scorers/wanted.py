@@ -34,18 +34,18 @@ class Wanted:
 
 def wanted_of(reference: Reference) -> Wanted:
     """Fold a reference. Raises `ValueError` where it has no value."""
-    spellings = tuple(value for answer in reference.answers for value in _spellings(answer))
-    parts = tuple(spelled for spelled in map(_spellings, reference.parts) if spelled)
-    if not parts and not spellings:
+    spelled = tuple(value for answer in reference.answers for value in spellings(answer))
+    parts = tuple(each for each in map(spellings, reference.parts) if each)
+    if not parts and not spelled:
         raise ValueError("the reference has no value to match: give answers or parts")
     statement = folded_value(reference.statement) if reference.statement else ""
     question = fold(reference.question) if reference.question else ""
     wrong = tuple(value for value in map(folded_value, reference.distractors) if value)
-    parts = parts or (spellings,)
+    parts = parts or (spelled,)
     return Wanted(parts, wrong, statement, question, asked_for(question or statement), len(parts))
 
 
-def _spellings(text: str) -> tuple[str, ...]:
+def spellings(text: str) -> tuple[str, ...]:
     """A value folded, and with its umlauts written out (`Goettingen`)."""
     return tuple(
         dict.fromkeys(value for value in (folded_value(text), folded_value(text.translate(_UMLAUTS))) if value)

@@ -1,0 +1,73 @@
+"""A checkout where the pages' commands can be typed: with the models, folders and runs that they name."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.models.local.smollm2 import installed_gguf, prepare
+from tests.docs.commands import PAGES, copy_checkout, files
+
+# Names that pages give to what a user has.
+_CHECKPOINTS = ("my-model", "qwen3-8b", "base", "weights", "internlm2_5-7b-chat-1m", "FOLDER")
+_GGUFS = ("model.Q8_0.gguf", "Qwen3-8B.Q4_K_M.gguf")
+_RUNS = ("main", "change", "new", "model-a", "model-b", "step1000", "step2000", "step3000", "short", "long")
+_OWLS = {"name": "owls", "needle": "艾达在船屋里养了三只猫头鹰。", "question": "艾达养了几只猫头鹰?", "answer": "三"}
+_QUESTIONS = {"0": {"question": "What is a needle?", "answer": "a statement", "document": "glossary.md"}}
+_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where commands are typed: the checkout's `folder`, and the environment."""
+
+    folder: Path
+    env: dict[str, str]
+
+    def run(self, *words: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-m", *words]
+        return subprocess.run(
+            program, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=timeout, check=False
+        )
+
+
+@pytest.fixture(scope="session")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    home = tmp_path_factory.mktemp("home")
+    folder = home / "needlework"
+    folder.mkdir()
+    copy_checkout(folder)
+    for name in _CHECKPOINTS:
+        (folder / name).symlink_to(prepare(default_cache_dir()))
+    for name in _GGUFS:
+        (folder / name).symlink_to(installed_gguf())
+    for page in PAGES:
+        for name, text in files(page):
+            if name != "conftest.py":
+                (folder / name).write_text(text, encoding="utf-8")
+    for name in ("manuals", "documents"):
+        (home / name).symlink_to(folder / "docs")
+    (folder / "mine.toml").write_text((folder / "owls.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "configurations.toml").write_text(
+        (folder / "kv-cache.toml").read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    env = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+        **dict.fromkeys(_KEYS, "no-key"),
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(default_cache_dir().parent),
+        "PYTHONPATH": str(folder),
+    }
+    made = Machine(folder, env)
+    grid = ("--lengths", "1k,4k", "--depths", "0,50", "--repeats", "2")
+    for name, model in (("nightly", "mock:perfect"), *((name, "mock:rate=0.8") for name in _RUNS)):
+        done = made.run("pytest", "benchmarks", "-q", "--model", model, "--run-name", name, *grid)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return made
