@@ -172,6 +172,8 @@ def search(frame: Frame, budget: int, reserved: int, least: str) -> Draft:
                 best = draft
             if best.count == budget:
                 return best
+    if budget - best.count > _MOST_DOTS:  # all that were tried were over it, as where a table's rules follow a word
+        best = _largest_below(frame, budget, extra, best)
     for dots in range(budget - best.count, 0, -1):
         if near_enough(best.count, budget) or dots > _MOST_DOTS:
             break
@@ -181,6 +183,14 @@ def search(frame: Frame, budget: int, reserved: int, least: str) -> Draft:
         remedy = f"no cut of the haystack comes near enough: try {best.count + reserved}"
         raise InputError("--lengths", budget + reserved, remedy)
     return best
+
+
+def _largest_below(frame: Frame, budget: int, extra: float, best: Draft) -> Draft:
+    """The longest draft within the budget, of cuts that are estimated below it; `best` where none is longer."""
+    found = cuts_near(frame.source, round(budget - extra), around=4 * _AROUND, any_grapheme=True)
+    below = np.flatnonzero(found.tokens + extra <= budget)[-_TRIES:]
+    drafts = [draft_of(frame, found.cuts[number]) for number in below.tolist()]
+    return max((draft for draft in (best, *drafts) if draft.count <= budget), key=lambda draft: draft.count)
 
 
 def _messages(around: Callable[[str], tuple[Message, ...]], text: str, context: tuple[int, int]) -> tuple[Message, ...]:

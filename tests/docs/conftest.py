@@ -18,7 +18,7 @@ from tests.docs.commands import PAGES, copy_checkout, files
 # Names that pages give to what a user has.
 _CHECKPOINTS = ("my-model", "qwen3-8b", "base", "weights", "internlm2_5-7b-chat-1m", "FOLDER")
 _GGUFS = ("model.Q8_0.gguf", "Qwen3-8B.Q4_K_M.gguf")
-_RUNS = ("main", "change", "new", "model-a", "model-b", "step1000", "step2000", "step3000", "short", "long")
+_RUNS = ("main", "change", "new", "model-a", "model-b", "step1000", "step2000", "step3000", "short", "long", "a", "b")
 _OWLS = {"name": "owls", "needle": "艾达在船屋里养了三只猫头鹰。", "question": "艾达养了几只猫头鹰?", "answer": "三"}
 _QUESTIONS = {"0": {"question": "What is a needle?", "answer": "a statement", "document": "glossary.md"}}
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
@@ -58,6 +58,11 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     (folder / "configurations.toml").write_text(
         (folder / "kv-cache.toml").read_text(encoding="utf-8"), encoding="utf-8"
     )
+    (folder / "how-to-articles").symlink_to(folder / "docs")
+    _write_rows(folder / "rows.jsonl", *({"body": (folder / page).read_text(encoding="utf-8")} for page in PAGES))
+    _write_rows(folder / "owls.jsonl", _OWLS)
+    for name in ("how-to.json", "manuals.questions.checked.json"):
+        _write_rows(folder / name, _QUESTIONS)
     env = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         **dict.fromkeys(_KEYS, "no-key"),
@@ -71,3 +76,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
         done = made.run("pytest", "benchmarks", "-q", "--model", model, "--run-name", name, *grid)
         assert done.returncode == 0, done.stdout + done.stderr
     return made
+
+
+def _write_rows(path: Path, *rows: object) -> None:
+    path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8")

@@ -147,6 +147,14 @@ def test_whatever_the_documents_are(
     check(bench, built, budget)
 
 
+def test_a_table_can_be_cut(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    # Its rules and bars must not stand before a full stop: many cuts in a row have too many tokens, or far too few.
+    table = "| code | means |\n|" + "------|" * 40 + "\n" + "".join(f"| {n} | {'-' * n} |\n" for n in range(40))
+    bench = Bench(tokenizer, [f"Exit codes\n\n{table * 4}"], tmp_path)
+    for budget in range(300, 420, 7):
+        check(bench, bench.build(budget, 0), budget)
+
+
 def test_too_few_documents_are_told_with_what_they_fill(bench: Bench) -> None:
     with pytest.raises(InputError, match=r"all documents together fill [0-9]+ tokens with question q0") as caught:
         bench.build(1000, 50, longest=100_000)
