@@ -22,7 +22,7 @@ from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 _TRIES = 6
 _TRIES_PATCHED = 40
 _AROUND = 24
-_MOST_DOTS = 64
+_MOST_DOTS = 128
 # Stands in for the context while messages are laid out; private-use characters, so no text holds it by chance.
 _HOLE = "\ue000context\ue001"
 # Tokens by which seams may change a count that placement relies on.
