@@ -49,7 +49,10 @@ def adaptive_clause(found: Statement) -> str:
     if high is None:
         return f"does not hold {bar} even at {tokens(found.lengths[0].length)} tokens (95 % sure)"
     if low is None:
-        return "" if found.or_more else f"holds {bar} up to at most {tokens(high)} tokens (95 % sure)"
+        if not found.or_more:
+            return f"holds {bar} up to at most {tokens(high)} tokens (95 % sure)"
+        scored = any(each.n for each in found.lengths)
+        return f"is not decided: no length is shown to hold {bar}, none to fail it" if scored else ""
     if low == high and found.or_more:
         return f"holds {bar} at every length, up to {tokens(high)} tokens (95 % sure)"
     if found.or_more:

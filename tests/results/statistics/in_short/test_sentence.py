@@ -179,6 +179,7 @@ def test_a_run_that_was_interrupted_or_has_nothing_says_so(make_record: MakeReco
         (64_000, 64_000, True, "holds 85.6 % at every length, up to 64k tokens (95 % sure)"),
         (8_000, 64_000, True, "holds 85.6 % up to 8k tokens at least (95 % sure)"),
         (None, 8_000, False, "holds 85.6 % up to at most 8k tokens (95 % sure)"),
+        (None, 8_000, True, "is not decided: no length is shown to hold 85.6 %, none to fail it"),
         (None, None, False, "does not hold 85.6 % even at 1k tokens (95 % sure)"),
     ],
 )
