@@ -222,9 +222,9 @@ def test_a_perfect_mock_scores_100_by_cdmes_own_rule(project):
 
 
 def test_an_option_that_nothing_looks_at_is_told_in_the_header(project):
-    told = project.run("--leval-data=/nope", "-k", "depth50 and len400").stdout.str()
+    told = project.run("--data-limit=3", "-k", "depth50 and len400").stdout.str()
 
-    assert "needlework: --leval-data is not used: no chosen task is one of L-Eval's" in told
+    assert "needlework: --data-limit is not used: no chosen task asks rows of a data set of yours" in told
 
 
 def test_a_grid_that_cannot_be_made_is_told_once(project):
