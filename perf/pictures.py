@@ -62,7 +62,7 @@ DRAWINGS = {
             *("--preset", "own-documents", "--documents", str(DOCUMENTS), "--questions", str(QUESTIONS)),
             *("--task", "doc_position,doc_size", "--lengths", "2k"),
         ),
-        {"documents-size-*.png": "documents-size-smollm2.png"},
+        {"documents-size-*.png": "documents-size.png", "documents-position-*.png": "documents-position.png"},
     ),
     "adaptive": Drawing(
         ("--adaptive", "quick", "--lengths", "512,1k,2k,4k", "--adaptive-bar", "85.6"),
