@@ -38,7 +38,7 @@ def ending(
     found = in_short(report)
     above = [*_wrapped(found.sentence, width)]
     for sentence in () if quiet else found.models[:_MODELS]:
-        above += [(line, "") for line in folded(f"- {sentence}", width)[:_LONGEST]]
+        above += [(line, "") for line in _cut(f"- {sentence}", width)]
     wrong = _wrong(found, [] if quiet else [*report.notes, *skipped], width)
     below = [*wrong, *_next(report, found, folder, width, quiet=quiet)]
     yield from above
@@ -49,6 +49,13 @@ def ending(
     yield from below
 
 
+def _cut(text: str, width: int) -> list[str]:
+    """The first lines of a text, marked where it goes on: the report has all of it."""
+    lines = folded(text, width)
+    kept = lines[:_LONGEST]
+    return kept if len(lines) <= _LONGEST else [*kept[:-1], f"{fit(kept[-1], width - 4, '')} ..."]
+
+
 def _wrapped(text: str, width: int) -> Iterator[Line]:
     yield from ((line, "") for line in folded(text, width, ""))
 
@@ -56,13 +63,13 @@ def _wrapped(text: str, width: int) -> Iterator[Line]:
 def _wrong(found: InShort, notes: Sequence[str], width: int) -> Iterator[Line]:
     """Faults by reason, then notes; of each the first ones."""
     for fault in found.faults[:_FAULTS]:
-        for line in folded(fault.text, width)[:_LONGEST]:
+        for line in _cut(fault.text, width):
             yield line, "red"
     if (left := len(found.faults) - _FAULTS) > 0:
         yield f"and {left} more {'reason' if left == 1 else 'reasons'}, in the report", "red"
     told = notes if len(notes) <= _NOTES else notes[: _NOTES - 1]
     for note in told:
-        for line in folded(note, width)[:_LONGEST]:
+        for line in _cut(note, width):
             yield line, "yellow"
     if len(notes) > len(told):
         yield f"and {len(notes) - len(told)} more notes, in the report", "yellow"
