@@ -9,6 +9,7 @@ from __future__ import annotations
 import email
 import posixpath
 from email import policy
+from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree
 from zipfile import ZipFile
@@ -35,12 +36,13 @@ def eml_text(data: bytes) -> str:
 
 def rtf_text(data: bytes) -> str:
     """The text without its layout."""
-    from striprtf.striprtf import rtf_to_text
+    from striprtf import striprtf
 
+    read: Any = striprtf.rtf_to_text  # it has no types
     if not data.lstrip().startswith(b"{\\rtf"):
         raise UnusableError("it is no RTF")
     # RTF is ASCII; what is not, was written in the encoding that its head names, and is read byte by byte.
-    return str(rtf_to_text(data.decode("latin-1"), errors="ignore"))
+    return str(read(data.decode("latin-1"), errors="ignore"))
 
 
 def epub_text(data: bytes) -> str:

@@ -14,13 +14,14 @@ import pytest
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.models.local.smollm2 import installed_gguf, prepare
 from tests.docs.commands import PAGES, copy_checkout, files
+from tests.haystack_fixtures.configuration.importing.test_published_configurations import CDME, COMMAND
 
 # Names that pages give to what a user has.
 _CHECKPOINTS = ("my-model", "qwen3-8b", "base", "weights", "internlm2_5-7b-chat-1m", "FOLDER")
 _GGUFS = ("model.Q8_0.gguf", "Qwen3-8B.Q4_K_M.gguf")
 _RUNS = ("main", "change", "new", "model-a", "model-b", "step1000", "step2000", "step3000", "short", "long", "a", "b")
 _OWLS = {"name": "owls", "needle": "艾达在船屋里养了三只猫头鹰。", "question": "艾达养了几只猫头鹰?", "answer": "三"}
-_QUESTIONS = {"0": {"question": "What is a needle?", "answer": "a statement", "document": "glossary.md"}}
+_QUESTIONS = {"0": {"question": "What is a needle?", "answer": "a statement", "answer_doc": "glossary.md"}}
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 
 
@@ -63,6 +64,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     _write_rows(folder / "owls.jsonl", _OWLS)
     for name in ("how-to.json", "manuals.questions.checked.json"):
         _write_rows(folder / name, _QUESTIONS)
+    (folder / "cdme8k.py").write_text(CDME, encoding="utf-8")
+    (folder / "evalscope.sh").write_text(COMMAND, encoding="utf-8")
     env = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         **dict.fromkeys(_KEYS, "no-key"),
@@ -71,6 +74,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
         "PYTHONPATH": str(folder),
     }
     made = Machine(folder, env)
+    assert made.run("needlework", "import-config", "evalscope.sh", "--out", "evalscope.toml").returncode == 0
     grid = ("--lengths", "1k,4k", "--depths", "0,50", "--repeats", "2")
     for name, model in (("nightly", "mock:perfect"), *((name, "mock:rate=0.8") for name in _RUNS)):
         done = made.run("pytest", "benchmarks", "-q", "--model", model, "--run-name", name, *grid)

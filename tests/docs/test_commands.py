@@ -25,6 +25,7 @@ _MEANT = {
     "RUN_B": f"{RUNS}/change",
     "hf:/shared/my-model": "hf:./my-model",
     "/shared/my-model": "./my-model",
+    "$URL": "http://127.0.0.1:8000/v1",
 }
 # What a command says that has come as far as it can here: it is asked of a mock, or there is no network.
 _FAR_ENOUGH = (
@@ -32,6 +33,9 @@ _FAR_ENOUGH = (
     "the hub gave nothing",
     "Name or service not known",
     "the counter gives no count",
+    "all documents together fill",  # the reader's folder may be larger than ours
+    "left out, too short",
+    "has no question that may be asked",  # a mock has checked them
     "'parrot:grey': use one of",  # tests/plugin/running/test_extend_page.py installs it
 )
 # A gate that fails or cannot decide is no wrong command.
