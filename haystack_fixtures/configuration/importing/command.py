@@ -44,7 +44,24 @@ def _told(path: Path, imported: Imported) -> list[str]:
 
 def _command(out: Path | None, imported: Imported) -> str:
     words = ["pytest", "benchmarks", "--preset", str(out or "FILE.toml"), *imported.options]
-    return shlex.join(words if "--model" in imported.options else [*words, "--model", "SPEC"])
+    if "--model" not in words:
+        words += ["--model", "SPEC"]
+    elif "--tokenizer" not in words and not _has_a_known_tokenizer(words[words.index("--model") + 1]):
+        words += ["--tokenizer", "FOLDER"]  # the model's own: lengths are exact by it
+    return shlex.join(words)
+
+
+def _has_a_known_tokenizer(model: str) -> bool:
+    """Whether a model brings its tokenizer, or is one of OpenAI's that tiktoken knows."""
+    from tiktoken.model import encoding_name_for_model
+
+    kind, _, name = model.partition(":")
+    if kind != "openai":
+        return True
+    try:
+        return bool(encoding_name_for_model(name))
+    except KeyError:
+        return False
 
 
 def _name(path: Path) -> str:

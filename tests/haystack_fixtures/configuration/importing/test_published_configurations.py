@@ -190,6 +190,7 @@ def test_evalscope_in_each_of_its_forms(tmp_path, capsys, name):
     assert (suite.lengths, suite.depths) == ((1000, 2000, 3000), (0, 25, 50, 75, 100))
     assert (suite.length_means, suite.length_buffer, suite.answer_budget) == ("context", 150, 77)
     assert "--model openai:some-model --base-url http://127.0.0.1:9/v1" in told
+    assert told.rstrip().endswith("--tokenizer FOLDER")
     assert "--limit 6" in told
     assert "--model-arg temperature=0.5" in told
     assert "--concurrency 4" in told
