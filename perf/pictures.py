@@ -1,8 +1,8 @@
 """`python -m perf.pictures [NAME ...]` (`make pictures`): the docs' pictures, from real runs of the embedded model.
 
 Each run lies in `results/runs/pictures-NAME` and goes on where it was stopped: a second call asks nothing that is
-answered. All of them take about 20 minutes of two cores. What shows pages of a browser (`docs/pages.md`) or servers
-(`matrix-kv-cache.png`) is not drawn here.
+answered. All of them take about 20 minutes of two cores. What shows pages of `needlework serve` (`docs/pages.md`) or
+servers (`matrix-kv-cache.png`) is not drawn here.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from pydoc_data.topics import topics
+
+from perf.screenshot import screenshot
 
 ROOT = Path(__file__).parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -49,10 +51,11 @@ class Drawing:
 
     options: tuple[str, ...]
     pictures: dict[str, str]
+    report: str = ""  # a picture of report.html's first screen: its name in docs/images
 
 
 DRAWINGS = {
-    "quick": Drawing(("--heatmap-numbers",), {"heatmap-niah-*.png": "quick-smollm2.png"}),
+    "quick": Drawing(("--heatmap-numbers",), {"heatmap-niah-*.png": "quick-smollm2.png"}, "report-quick.png"),
     "families": Drawing(
         ("--preset", "families", "--language", "en", "-k", "len512 or len1000 or copy"),
         {"tasks-*.png": "families-smollm2.png"},
@@ -84,6 +87,8 @@ def draw(name: str) -> None:
             raise SystemExit(f"{folder}: has no {pattern}; see what pytest says above")
         shutil.copyfile(found[0], IMAGES / picture)
         print(f"{found[0].relative_to(ROOT)} -> docs/images/{picture}")
+    if drawing.report:
+        screenshot(folder / "report.html", IMAGES / drawing.report)
 
 
 def write_documents() -> None:
