@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from needlework.haystack_fixtures.errors import InputError, nearest
 from needlework.haystack_fixtures.models.args import bool_arg, check_known, choice_arg, float_arg, int_arg, json_arg
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 CACHES = ("plain", "offloaded", "quantized")
 KERNELS = ("auto", "plain")
 DEFAULT_CHUNK = 2048
+# What transformers scales by; a checkpoint's own code may know more.
+ROPE_TYPES = ("default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional", "axial")
 KNOWN = (
     "attn_implementation",
     "cache",
@@ -80,7 +83,7 @@ def local_options(args: Mapping[str, str]) -> LocalOptions:
         device_map=args.get("device_map"),
         trust_remote_code=bool_arg(args, "trust_remote_code", False),
         revision=args.get("revision"),
-        rope_scaling=json_arg(args, "rope_scaling"),
+        rope_scaling=_rope_scaling(args),
         quantization=json_arg(args, "quantization"),
         prefill_chunk=int_arg(args, "prefill_chunk", 1) or DEFAULT_CHUNK,
         window=int_arg(args, "window", 1),
@@ -88,6 +91,17 @@ def local_options(args: Mapping[str, str]) -> LocalOptions:
         cache=choice_arg(args, "cache", CACHES) or "plain",
         kernels=choice_arg(args, "kernels", KERNELS) or "auto",
     )
+
+
+def _rope_scaling(args: Mapping[str, str]) -> Mapping[str, Any] | None:
+    """What rope parameters to change. Raises `InputError` for a kind that nothing knows, before anything is loaded."""
+    given = json_arg(args, "rope_scaling")
+    kind = None if given is None else given.get("rope_type", given.get("type"))
+    if kind is not None and kind not in ROPE_TYPES and not bool_arg(args, "trust_remote_code", False):
+        near = nearest(str(kind), ROPE_TYPES)
+        remedy = f"did you mean {near}? Known: " if near else "use "
+        raise InputError("--model-arg rope_scaling rope_type", kind, f"is unknown: {remedy}{', '.join(ROPE_TYPES)}")
+    return given
 
 
 def rope_parameters(own: Mapping[str, Any], given: Mapping[str, Any], trained: int | None) -> dict[str, Any]:

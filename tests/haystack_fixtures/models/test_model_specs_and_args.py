@@ -310,3 +310,12 @@ def test_heavy_libraries_are_imported_only_when_needed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_an_unknown_rope_type_names_the_near_one_before_anything_is_loaded() -> None:
+    with pytest.raises(InputError, match=r"'yarm': is unknown: did you mean yarn\? Known: default, linear, .*llama3"):
+        local_options({"rope_scaling": '{"rope_type": "yarm", "factor": 2.0}'})
+    with pytest.raises(InputError, match=r"'3': is unknown: use default"):
+        local_options({"rope_scaling": '{"type": 3}'})
+    assert local_options({"rope_scaling": '{"rope_type": "yarm"}', "trust_remote_code": "true"}).rope_scaling
+    assert local_options({"rope_scaling": '{"factor": 4.0}'}).rope_scaling == {"factor": 4.0}
