@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from needlework.results.html.page import asset, environment, policy
 from needlework.results.html.texts import on_one_line, trusted
@@ -49,7 +49,7 @@ def _board(board: Board, picture: bytes | None) -> dict[str, object]:
     head = board_head(board, every_length=True)
     return {
         "title": on_one_line(board_title(board)),
-        "head": [(text, _meaning(text)) for text in head],
+        "head": [(text, meaning_of(text)) for text in head],
         "rows": [
             (row.who.link, [on_one_line(text) for text in board_row(board, row, every_length=True)])
             for row in board.rows
@@ -59,5 +59,6 @@ def _board(board: Board, picture: bytes | None) -> dict[str, object]:
     }
 
 
-def _meaning(head: str) -> str:
-    return next(said for start, said in MEANINGS.items() if head.startswith(start))
+def meaning_of(head: str, own: Mapping[str, str] | None = None) -> str:
+    """What a column means. `own`: columns that a leaderboard lacks."""
+    return next(said for start, said in {**(own or {}), **MEANINGS}.items() if head.startswith(start))

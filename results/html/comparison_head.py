@@ -7,7 +7,11 @@ from collections.abc import Sequence
 
 from needlework.results.html.texts import on_one_line
 from needlework.results.statistics.comparison.comparison import FamilyDifference
+from needlework.results.statistics.comparison.several import Against
+from needlework.results.statistics.intervals.paired import Difference
 from needlework.results.tables.comparison import interval_words, points1
+
+_NAMED = 3  # runs that a sentence names of one verdict
 
 
 def verdict_sentence(families: Sequence[FamilyDifference], names: tuple[str, str]) -> str:
@@ -27,6 +31,46 @@ def verdict_sentence(families: Sequence[FamilyDifference], names: tuple[str, str
     return f"{second} is {' and '.join(parts)} than {first}{open_}."
 
 
+def several_sentence(found: Sequence[Against]) -> str:
+    """`Against base, b is worse (-28.0 points); no difference is shown for c.`; of several runs which is which."""
+    others = found[1:]
+    if not others:
+        return ""
+    bases = {each.base for each in others}
+    base = on_one_line(found[0].name, 80) if bases == {found[0].name} else "the run before it"
+    kinds = (
+        ("worse", [each for each in others if each.verdict == "worse"]),
+        ("better", [each for each in others if each.verdict == "better"]),
+    )
+    parts = [f"{_named(runs)} {_is(runs)} {word} ({_all_points(runs)} points)" for word, runs in kinds if runs]
+    same = [each for each in others if each.verdict == "no difference shown"]
+    few = [each for each in others if each.verdict == "undetermined"]
+    alone = [each for each in others if each.verdict is None]
+    parts += [f"no difference is shown for {_named(same)}"] if same else []
+    parts += [f"too few samples tell of {_named(few)}"] if few else []
+    parts += [f"{_named(alone)} {_is(alone)} not compared"] if alone else []
+    return f"Against {base}, {'; '.join(parts)}."
+
+
+def _named(runs: Sequence[Against]) -> str:
+    names = [on_one_line(each.name, 80) for each in runs[:_NAMED]]
+    names += [f"{len(runs) - _NAMED} more"] if len(runs) > _NAMED else []
+    return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
+
+
+def _is(runs: Sequence[Against]) -> str:
+    return "are" if len(runs) > 1 else "is"
+
+
+def _all_points(runs: Sequence[Against]) -> str:
+    """The differences that the verdicts rest on; of many runs the first and the last of them by size."""
+    means = [_rests_on(each.whole) for each in runs if each.whole is not None]
+    points = [one.mean for one in means if one is not None]
+    if len(points) <= _NAMED:
+        return ", ".join(points1(mean) for mean in points)
+    return f"{points1(min(points))} to {points1(max(points))}"
+
+
 def _told(family: FamilyDifference, first: str, second: str) -> str:
     if family.verdict in ("worse", "better"):
         return f"{second} is {family.verdict} than {first}"
@@ -37,10 +81,14 @@ def _told(family: FamilyDifference, first: str, second: str) -> str:
 
 def _points(family: FamilyDifference) -> str:
     """What the verdict rests on: losses count as misses where there are any."""
-    lost = bool(family.losses and family.counted is not None)
-    found = family.counted if lost else family.difference
+    found = _rests_on(family)
     if found is None:
         return ""
     ends = interval_words(found)
     sure = f" (95 % sure: {ends})" if ends else ""
-    return f": {points1(found.mean)} points{sure}{', what was not answered counted as wrong' if lost else ''}"
+    lost = ", what was not answered counted as wrong" if family.losses and found is family.counted else ""
+    return f": {points1(found.mean)} points{sure}{lost}"
+
+
+def _rests_on(family: FamilyDifference) -> Difference | None:
+    return family.counted if family.losses and family.counted is not None else family.difference

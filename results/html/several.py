@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 
+from needlework.results.html.comparison_head import several_sentence
 from needlework.results.html.page import asset, digest, environment
 from needlework.results.html.texts import on_one_line, trusted
 from needlework.results.statistics.comparison.several import Against, Scores
@@ -38,6 +39,7 @@ def several_html(
             digest=digest(style),
             style=trusted(style),
             title=on_one_line(title),
+            sentence=several_sentence(found),
             previous=len({each.base for each in found[1:]}) > 1,
             first=on_one_line(found[0].name) if found else "",
             losses=losses_lines(found, windows) if found else [],
