@@ -148,7 +148,7 @@ def trial_of(record: Record) -> Trial:
         sample=sample_of(record),
         outcome=record["outcome"],
         score=record["score"] if record["outcome"] in SCORED else None,
-        context_alone="length_means" in record["prompt"],
+        context_alone="length_means" in record.get("prompt", {}),
     )
 
 

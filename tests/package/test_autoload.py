@@ -71,7 +71,7 @@ def test_benchmarks_run_in_an_empty_folder(pytester: pytest.Pytester):
 
     run.stdout.fnmatch_lines(["needlework: preset quick, model mock:perfect, results in results/runs/r", "*2 scored*"])
     made = {path.name for path in (pytester.path / "results" / "runs" / "r").iterdir()}
-    assert {"report.html", "results.json", "heatmap-niah-code-mock_perfect.png"} <= made
+    assert {"report.html", "results.json", "summary.json"} <= made
 
 
 def test_a_plugin_that_the_project_has_already_is_not_loaded_again(pytester: pytest.Pytester):

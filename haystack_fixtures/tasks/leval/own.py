@@ -42,9 +42,10 @@ def own_sources(given: str | None) -> tuple[Source, ...]:
     if given is None or is_hub(given):
         return ()
     published = {source.file for source in SOURCES}
+    files = files_of(given)
     in_folder = Path(given).is_dir()
     found: dict[str, Source] = {}
-    for path in files_of(given):
+    for path in files:
         if path.name in published or (in_folder and not has_the_form(path)):
             continue
         source = _source(path, tolerant=in_folder)

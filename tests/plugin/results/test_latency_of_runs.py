@@ -7,7 +7,8 @@ import json
 GRID = ("--lengths=400", "--depths=0,50", "--fresh")
 
 
-def test_benchmark_only_runs_the_cells_and_prints_the_tables(project):
+def test_benchmark_only_runs_the_cells_and_prints_the_tables(project, monkeypatch):
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # pytest-benchmark would take it for its own run's
     result = project.run("--benchmark-only", *GRID, model="mock:sleep=0.01")
 
     assert [record["outcome"] for record in project.records()] == ["found", "found"]

@@ -74,7 +74,11 @@ class Command:
         """What the run left, without what may differ between two runs: times, and who asked."""
         content: dict[str, Any] = {"names": sorted(path.name for path in self.folder.iterdir())}
         results = json.loads((self.folder / "results.json").read_text("utf-8"))
-        del results["latency"]
+        del (
+            results["latency"],
+            results["run"],
+            results["models"],
+        )  # times, and what the manifest knew when it was killed
         for record in results["records"]:
             del record["timing"]
         rows = list(csv.DictReader((self.folder / "results.csv").open(encoding="utf-8", newline="")))

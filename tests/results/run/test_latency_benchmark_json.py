@@ -107,7 +107,10 @@ def test_replayed_answers_are_not_measured_now(make_record: Callable[..., Record
 
 
 @pytest.mark.parametrize("option", ["--benchmark-sort=name", "--benchmark-only", "--benchmark-columns=median"])
-def test_any_option_of_pytest_benchmark_asks_for_the_table(pytester: pytest.Pytester, option: str) -> None:
+def test_any_option_of_pytest_benchmark_asks_for_the_table(
+    pytester: pytest.Pytester, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # pytest-benchmark would take it for its own run's
     config = pytester.parseconfigure("-p", "benchmark", option)
 
     assert benchmark_asked(config)

@@ -131,7 +131,7 @@ def test_the_chart_is_the_same_file_for_the_same_scores(trials, tmp_path):
 
     assert first == again
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["tasks-mock.png", "tasks-mock.svg"]
-    assert "chance" in (tmp_path / "tasks-mock.svg").read_text()
+    assert "what guessing scores" in (tmp_path / "tasks-mock.svg").read_text()
 
 
 def test_two_tests_of_one_task_are_one_family(trials):

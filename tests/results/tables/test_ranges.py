@@ -82,7 +82,7 @@ def test_files_have_it(report: RunReport) -> None:
     cell = list(csv.DictReader(io.StringIO(cells_text(report.panels))))[1]
     assert (cell["score_if_undecided_missed"], cell["score_if_undecided_hit"]) == ("0.6", "0.8")
     assert "| mock · niah · code | 60.0–80.0 | scored 75.0 (" in "\n".join(markdown_lines(report))
-    assert "<b>60.0–80.0</b>" in html_text(report)
+    assert "<td>60.0–80.0</td><td>scored 75.0 (" in html_text(report)
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(1, 50))
