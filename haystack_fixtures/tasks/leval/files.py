@@ -58,6 +58,10 @@ def data_folder(given: str) -> Path:
     Only the jsonl files are fetched: code that a data set carries is never run. Raises `InputError`.
     """
     if not is_hub(given):
+        try:
+            Path(given).is_dir()
+        except OSError as error:  # as of a name that is too long for a file
+            raise InputError(OPTION, given, f"cannot be read ({error.strerror}): give a file or a folder") from None
         return Path(given)
     from huggingface_hub import snapshot_download
 
@@ -76,15 +80,6 @@ def files_of(given: str) -> tuple[Path, ...]:
     Of a folder: where L-Eval's own files may lie.
     """
     path = data_folder(given)
-    try:
-        return _files_in(path, given)
-    except OSError as error:  # as of a name that is too long for a file
-        raise InputError(
-            OPTION, given, f"cannot be read ({error.strerror}): give a file, a pattern or a folder"
-        ) from None
-
-
-def _files_in(path: Path, given: str) -> tuple[Path, ...]:
     if path.is_dir():
         places = dict.fromkeys(path / below for group in FOLDERS.values() for below in group)
         return tuple(file for place in places for file in sorted(place.glob("*.jsonl")) if file.is_file())

@@ -149,5 +149,7 @@ def test_reports_have_it_and_stay_pages_whatever_names_say(ask):
     assert retrieval_object(rows)[0]["paired"]["difference"]["n"] == 2
     assert '"recall_at_k"' in json_text(run_report(records))
     page = Page(html_text(run_report(records), title="t"))
-    assert "Retrieval" in page.inside("bdi")
-    assert "Retrieval" not in Page(html_text(run_report(ask([1.0])), title="t")).inside("bdi")
+    assert "Search in place of reading everything" in page.inside("bdi")
+    assert "Search in place of reading everything" not in Page(html_text(run_report(ask([1.0])), title="t")).inside(
+        "bdi"
+    )
