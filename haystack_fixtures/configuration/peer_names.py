@@ -30,7 +30,8 @@ class PeerName:
     @property
     def remedy(self) -> str:
         """What to write on the command line in its place."""
-        return self.here or f"--{self.ours.replace('_', '-')}"
+        more = " (of the text alone: --length-means context)" if _TEXT_ALONE in self.about else ""
+        return self.here or f"--{self.ours.replace('_', '-')}{more}"
 
 
 _ALL = (OPENCOMPASS, EVALSCOPE, LLMTEST)

@@ -85,6 +85,8 @@ def _from_file(path: Path, wanted: str) -> Preset:
     found = _parse(str(path), "", read_toml("--preset", path))
     if wanted and wanted not in found:
         raise InputError("--preset", f"{path}:{wanted}", f"the file has {', '.join(found)}")
+    if not found:
+        raise InputError("--preset", path, "has no preset: it needs a table [[NAME.suite]] (docs/presets.md)")
     if not wanted and len(found) != 1:
         raise InputError("--preset", path, f"the file has {len(found)} presets; name one as {path}:NAME")
     return found[wanted or next(iter(found))]

@@ -95,8 +95,9 @@ def _has_no_parts(value: Any) -> bool:
 def short(value: Any) -> str:
     """A value as a line shows it."""
     if isinstance(value, (list, tuple, range)):
-        shown = [short(part) if _has_no_parts(part) else "..." for part in (*value[:3], *value[-1:])]
-        return f"[{', '.join(shown[:3] if len(value) < 4 else (*shown[:3], f'... {shown[3]}'))}]"
+        ends = value if len(value) < 5 else (*value[:3], value[-1])
+        shown = [short(part) if _has_no_parts(part) else "..." for part in ends]
+        return f"[{', '.join(shown if len(value) < 5 else (*shown[:3], f'... {shown[3]}'))}]"
     if not _has_no_parts(value):
         return value.name if isinstance(value, Unknown) else f"a {type(value).__name__}"
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)[: 10 * _SHOWN]

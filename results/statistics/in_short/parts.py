@@ -39,10 +39,10 @@ def tokens(length: int | None) -> str:
     return "none" if length is None else length_labels([length])[0]
 
 
-def span(lengths: Sequence[int]) -> str:
+def span(lengths: Sequence[int], at: str = "at") -> str:
     """`at 4k tokens`, `at 500 to 4k tokens`."""
     ends = list(dict.fromkeys((min(lengths), max(lengths))))
-    return f"at {' to '.join(length_labels(ends))} tokens"
+    return f"{at} {' to '.join(length_labels(ends))} tokens"
 
 
 def ends_words(low: float, high: float) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.controls import as_asked, retriever_of
 from needlework.results.records.record import NOTHING_SAID, UNSCORED, Record
 from needlework.results.records.samples import OWN_DOCUMENTS
@@ -119,7 +120,9 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     score = score_clause(row.overall)
     if not score:
         return []
-    where = f"{score} {span(sorted({length for panel in panels for length in panel.lengths}))}"
+    lengths = sorted({length for panel in panels for length in panel.lengths})
+    # What is cut to a length is not filled up to it: a short document stays short.
+    where = f"{score} {span(lengths, at='with at most' if family_of(task_of(row.task)) == 'leval' else 'at')}"
     if found is None:
         return [where, *spread([(panel.needle, panel.overall) for panel in panels], "")]
     rule = found.absolute or found.relative
@@ -188,7 +191,10 @@ def _sample(record: Record) -> tuple[str, str, int]:
 
 
 def _surer(report: RunReport) -> Surer | None:
-    """Of the first task that is no retriever's: where a run has many, of the one that says least."""
+    """What is left to ask of a run that was ended early; else of the task that says least, and is no retriever's."""
+    if report.interrupted:
+        name = f" with --run-name {report.facts.name}" if report.facts else ""
+        return Surer(f"the same command{name} asks the rest")
     found = []
     for row in report.tasks:
         panels = _panels(report, row.model, row.task)

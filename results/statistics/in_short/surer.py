@@ -38,10 +38,10 @@ def surer(records: Sequence[Record], found: EffectiveLength | None, overall: Tal
         return None
     task = task_of(records[0]["task"])
     if task in OWN_DOCUMENTS:
+        # A question counts once: beside `overall.samples`, which has it for each way of taking its answer out.
+        asked = len({trial_of(record).sample for record in records})
         wide = _half_width(overall) > _WIDE
-        return (
-            Surer(f"ask more than {overall.samples} questions; intervals count questions, not trials") if wide else None
-        )
+        return Surer(f"ask more than {asked} questions; intervals count questions, not trials") if wide else None
     if family_of(task) in _FIXED:
         return None
     asked = 1 + max(record["repeat"] for record in records)

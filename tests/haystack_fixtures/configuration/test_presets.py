@@ -69,3 +69,9 @@ def test_a_config_file_takes_the_published_names_too(tmp_path: Path) -> None:
 def test_a_misspelt_task_is_told_before_the_list(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="did you mean key_value\\? preset families has niah, "):
         resolve_settings({"task": "keyvalue"}, {}, tmp_path)
+
+
+def test_a_file_without_a_preset_says_what_it_lacks(tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").write_text("", "utf-8")
+    with pytest.raises(InputError, match="has no preset: it needs a table"):
+        resolve_settings({"preset": str(tmp_path / "empty.toml")}, {}, tmp_path)

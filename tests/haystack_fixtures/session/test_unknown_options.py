@@ -11,9 +11,15 @@ from needlework.haystack_fixtures.session.unknown_options import hints
         ("--needel", "--needel: did you mean --needle?"),
         ("--lenghts=5", "--lenghts: did you mean --lengths?"),
         ("--answer_budget=3", "--answer_budget: write --answer-budget"),
-        ("--context_lengths", "--context_lengths (OpenCompass, LLMTest): here --lengths"),
+        (
+            "--context_lengths",
+            "--context_lengths (OpenCompass, LLMTest): here --lengths (of the text alone: --length-means context)",
+        ),
         ("--api-url", "--api-url (EvalScope): here --base-url"),
-        ("--contxt_lengths", "--contxt_lengths: here --lengths"),
+        (
+            "--contxt_lengths",
+            "--contxt_lengths: here --lengths (of the text alone: --length-means context)",
+        ),
     ],
 )
 def test_an_unknown_option_tells_which_was_meant(word: str, said: str) -> None:

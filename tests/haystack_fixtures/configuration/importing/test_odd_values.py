@@ -7,10 +7,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.configuration.importing.imported import preset_text
+from needlework.haystack_fixtures.configuration.importing.imported import preset_text, short
 from needlework.haystack_fixtures.configuration.importing.written import import_file
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
 from needlework.haystack_fixtures.errors import InputError
@@ -81,3 +82,17 @@ def test_values_that_hold_themselves_many_times_take_no_time(tmp_path):
         " generation_config={'b': x})\n"
     )
     becomes_a_preset_or_a_line(file)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ([], "[]"),
+        (["a"], '["a"]'),
+        ([1, 2], "[1, 2]"),
+        ([1, 2, 3, 4], "[1, 2, 3, 4]"),
+        (range(1, 7), "[1, 2, 3, ... 6]"),
+    ],
+)
+def test_a_list_is_shown_with_each_of_its_parts_once(value: Any, shown: str) -> None:
+    assert short(value) == shown

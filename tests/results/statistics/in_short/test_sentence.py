@@ -11,6 +11,7 @@ import pytest
 from needlework.results.adaptive.statement import LengthFound, Statement
 from needlework.results.records.record import Record
 from needlework.results.statistics.in_short.sentence import InShort, in_short
+from needlework.results.statistics.in_short.surer import Surer
 from needlework.results.statistics.run_report import RunReport, run_report
 from tests.results.document_records import asked
 
@@ -168,7 +169,9 @@ def test_own_documents_say_place_size_search_and_inventions() -> None:
 
 
 def test_a_run_that_was_interrupted_or_has_nothing_says_so(make_record: MakeRecord) -> None:
-    assert said([make_record()], planned=8).sentence.startswith("Interrupted after 1 of 8 trials: mock scores")
+    early = said(spread(make_record, {1000: 5, 4000: 2}, of=5), planned=40)
+    assert early.sentence.startswith("Interrupted after 10 of 40 trials: mock scores")
+    assert early.surer == Surer("the same command asks the rest")
     assert said([]).sentence == "Nothing was recorded: no question has an answer yet."
 
 
@@ -193,3 +196,18 @@ def test_adaptive_runs_say_their_bracket(
     report: RunReport = run_report([make_record()], adaptive=[found])
     assert in_short(report).sentence == f"mock {words}."
     assert in_short(replace(report, adaptive=(replace(found, bar=None),))).sentence == "mock has no score."
+
+
+def test_a_question_counts_once_however_its_answer_is_taken_out() -> None:
+    absent = [asked(question, task="doc_absent", arm=arm) for question in range(4) for arm in ("absent", "near")]
+    told = said(absent)
+    assert told.surer is not None
+    assert told.surer.what.startswith("ask more than 4 questions")
+
+
+def test_the_length_of_a_task_that_cuts_documents_is_the_most_that_they_have(make_record: MakeRecord) -> None:
+    records = [
+        make_record(task="leval_tpo", needle=f"doc{n}_q0", length=16000, outcome="wrong" if n else "found")
+        for n in range(4)
+    ]
+    assert said(records).sentence.endswith("with at most 16k tokens.")
