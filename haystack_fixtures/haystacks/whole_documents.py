@@ -131,7 +131,9 @@ def build_of_documents(
     """
     frame = Frame(before, after, source.haystack, tuple(needles), tuple(depths), len(bos), memo)
     if source.complete and (most := draft_of(frame, _whole(source.haystack)).count) < longest:
-        remedy = f"all documents together fill {most + reserved} tokens with {others.about}: use no more, or add some"
+        # Another question, or one whose document is left out, may fit less: `window` looks at all of them.
+        advice = "use no more (--lengths window takes what fits every question), or add some"
+        remedy = f"all documents together fill {most + reserved} tokens with {others.about}: {advice}"
         raise InputError("--lengths", longest + reserved, remedy)
     draft = search(frame, token_budget, reserved, f"template, {others.about}, and a sentence of another")
     prompt = finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=())
