@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 if TYPE_CHECKING:
     from needlework.results import Run
@@ -26,15 +26,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run(argv)
 
 
-def run(**options: object) -> Run:
+@overload
+def run(*, plan: Literal[False] = False, **options: object) -> Run: ...
+@overload
+def run(*, plan: Literal[True], **options: object) -> None: ...
+def run(*, plan: bool = False, **options: object) -> Run | None:
     """Run the benchmarks, as `pytest --pyargs needlework.benchmarks` does, and return the `needlework.results.Run`.
 
     `options`: those of `pytest --help` as a TOML file names them: `run(model="mock:perfect", lengths=[500, 1000])`.
-    What pytest prints is printed. Raises `RuntimeError`, with pytest's last line, where no run was written.
+    What pytest prints is printed. With `plan=True` that is all: nothing is asked, and there is no run. Raises
+    `RuntimeError`, with pytest's last line, where no run was written.
     """
     from needlework.results.run.session import run_session
 
-    return run_session(options)
+    return run_session({"plan": True, **options} if plan else options)
 
 
 if __name__ == "__main__":

@@ -24,13 +24,14 @@ from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.panels import Panel, panels_of, summarise
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, interrupted, noted, run_report
+from needlework.results.style.text import one_line, relative
 
 RESULTS = "results.json"
 # Of a run folder: the first that is there. A journal knows of trials that a killed run never reported.
 _OF_A_RUN = (RESULTS, JOURNAL, "results.csv")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A recorded run. `records`: the last one of each trial; `manifest`: what it was made of, empty without one;
     `planned`: how many trials it was to have, more than `records` where it was interrupted.
@@ -40,6 +41,12 @@ class Run:
     records: tuple[Record, ...]
     manifest: Mapping[str, Any]
     planned: int
+
+    def __repr__(self) -> str:
+        """One line, however many records: a notebook shows it."""
+        models = ", ".join(sorted({record["model"] for record in self.records})) or "no model"
+        told = f"{len(self.records):,} of {self.planned:,} trials, {models}"
+        return one_line(f"<Run {self.name}: {told}; {relative(self.folder)}>")
 
     @property
     def name(self) -> str:

@@ -75,7 +75,7 @@ def _merge(options: argparse.Namespace) -> int:
     early = interrupted(len(records), planned)
     judgement = judged(settings, records, content, into, early)
     finished = write_merged(into, found.records, settings, content, judgement.verdicts)
-    tell(finished, judgement, settings, windows_of(content), into, parts)
+    tell(finished, judgement, settings, windows_of(content), into, parts, verbose=options.verbose)
     write_step_summary(finished.report, judgement.verdicts)
     return exit_status(
         int(any(record["outcome"] == "error" for record in records)),
@@ -160,4 +160,5 @@ def _parser() -> argparse.ArgumentParser:
         "--gate", action="append", default=[], metavar="EXPR", help="a gate, in place of those of the shards"
     )
     parser.add_argument("--baseline", metavar="RUN", help="what such a gate compares with [as the shards were given]")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print every table and file [at most 25 lines]")
     return parser

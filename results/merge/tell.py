@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from needlework.haystack_fixtures.settings.settings import Settings
@@ -12,9 +12,12 @@ from needlework.results.gates.report import gate_lines
 from needlework.results.merge.judged import Judged
 from needlework.results.merge.parts import Part
 from needlework.results.run.finish import Finished
+from needlework.results.statistics.run_report import RunReport
+from needlework.results.style.fold import folded
 from needlework.results.style.text import relative
 from needlework.results.tables.run import next_line, run_lines
 from needlework.results.tables.shared_tokens import shared_lines
+from needlework.results.tables.short import ending
 from needlework.results.tables.unscored import unscored_lines
 
 
@@ -25,28 +28,47 @@ def tell(
     windows: Mapping[str, int],
     into: Path,
     parts: Sequence[Part],
+    *,
+    verbose: bool,
 ) -> None:
-    """Print heatmaps, tables, gates and files. `windows`: model -> tokens."""
+    """Print the run in short, and its gates; `verbose`: all heatmaps, tables and files. `windows`: model -> tokens."""
     report = finished.report
-    lines = run_lines(
+    width = shutil.get_terminal_size().columns
+    color, encoding, colors = sys.stdout.isatty(), sys.stdout.encoding, settings.heatmap_colors
+    below = [line for line, _ in gate_lines(judgement.verdicts, 0)] if judgement.verdicts else []
+    below += [*judgement.differences, *_of_parts(report, into, parts)]
+    unscored = unscored_lines(report.records, windows)
+    if verbose:
+        lines = run_lines(report, color=color, encoding=encoding, width=width, colors=colors)
+        print(*lines, *unscored, *shared_lines(report.records), *below, *map(relative, finished.files), sep="\n")
+        print(next_line(report, relative(into)))
+        return
+    last = sum(len(folded(line, width)) for line in below)
+    skipped = [line for line in unscored if line.startswith("skipped")]
+    short = ending(
         report,
-        color=sys.stdout.isatty(),
-        encoding=sys.stdout.encoding,
-        width=shutil.get_terminal_size().columns,
-        colors=settings.heatmap_colors,
+        skipped=skipped,
+        folder=relative(into),
+        last=last,
+        width=width,
+        encoding=encoding,
+        color=color,
+        colors=colors,
     )
-    lines += [*unscored_lines(report.records, windows), *shared_lines(report.records)]
-    lines += [line for line, _ in gate_lines(judgement.verdicts, 0)] if judgement.verdicts else []
-    lines += judgement.differences
+    print(*(line for line, _ in short), sep="\n")
+    print(*(part for line in below for part in folded(line, width)), sep="\n")
+
+
+def _of_parts(report: RunReport, into: Path, parts: Sequence[Part]) -> Iterator[str]:
+    """What the parts were made by and hold besides, and that they are merged."""
     versions = sorted({str(made) for part in parts if (made := _version(part)) is not None})
     if len(versions) > 1:
-        lines.append(f"parts were made by several versions of needlework: {', '.join(versions)}")
+        yield f"parts were made by several versions of needlework: {', '.join(versions)}"
     for part in parts:
         if part.others:
-            lines.append(f"{part.name} also holds {part.others} records of a run with other options: they are left out")
+            yield f"{part.name} also holds {part.others} records of a run with other options: they are left out"
     from_parts = f"{len(parts)} {'part' if len(parts) == 1 else 'parts'}"
-    lines += ["", f"merged {from_parts}, {len(report.records):,} of {report.planned:,} trials, into {relative(into)}"]
-    print(*lines, *map(relative, finished.files), next_line(report, relative(into)), sep="\n")
+    yield f"merged {from_parts}, {len(report.records):,} of {report.planned:,} trials, into {relative(into)}"
 
 
 def _version(part: Part) -> object:

@@ -21,13 +21,13 @@ from needlework.results.files.read_run import Run, read_run
 _FOLDER_FILE = "NEEDLEWORK_TELL_FOLDER"
 
 
-def run_session(options: Mapping[str, object]) -> Run:
+def run_session(options: Mapping[str, object]) -> Run | None:
     """Run the benchmarks with `options`, print what pytest prints as it comes, and read what was written.
 
     `options`: keys as in a TOML file (`answer_budget`, or a published system's `context_lengths`), values as there or
-    plain Python ones: numbers, booleans, lists. Raises `InputError` for an option that there is not, and `RuntimeError`
-    with pytest's last line where no run was written. A process of its own keeps a notebook's memory, imports and
-    working folder out of the run.
+    plain Python ones: numbers, booleans, lists. Returns `None` for a `plan`, which writes no run. Raises `InputError`
+    for an option that there is not, and `RuntimeError` with pytest's last line where no run was written. A process of
+    its own keeps a notebook's memory, imports and working folder out of the run.
     """
     said = translated("option", options)
     if said.left:
@@ -35,9 +35,13 @@ def run_session(options: Mapping[str, object]) -> Run:
     words = [word for key, value in said.values.items() for word in _words(key, value)]
     with tempfile.TemporaryDirectory() as place:
         told = Path(place) / "folder"
-        lines = _pytest(["-p", __name__, "--pyargs", "needlework.benchmarks", *words], {_FOLDER_FILE: str(told)})
+        lines, ended_well = _pytest(
+            ["-p", __name__, "--pyargs", "needlework.benchmarks", *words], {_FOLDER_FILE: str(told)}
+        )
         if told.exists():
             return read_run(told.read_text(encoding="utf-8"))
+    if ended_well and said.values.get("plan"):
+        return None
     raise RuntimeError(next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1] if lines else ""))
 
 
@@ -72,8 +76,10 @@ def _words(key: str, value: object) -> Iterator[str]:
         yield f"--{option.name}={','.join(map(str, value))}"
 
 
-def _pytest(words: list[str], environment: Mapping[str, str]) -> list[str]:
-    """Run it, and return the lines that it printed; Ctrl-C, or a notebook's stop button, lets it write its files."""
+def _pytest(words: list[str], environment: Mapping[str, str]) -> tuple[list[str], bool]:
+    """Run it; return the lines that it printed, and whether it ended with 0. Ctrl-C, or a notebook's stop button, lets
+    it write its files.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *words],
         env={**os.environ, **environment},
@@ -93,7 +99,7 @@ def _pytest(words: list[str], environment: Mapping[str, str]) -> list[str]:
         except KeyboardInterrupt as error:
             interrupt = error
             process.terminate()
-    process.wait()
+    code = process.wait()
     if interrupt is not None:
         raise interrupt
-    return said.splitlines()
+    return said.splitlines(), code == 0

@@ -97,6 +97,19 @@ def test_merging_again_changes_nothing(project, three, capsys):
     assert files_of(project.runs / "r") == before
 
 
+def test_a_merge_ends_as_short_as_a_run_and_v_prints_everything(project, three, capsys):
+    assert main(["results/runs/r", "--gate", "score >= 0.1"]) == 0
+    short = capsys.readouterr().out.splitlines()
+    assert len(short) <= 25
+    assert short[-1] == "merged 3 parts, 18 of 18 trials, into results/runs/r"
+    assert any(line.startswith("report: results/runs/r/report.html") for line in short)
+    assert any(line.startswith("gate score >= 0.1") for line in short)
+    assert not any(line.endswith((".png", ".svg")) for line in short)
+
+    assert main(["results/runs/r", "-v"]) == 0
+    assert any(line.endswith(".png") for line in capsys.readouterr().out.splitlines())
+
+
 def test_the_merged_run_goes_on_like_any_other(project, three, shards):
     main(["results/runs/r"])
     result = project.run("--repeats=4", model="mock:rate=0.7")

@@ -209,3 +209,9 @@ def test_a_real_model_answers_a_batch_as_it_answers_a_run(project: Project, llam
     assert [record["answer"] for record in batched] == [record["answer"] for record in served]
     facts = json.loads(project.file("manifest.json"))["models"]["openai:smol"]
     assert any(name.startswith("calibration chat") and told == "exact, +0 tokens" for name, told in facts.items())
+
+
+def test_a_folder_that_is_not_there_is_told_and_not_made(project):
+    result = out(project, "nope/q.jsonl")
+    result.stderr.fnmatch_lines(["ERROR: --batch-out: 'nope/q.jsonl': there is no folder nope; make it*"])
+    assert not (project.pytester.path / "nope").exists()

@@ -10,6 +10,7 @@ import pytest
 
 import needlework
 from needlework.haystack_fixtures.errors import InputError
+from needlework.results import Run
 from needlework.results.run.session import _words
 
 ROOT = Path(needlework.__path__[0])
@@ -68,3 +69,18 @@ def test_the_example_of_the_quickstart(elsewhere: Path, capsys: pytest.CaptureFi
 def test_what_pytest_refuses_is_raised() -> None:
     with pytest.raises(RuntimeError, match=r"^ERROR: --lengths: 'x'"):
         needlework.run(model="mock:perfect", lengths="x")
+
+
+def test_a_plan_is_printed_and_is_no_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert needlework.run(plan=True, model="mock:perfect", lengths=[500], depths=[50]) is None
+    assert "nothing was run; leave out --plan to run it" in capfd.readouterr().out
+    assert not list(tmp_path.rglob("journal.jsonl"))
+
+
+def test_a_run_shows_itself_in_one_line(tmp_path: Path) -> None:
+    run = Run(tmp_path / "nightly", (), {}, planned=25)
+    assert repr(run).startswith("<Run nightly: 0 of 25 trials, no model; ")
+    assert "\n" not in repr(run)

@@ -34,6 +34,8 @@ class RequestFiles:
         for each in taken:
             if each.exists():
                 raise InputError(_OPTION, each, "is there already; name another file, or remove it")
+        if not path.parent.is_dir():
+            raise InputError(_OPTION, path, f"there is no folder {path.parent}; make it, or name another")
 
     def write(self, line: Line, model: str) -> None:
         """Write one request. Raises `InputError` for one that no file may hold, and for a disk that takes no more."""
@@ -68,6 +70,5 @@ class RequestFiles:
         number = len(self.files) + 1
         path = self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}")
         self.files.append(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.with_name(path.name + _HALF).open("wb")
         self._group, self._requests, self._bytes = group, 0, 0
