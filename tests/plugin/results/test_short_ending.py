@@ -79,21 +79,3 @@ def test_summary_json_lies_beside_the_report(project):
     found = json.loads(project.file("summary.json"))
     assert (found["run"]["name"], found["verdict"], found["recorded"]) == ("r", "fail", 6)
     assert found["run"]["ended"]
-
-
-SCHEMAS = {
-    "gates": ("--gate=score >= 0.9",),
-    "adaptive": ("--adaptive=quick",),
-    "errors": ("--judge=mock:perfect", "--scorer=judge_documents"),
-    "controls": ("--task=niah", "--controls=focused"),
-}
-
-
-@pytest.mark.parametrize("args", SCHEMAS.values(), ids=SCHEMAS.keys())
-def test_real_runs_are_what_the_schemas_say(project, args):
-    pytest.importorskip("jsonschema")
-    from needlework.results.files.schema import faults_of
-
-    project.run(*args, model="mock:middle")
-    for kind in ("summary", "results"):
-        assert not list(faults_of(kind, json.loads(project.file(f"{kind}.json"))))
