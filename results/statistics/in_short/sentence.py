@@ -22,6 +22,7 @@ from needlework.results.statistics.in_short.parts import (
     score_clause,
     span,
 )
+from needlework.results.statistics.in_short.published import ruler_clauses
 from needlework.results.statistics.in_short.surer import Surer, surer
 from needlework.results.statistics.in_short.tasks import spread, task_clauses
 from needlework.results.statistics.panels import Panel, Tally, trial_of
@@ -136,7 +137,7 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
 
 def _several_tasks(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
     macro = next((each for each in report.macros if each.model == model), None)
-    return task_clauses(rows, macro, _leval(report, model))
+    return task_clauses(rows, macro, [*_leval(report, model), *ruler_clauses(report, model)])
 
 
 def _leval(report: RunReport, model: str) -> list[str]:
