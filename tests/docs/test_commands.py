@@ -138,7 +138,8 @@ def _served(words: list[str], machine: Machine) -> str | None:
     named = [word for word in words[2:] if not word.startswith("-") and "/" in word]
     if not all((machine.folder / word).exists() for word in named):
         return None  # files that only a user of L-Eval has; tests/results/web serves such ones
-    program = [sys.executable, "-u", "-m", *(word for word in words if word not in ("--port", "8765"))]
+    free = [word for word in words if word not in ("--port", "8765")] + ["--port", "0"]  # tests run side by side
+    program = [sys.executable, "-u", "-m", *free]
     with subprocess.Popen(
         program, cwd=machine.folder, env=machine.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as server:
