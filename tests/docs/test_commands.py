@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import subprocess
 import sys
 import tomllib
@@ -25,6 +24,7 @@ _MEANT = {
     "RUN_B": f"{RUNS}/change",
     "hf:/shared/my-model": "hf:./my-model",
     "/shared/my-model": "./my-model",
+    "URL": "http://127.0.0.1:8000/v1",
     "$URL": "http://127.0.0.1:8000/v1",
 }
 # What a command says that has come as far as it can here: it is asked of a mock, or there is no network.
@@ -148,7 +148,7 @@ def _served(words: list[str], machine: Machine) -> str | None:
         for line in server.stdout:
             said.append(line)
             if "http://127.0.0.1" in line:
-                server.send_signal(signal.SIGINT)
+                server.terminate()
                 return None
     return "".join(said)[-600:]
 
