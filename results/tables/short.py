@@ -39,7 +39,7 @@ def ending(
     above = [*_wrapped(found.sentence, width)]
     for sentence in () if quiet else found.models[:_MODELS]:
         above += [(line, "") for line in _cut(f"- {sentence}", width)]
-    wrong = _wrong(found, [] if quiet else [*report.notes, *skipped], width)
+    wrong = _wrong(found, [*([] if quiet else report.notes), *skipped], width)
     below = [*wrong, *_next(report, found, folder, width, quiet=quiet)]
     yield from above
     room = MOST - last - len(above) - len(below) - 2

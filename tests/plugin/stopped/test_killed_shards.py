@@ -53,7 +53,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 def files(run: Path) -> dict[str, Any]:
     """What one process and a merge write alike."""
     results = json.loads((run / "results.json").read_text("utf-8"))
-    del results["latency"]
+    del results["latency"], results["run"]
     for record in results["records"]:
         del record["timing"]
     return {"json": results} | {path.name: path.read_bytes() for path in run.glob("heatmap-*")}
