@@ -83,7 +83,7 @@ def chart_view(
     """Lay out `lines`. `whole`: the ends of the x axis, where they are not those of the points (depths: 0 and 100)."""
     points = [point for line in lines for point in line.points]
     xs = sorted({point.x for point in points})
-    first, last = whole or (xs[0], xs[-1])
+    first, last = whole or ((xs[0], xs[-1]) if xs else (0.0, 1.0))
     scale = log2 if first > 0 and whole is None and _like_powers(xs) else float
     low, high = scale(first), scale(last)
 

@@ -118,12 +118,19 @@ def _document_charts(found: Documents, report: RunReport) -> list[ChartView]:
         points = [each for each in found.by_depth if each.length == longest]
         lines = _lines(points, lambda each: each.depth or 0.0, "doc_position", report.panels, numbers)
         title = several + place_sentence(found, longest if len({each.length for each in found.by_depth}) == 1 else None)
-        charts.append(chart_view(title, "text before the answer's document (percent)", lines, whole=(0.0, 100.0)))
+        if _has_points(lines):
+            charts.append(chart_view(title, "text before the answer's document (percent)", lines, whole=(0.0, 100.0)))
     if len({each.length for each in found.by_size}) > 1:
         lines = _lines(found.by_size, lambda each: each.tokens or 0.0 if each.arm == FOCUSED else float(each.length),
                        "doc_size", report.panels, numbers)  # fmt: skip
-        charts.append(chart_view(several + size_sentence(found), "size of the documents (tokens)", lines))
+        if _has_points(lines):
+            charts.append(chart_view(several + size_sentence(found), "size of the documents (tokens)", lines))
     return charts
+
+
+def _has_points(lines: Sequence[Line]) -> bool:
+    """Whether anything was scored: answers that were all cut off or lost make no chart."""
+    return any(line.points for line in lines)
 
 
 def _lines(
