@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import itertools
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -148,11 +149,13 @@ def test_an_id_that_comes_again_is_stale_even_with_the_right_value(
     planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
 ) -> None:
     right = honest(smol_tokenizer)
+    fresh = itertools.count()
     given: list[str] = []
 
     def own(request: dict[str, Any]) -> dict[str, Any]:
-        given.append(f"chatcmpl-{len(given):032x}")
-        return right(request) | {"id": given[-1]}
+        one = f"chatcmpl-{next(fresh):032x}"  # two short prompts may be asked side by side
+        given.append(one)
+        return right(request) | {"id": one}
 
     planted.plant(Answer(body=own))
     one = model()
