@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import itertools
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
