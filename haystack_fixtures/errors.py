@@ -1,5 +1,5 @@
-"""What a user's mistake raises: one exception, and a kind of it that a run of many tasks can go on without; and which
-name was meant."""
+"""What a user's mistake raises: one exception, and two kinds of it that are told for a whole run; and which name was
+meant."""
 
 from __future__ import annotations
 
@@ -28,6 +28,15 @@ class TooShortError(InputError):
     def __init__(self, length: int, needed: str, least: int | None = None) -> None:
         super().__init__("--lengths", length, f"{needed}: use at least {least}" if least else needed)
         self.least = least
+
+
+class TooLongError(InputError):
+    """A length, in tokens, that the user's texts do not fill; `most`: what they fill with what is asked, `about`."""
+
+    def __init__(self, length: int, most: int, about: str) -> None:
+        self.told = f"all documents together fill {most} tokens with {about}"
+        super().__init__("--lengths", length, f"{self.told}: use no more, or add some")
+        self.length, self.most = length, most
 
 
 def printable(text: object, longest: int = _LONGEST) -> str:

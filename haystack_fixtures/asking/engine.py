@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.haystack_fixtures.asking.judging import Named, judging_identity, named_judges, strategy_of
 from needlework.haystack_fixtures.asking.model_pool import ModelPool
-from needlework.haystack_fixtures.errors import InputError, TooShortError
+from needlework.haystack_fixtures.errors import InputError, TooLongError, TooShortError
 from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.grid.misfit import Misfit, nothing_fits
+from needlework.haystack_fixtures.grid.misfit import Misfit, not_filled, nothing_fits
 from needlework.haystack_fixtures.models.described import Described
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.models.served.engines.serving import Serving
@@ -178,11 +178,17 @@ class Engine:
                 continue
             first.setdefault(at, {}).setdefault(cell.length, cell)
         misfits = list(grid_misfits(self.settings, self._tasks))
-        fits = False
+        fits, unfilled = False, list[TooLongError]()
         for at, of_length in first.items():
-            short = list(self._too_short(self._series[at], [of_length[length] for length in sorted(of_length)]))
+            try:
+                short = list(self._too_short(self._series[at], [of_length[length] for length in sorted(of_length)]))
+            except TooLongError as error:
+                unfilled.append(error)
+                continue
             fits |= len(short) < len(of_length)
             misfits += short
+        if unfilled:
+            raise not_filled(unfilled)
         misfits += self._left_out_with_them(first, misfits)
         alone = len({each.of for each in misfits}) == len(first) == 1
         if misfits and (alone or not fits):

@@ -1,11 +1,13 @@
-"""Cells that are too short for what their task asks: which, and how long they would have to be."""
+"""Lengths that do not fit what is asked: too short for a task, or more than the user's documents fill."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, TooLongError
+
+_EVEN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +68,14 @@ def nothing_fits(misfits: Sequence[Misfit], typed: Iterable[int]) -> InputError:
     use = f"use at least {least}" if least else "use longer ones"
     also = "" if len({each.task for each in misfits}) == 1 else f" ({_words(misfits)})"
     return InputError("--lengths", lengths, f"too short for {tasks}: {use}{also}, or other tasks (--task)")
+
+
+def not_filled(found: Sequence[TooLongError]) -> InputError:
+    """The error of lengths that documents do not fill: one that all questions of the run fit, at every depth.
+
+    It is rounded down, since the same documents in another order may have a token or two less.
+    """
+    fewest = min(found, key=lambda each: each.most)
+    least = ", the fewest of all questions" if len({each.most for each in found}) > 1 else ""
+    use = f"use at most {fewest.most - fewest.most % _EVEN or fewest.most}, or add some"
+    return InputError("--lengths", fewest.length, f"{fewest.told}{least}: {use}")

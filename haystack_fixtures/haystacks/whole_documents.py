@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import regex
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, TooLongError
 from needlework.haystack_fixtures.haystacks.build import finish, search
 from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import Cut
@@ -127,14 +127,12 @@ def build_of_documents(
     others' tokens; 0 and 100 are the ends). The last of the others is shortened, so that the prompt has its exact
     length; where that cannot give it, some before it are left out. `longest`: tokens of the longest prompt wanted.
 
-    Raises `InputError` where the needles are too long for the budget, or all documents too short for the longest one.
+    Raises `TooShortError` where the needles are too long for the budget, `TooLongError` where all documents together do
+    not fill the longest one.
     """
     frame = Frame(before, after, source.haystack, tuple(needles), tuple(depths), len(bos), memo)
     if source.complete and (most := draft_of(frame, _whole(source.haystack)).count) < longest:
-        # Another question, or one whose document is left out, may fit less: `window` looks at all of them.
-        advice = "use no more (--lengths window takes what fits every question), or add some"
-        remedy = f"all documents together fill {most + reserved} tokens with {others.about}: {advice}"
-        raise InputError("--lengths", longest + reserved, remedy)
+        raise TooLongError(longest + reserved, most + reserved, others.about)
     draft = search(frame, token_budget, reserved, f"template, {others.about}, and a sentence of another")
     prompt = finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=())
     return prompt, _shown(frame, draft, source, others.names)

@@ -176,8 +176,6 @@ def _asked(
     answers = reference.get("answers", asked.answers)
     space = "" if language == "zh" else " "
     about = f"question {label} about {asked.document!r}"
-    if suite.task == SIZE:
-        about += f" ({SIZE}, {SHARES[0]} % of --lengths: give {100 // SHARES[0]} times the number named here)"
     return Asked(
         needles=needles,
         depths=depths,

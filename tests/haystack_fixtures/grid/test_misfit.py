@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from needlework.haystack_fixtures.grid.misfit import Misfit, left_out, nothing_fits
+from needlework.haystack_fixtures.errors import TooLongError
+from needlework.haystack_fixtures.grid.misfit import Misfit, left_out, not_filled, nothing_fits
 
 COPY = [Misfit("copy", 1000, 2065), Misfit("copy", 2000, 2065)]
 WORDS = [Misfit("ruler_cwe freq6", 1000, 1138), Misfit("ruler_cwe freq6_zh", 1000, 1200)]
@@ -32,3 +33,12 @@ def test_a_task_that_is_asked_at_shares_of_a_length_tells_the_length_to_type() -
     assert str(nothing_fits(sizes[:1], [4000])) == (
         "--lengths: '4000': too short for doc_size: use at least 4868, or other tasks (--task)"
     )
+
+
+def test_of_documents_that_are_few_the_length_told_is_one_for_all_questions() -> None:
+    found = [TooLongError(8000, 3200, "question q0"), TooLongError(8000, 2506, "question q1")]
+    assert str(not_filled(found)) == (
+        "--lengths: '8000': all documents together fill 2506 tokens with question q1, the fewest of all questions:"
+        " use at most 2500, or add some"
+    )
+    assert str(not_filled(found[:1])).endswith("fill 3200 tokens with question q0: use at most 3200, or add some")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.configuration.own_values import recipe_fields
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.tasks.catalogue import deepest_first, grid
+from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, grid
 from needlework.haystack_fixtures.tasks.documents.near import Likeness
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
@@ -68,6 +71,14 @@ def run(folder: Path, task: str, **options: str):
     settings = resolve_settings(given | options, {}, folder)
     builder = TrialBuilder(settings, load_tokenizer("o200k_base"), Path(tempfile.gettempdir()))
     return builder, [(series.suite, cell) for series in grid(settings) for cell in series.cells]
+
+
+def asked_of(folder: Path, **options: str) -> tuple[Settings, Engine]:
+    """The settings of the preset on the folder's documents, and what checks them before the first cell."""
+    given = {"preset": "own-documents", "model": ["mock:perfect"], "tokenizer": "o200k_base", "retriever": "none"}
+    given |= {"documents": str(folder / "documents"), "questions": str(folder / "questions.json")}
+    settings = resolve_settings(given | options, {}, folder)
+    return settings, Engine(settings, Path(tempfile.gettempdir()), workers=1, tasks=TASKS)
 
 
 def trials(folder: Path, task: str, **options: str):
@@ -295,9 +306,17 @@ def test_what_cannot_be_asked_is_told_in_one_line(folder, options, words):
     assert str(caught.value).startswith(words)
 
 
-def test_a_share_of_the_length_that_is_too_short_is_named(folder):
-    with pytest.raises(InputError, match=r"\(doc_size, 25 % of --lengths: give 4 times the number"):
-        trials(folder, "doc_size", lengths="1500", retriever="none")
+@pytest.mark.slow
+def test_the_length_that_a_small_folder_is_told_then_works_for_all_questions_depths_and_orders(folder):
+    settings, engine = asked_of(folder, lengths="90k")
+    with pytest.raises(InputError, match="the fewest of all questions") as caught:
+        engine.prepare([cell for series in grid(settings) for cell in series.cells])
+    told = re.search(r"use at most (\d+), or add some", str(caught.value))
+    assert told
+    for task, depths in (("doc_position", "0,35,100"), ("doc_absent", "50")):
+        trials(folder, task, lengths=told[1], depths=depths, repeats="2", controls="none")
+    with pytest.raises(InputError, match="all documents together fill"):
+        trials(folder, "doc_absent", lengths=str(int(told[1]) + 200))
 
 
 def test_the_folder_has_to_be_named(folder):
