@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import regex
+from numpy.typing import NDArray
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.candidate import Draft
@@ -19,6 +21,8 @@ _WORDS = regex.compile(
 # The letter whose lower case depends on its neighbours, and those beyond ASCII whose lower case is in it.
 _NOT_BY_ITSELF = "\u03a3\u0130\u212a"
 _SENTENCE = 4096  # characters; no sentence and its closing is longer, nor a term that is searched for quickly
+_FOURS_BITS = 20
+_SPREAD = np.uint32(2654435761)  # multiplying by a prime near the golden ratio's share spreads numbers evenly
 
 
 def check_unique(
@@ -89,6 +93,8 @@ def _holds(source: HaystackSource, cut: Cut, text: str) -> bool:
 
 def _find(source: HaystackSource, text: str) -> int:
     """Where a source has a text first, or -1. Behind one pass over the corpus everything comes again."""
+    if len(text) <= _SENTENCE and not _has_fours(source, text.encode("utf-8", "surrogatepass").lower()):
+        return -1
     return source.remember(("find", text), lambda: source.text.find(text, 0, source.corpus_chars + len(text)))
 
 
@@ -106,9 +112,35 @@ def _may_hold(source: HaystackSource, lowered: str) -> bool:
     if len(lowered) > _SENTENCE or source.remember("hard to lower", lambda: _hard_to_lower(source)):
         return True
     if lowered.isascii():  # bytes are lowered much faster, and without those letters it is the same
-        data = source.remember("lowered bytes", _once(source).encode("utf-8", "surrogatepass").lower)
-        return lowered.encode() in data
-    return lowered in source.remember("lowered", _once(source).lower)
+        data = lowered.encode()
+        return _has_fours(source, data) and data in _lowered_bytes(source)
+    return lowered in source.remember("lowered", lambda: _once(source).lower())
+
+
+def _has_fours(source: HaystackSource, lowered: bytes) -> bool:
+    """Whether each four bytes of a text stand somewhere in a source, both in lower case.
+
+    A source is looked through once for all texts: nearly always one of them is missing, and nothing has to be searched.
+    """
+
+    def make() -> NDArray[np.bool_]:
+        table = np.zeros(1 << _FOURS_BITS, np.bool_)
+        table[_fours(_lowered_bytes(source))] = True
+        return table
+
+    return bool(source.remember("fours", make)[_fours(lowered)].all())
+
+
+def _fours(data: bytes) -> NDArray[np.uint32]:
+    """A number of some bits for each four bytes of a text; seldom the same for others."""
+    if len(data) < 4:
+        return np.empty(0, np.uint32)
+    windows = np.ndarray(len(data) - 3, "<u4", data, strides=(1,))
+    return (windows * _SPREAD) >> np.uint32(32 - _FOURS_BITS)
+
+
+def _lowered_bytes(source: HaystackSource) -> bytes:
+    return source.remember("lowered bytes", lambda: _once(source).encode("utf-8", "surrogatepass").lower())
 
 
 def _hard_to_lower(source: HaystackSource) -> bool:
