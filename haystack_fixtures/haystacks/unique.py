@@ -21,7 +21,7 @@ _WORDS = regex.compile(
 # The letter whose lower case depends on its neighbours, and those beyond ASCII whose lower case is in it.
 _NOT_BY_ITSELF = "\u03a3\u0130\u212a"
 _SENTENCE = 4096  # characters; no sentence and its closing is longer, nor a term that is searched for quickly
-_FOURS_BITS = 20
+_FOUR, _FOURS_BITS = 4, 20
 _SPREAD = np.uint32(2654435761)  # multiplying by a prime near the golden ratio's share spreads numbers evenly
 
 
@@ -133,9 +133,9 @@ def _has_fours(source: HaystackSource, lowered: bytes) -> bool:
 
 def _fours(data: bytes) -> NDArray[np.uint32]:
     """A number of some bits for each four bytes of a text; seldom the same for others."""
-    if len(data) < 4:
+    if len(data) < _FOUR:
         return np.empty(0, np.uint32)
-    windows = np.ndarray(len(data) - 3, "<u4", data, strides=(1,))
+    windows = np.ndarray(len(data) - _FOUR + 1, "<u4", data, strides=(1,))
     return (windows * _SPREAD) >> np.uint32(32 - _FOURS_BITS)
 
 

@@ -41,7 +41,7 @@ def haystacks(draw: st.DrawFn) -> tuple[HaystackSource, Cut]:
     return source, Cut(end, tail, draw(st.sampled_from(["", ".", "。", " . ."])), 0)
 
 
-@given(haystack=haystacks(), words=st.lists(st.text(LETTERS, min_size=1, max_size=4), min_size=1, max_size=3))
+@given(haystack=haystacks(), words=st.lists(st.text(LETTERS, min_size=1, max_size=7), min_size=1, max_size=3))
 def test_a_word_is_found_as_in_the_whole_haystack(haystack, words):
     source, cut = haystack
     whole = cut.text(source)
