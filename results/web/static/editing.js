@@ -33,10 +33,11 @@ const get = async (path, words = {}) => {
   return told;
 };
 
-// Who edits: asked once, known on all pages of this browser.
+// Who edits: asked once, known on all pages of this browser; an address may name somebody else (`?by=`).
+const asked = new URLSearchParams(location.search);
 const person = {
-  get name() { return localStorage.getItem("needlework-person") || ""; },
-  set name(name) { localStorage.setItem("needlework-person", name); },
+  get name() { return oneLine(asked.get("by") || localStorage.getItem("needlework-person") || ""); },
+  set name(name) { asked.delete("by"); localStorage.setItem("needlework-person", name); },
 };
 if ($("person")) {
   $("person").value = person.name;

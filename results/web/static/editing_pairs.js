@@ -1,18 +1,6 @@
 "use strict";
 // The pairs of a row, as fields that can be edited, added, deleted, brought back and moved.
 
-// A field shows \r\n as \n: what nobody touched is given back as it was, what was edited keeps the line ends it had.
-function fieldText(field) {
-  if (field.value === field.loaded) return field.given;
-  return /\r\n/.test(field.given) && !/(^|[^\r])\n/.test(field.given) ? field.value.replaceAll("\n", "\r\n") : field.value;
-}
-
-function fillField(field, text) {
-  field.given = text;
-  field.value = text;
-  field.loaded = field.value;
-}
-
 class Pairs {
   // `changed()` is called after every change.
   constructor(list, changed) {
@@ -32,10 +20,10 @@ class Pairs {
   }
 
   get() {
-    return [...this.list.children].map((each) => [...each.querySelectorAll("textarea")].map(fieldText));
+    return [...this.list.children].map((each) => fieldsOf(each).map(fieldText));
   }
 
-  element([instruction, output]) {
+  element(texts) {
     const item = element("li", "", "pair");
     item.tabIndex = -1;
     const tools = element("div", "", "tools");
@@ -46,17 +34,8 @@ class Pairs {
       made.does = label;
       tools.append(made);
     }
-    item.append(tools);
-    for (const [name, text] of [["Instruction", instruction], ["Output", output]]) {
-      const label = document.createElement("label");
-      const field = document.createElement("textarea");
-      field.className = name.toLowerCase();
-      field.rows = 1;
-      field.dir = "auto";
-      fillField(field, text);
-      label.append(name, field);
-      item.append(label);
-    }
+    item.append(tools, $("fields").content.cloneNode(true));
+    fillFields(item, texts);
     return item;
   }
 
@@ -123,14 +102,9 @@ class Pairs {
     to?.scrollIntoView({ block: "nearest" });
   }
 
-  // Puts a text into the answer of the pair that was used last, at its cursor.
-  quote(text) {
+  // The pair that was used last, else the first one.
+  used() {
     if (!this.list.contains(this.current)) this.current = this.list.children[0] || this.add();
-    const field = this.current.querySelector(".output");
-    const end = document.activeElement === field || field.used ? field.selectionEnd : field.value.length;
-    field.setRangeText(text, field.used ? field.selectionStart : end, end, "end");
-    field.used = true;
-    field.focus();
-    this.changed();
+    return this.current;
   }
 }

@@ -3,57 +3,48 @@
 
 const LOOK_AGAIN_MS = 15000;
 
-const KEYS = {
-  j: () => step(1),
-  k: () => step(-1),
-  a: () => decideAndGoOn("accept"),
-  e: openEdit,
-  r: openReject,
-  u: undo,
-  n: () => stepPlace(1),
-  p: () => stepPlace(-1),
-  f: () => $("find").focus(),
-  "/": () => { if (hasDocuments) $("words").focus(); },
-  "?": () => { $("keys").open = !$("keys").open; $("keys").scrollIntoView({ block: "nearest" }); },
-  0: () => openDocument(null),
-  PageDown: () => pane.place.scrollBy(0, pane.place.clientHeight * 0.9),
-  PageUp: () => pane.place.scrollBy(0, -pane.place.clientHeight * 0.9),
+const page = {
+  step,
+  undo,
+  place: stepPlace,
+  edit: openEdit,
+  accept: () => ($("edit").hidden ? decideAndGoOn("accept") : saveEdit()),
+  quote: quoteAnswer,
 };
+Object.assign(KEYS, {
+  r: openReject,
+  f: () => $("find").focus(),
+  0: () => openDocument(null),
+  PageDown: () => long.place.scrollBy(0, long.place.clientHeight * 0.9),
+  PageUp: () => long.place.scrollBy(0, -long.place.clientHeight * 0.9),
+});
 
 // `later`: its turn has come.
 function onKey(event, later = false) {
   if (current < 0 || event.altKey || event.isComposing) return undefined;
-  const bare = !event.ctrlKey && !event.metaKey && !event.target.matches("input, textarea, select");
+  const bare = !event.ctrlKey && !event.metaKey && !fieldAt(event);
   if (turn && !later && bare && event.key.length === 1) {
     event.preventDefault();
     return inTurn(() => onKey(event, true));
   }
   const inForm = event.target.closest("#edit, #reject");
   if (event.key === "Escape") {
-    if (!inForm) event.target.blur();
+    if (!inForm && fieldAt(event)) leave(event);
     else if (isTyping() && !leaving) say("press Esc once more to drop what you typed", leaving = true);
     else closeForms();
     return undefined;
   }
   leaving = false;
-  if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && !$("edit").hidden) {
-    event.preventDefault();
-    return saveEdit();
-  }
-  if (!bare) return undefined;
-  const digit = /^[1-9]$/.test(event.key) ? Number(event.key) : 0;
-  if (!$("reject").hidden) return REASONS[digit - 1] && reject(REASONS[digit - 1]);
-  if (event.key === "Enter") {
+  const digit = bare && /^[1-9]$/.test(event.key) ? Number(event.key) : 0;
+  if (bare && !$("reject").hidden) return REASONS[digit - 1] && reject(REASONS[digit - 1]);
+  if (bare && event.key === "Enter") {
     const row = event.target.closest("#rows button");
     if (event.target.closest("button, summary, a") && !(row && row.hasAttribute("aria-current"))) return undefined;
     event.preventDefault();
     return nextUndecided();
   }
-  if (inForm) return undefined;
   if (digit) return openable[digit - 1] && openDocument(openable[digit - 1].number);
-  if (!Object.hasOwn(KEYS, event.key)) return undefined;
-  event.preventDefault();
-  return KEYS[event.key]();
+  return bare && !$("edit").hidden && !"/npq".includes(event.key) ? undefined : press(event);
 }
 
 // Start
@@ -95,28 +86,16 @@ function listen() {
   setInterval(lookAgain, LOOK_AGAIN_MS);
 }
 
-function askName(reviewers) {
-  $("who").hidden = false;
-  $("reviewers").replaceChildren(...reviewers.map((name) => {
-    const option = document.createElement("option");
-    option.value = name;
-    return option;
-  }));
-  $("name").value = person.name;
-  $("name").select();
-  $("who").addEventListener("submit", (event) => {
-    event.preventDefault();
-    person.name = oneLine($("name").value);
-    asked.set("by", person.name);
-    location.search = `?${asked}`;
-  });
+function begin() {
+  by = person.name;
+  if (!by) return $("ask").showModal();
+  listen();
+  return load().then(() => { document.body.dataset.ready = "yes"; say(`you are ${by}`); }).catch((problem) => say(problem.message, true));
 }
 
-if (!by) {
-  get("pairs").then((told) => askName(told.reviewers)).catch((problem) => say(problem.message, true));
-} else {
-  $("list").hidden = $("pair").hidden = false;
-  $("text").hidden = !hasDocuments;
-  listen();
-  load().then(() => say(`you are ${by}`)).catch((problem) => say(problem.message, true));
+$("person").addEventListener("change", () => { location.search = `?${asked}`; });
+if (person.name) begin();
+else {
+  $("ask").addEventListener("close", begin);
+  get("pairs").then((told) => $("people").replaceChildren(...told.reviewers.map((name) => new Option(name)))).catch((problem) => say(problem.message, true));
 }

@@ -2,9 +2,6 @@
 // A pair's document with the places of its answer, its search, and other documents that might answer.
 
 const ASK_AGAIN_MS = 1000;
-const reading = new Reading($("document"));
-const pane = reading.long;
-
 let openable = []; // documents that the keys 1 to 9 open
 let opening = 0; // turns: what comes late is dropped
 let comparing = 0;
@@ -27,15 +24,15 @@ async function openDocument(which) {
     shownText = true;
     const found = await get("places", words);
     if (turn !== opening) return;
-    pane.mark(found.places, found.literal ? "literal" : "nearest");
+    long.mark(found.places, found.literal ? "literal" : "nearest");
     $("place-before").disabled = $("place-next").disabled = !found.places.length;
-    drawPlaces(found, pane.goPlace(1));
+    drawPlaces(found, long.goPlace(1));
   } catch (problem) {
     if (turn !== opening) return;
     if (!shownText) $("document-name").textContent = oneLine(pairs[current].document) || "(no document)";
     $("places").textContent = problem.message;
     $("places").className = "bad";
-    if (!shownText) pane.show("");
+    if (!shownText) long.show("");
   } finally {
     clearTimeout(late);
   }
@@ -59,7 +56,7 @@ function drawPlaces(found, at) {
 }
 
 function stepPlace(step) {
-  const at = pane.goPlace(step);
+  const at = long.goPlace(step);
   if (at >= 0) drawPlaces(lastFound, at);
 }
 

@@ -13,47 +13,47 @@ const NEAR = 50; // names that are offered at once
 let names = null; // of all documents
 let leaving = false; // Esc was pressed once in an edit
 
-const FIELDS = ["edit-question", "edit-answer", "edit-aliases", "edit-document", "edit-supporting"];
-const isTyping = () => !$("edit").hidden && FIELDS.some((id) => $(id).value !== $(id).dataset.before);
-const lines = (id) => $(id).value.split("\n").map((line) => line.trim()).filter(Boolean);
+const [QUESTION, ANSWER, ALIASES, DOCUMENT, SUPPORTING] = fieldsOf($("edit"));
+const isTyping = () => !$("edit").hidden && fieldsOf($("edit")).some(touched);
+const lines = (field) => field.value.split("\n").map((line) => line.trim()).filter(Boolean);
 
 function openEdit() {
   const told = wording(pairs[current]);
-  const values = {
-    "edit-question": told.question,
-    "edit-answer": told.answers[0] || "",
-    "edit-aliases": told.answers.slice(1).map(oneLine).join("\n"),
-    "edit-document": oneLine(told.document),
-    "edit-supporting": told.supporting.map(oneLine).join("\n"),
-  };
+  const [first = "", ...others] = told.answers;
   closeForms();
-  for (const id of FIELDS) {
-    $(id).value = values[id];
-    $(id).dataset.before = $(id).value;
-  }
+  fillFields($("edit"), [told.question, first, others.map(oneLine).join("\n"), oneLine(told.document), told.supporting.map(oneLine).join("\n")]);
   $("view").hidden = $("actions").hidden = true;
   $("edit").hidden = false;
-  $("edit-question").focus();
+  QUESTION.focus();
   if (hasDocuments && !names) get("names", {}).then((told) => { names = new Map(told.map((name) => [oneLine(name), name])); offerNames(); }).catch((problem) => say(problem.message, true));
+}
+
+// A quotation takes the place of the answer that stands there, unless it is being written.
+function quoteAnswer(text) {
+  if ($("edit").hidden) {
+    openEdit();
+    ANSWER.select();
+    ANSWER.used = true;
+  }
+  quoteInto($("edit"), text);
 }
 
 // Fields that were not touched keep what they had, line breaks in names too.
 function edited() {
   const told = wording(pairs[current]);
-  const same = (id) => $(id).value === $(id).dataset.before;
   const exact = (name) => (names && names.get(oneLine(name))) || name;
-  const answer = same("edit-answer") ? told.answers.slice(0, 1) : [$("edit-answer").value.trim()].filter(Boolean);
+  const answer = touched(ANSWER) ? [fieldText(ANSWER).trim()].filter(Boolean) : told.answers.slice(0, 1);
   return {
-    question: same("edit-question") ? told.question : $("edit-question").value.trim(),
-    answers: [...answer, ...(same("edit-aliases") ? told.answers.slice(1) : lines("edit-aliases"))],
-    document: same("edit-document") ? told.document : exact($("edit-document").value),
-    supporting: same("edit-supporting") ? told.supporting : lines("edit-supporting").map(exact),
+    question: touched(QUESTION) ? fieldText(QUESTION).trim() : told.question,
+    answers: [...answer, ...(touched(ALIASES) ? lines(ALIASES) : told.answers.slice(1))],
+    document: touched(DOCUMENT) ? exact(DOCUMENT.value) : told.document,
+    supporting: touched(SUPPORTING) ? lines(SUPPORTING).map(exact) : told.supporting,
   };
 }
 
 function offerNames() {
   if (!names) return;
-  const typed = oneLine($("edit-document").value).toLowerCase();
+  const typed = oneLine(DOCUMENT.value).toLowerCase();
   const near = [];
   for (const name of names.keys()) {
     if (name.toLowerCase().includes(typed) && near.push(name) === NEAR) break;
@@ -98,7 +98,7 @@ $("do-undo").addEventListener("click", undo);
 $("do-next").addEventListener("click", nextUndecided);
 $("edit").addEventListener("submit", (event) => { event.preventDefault(); saveEdit(); });
 $("edit-cancel").addEventListener("click", closeForms);
-$("edit-document").addEventListener("input", offerNames);
+DOCUMENT.addEventListener("input", offerNames);
 $("reject").addEventListener("submit", (event) => { event.preventDefault(); reject($("reason").value); });
 $("reject-cancel").addEventListener("click", closeForms);
 REASONS.forEach((reason, at) => {

@@ -93,7 +93,7 @@ function choose(index) {
   if (index < 0 || index >= pairs.length) return;
   if (index !== current && isTyping()) {
     say("save the edit, or cancel it, before you go on", true);
-    $("edit-question").focus();
+    QUESTION.focus();
     return;
   }
   if (rows[current]) {

@@ -1,9 +1,8 @@
 "use strict";
 // Review of questions: the pairs, what reviewers say of them, and what all parts of the page use.
 
-const hasDocuments = $("questions").dataset.documents === "yes";
-const asked = new URLSearchParams(location.search);
-const by = (asked.get("by") || "").trim().replace(/\s+/g, " ");
+const hasDocuments = $("desk").dataset.documents === "yes";
+let by = ""; // who reviews
 
 let pairs = []; // as the file has them
 let states = {}; // key: what reviewers say

@@ -6,8 +6,6 @@ const AGAIN = 4000; // milliseconds until what could not be kept is tried again
 const desk = $("desk");
 const place = Number(desk.dataset.place);
 const tab = crypto.randomUUID();
-const reading = new Reading($("document"));
-const long = reading.long;
 const pairs = new Pairs($("pairs"), changed);
 let row = null; // as the server told it
 let revision = 0;
@@ -71,7 +69,7 @@ async function keepNow(what, last) {
   keptLine = `kept ${new Date(told.work.at).toLocaleTimeString()}`;
   $("kept").textContent = now() === kept ? keptLine : "…";
   if ($("notice").classList.contains("bad")) notice("");
-  if (!told.here) tell("gone", "The file changed on disk: this row is no longer in it as it was. What you enter is kept all the same.", [["Load the file's rows", () => { location.href = $("list").href; }]]);
+  if (!told.here) tell("gone", "The file changed on disk: this row is no longer in it as it was. What you enter is kept all the same.", [["Load the file's rows", () => { location.href = $("back").href; }]]);
   return true;
 }
 
@@ -148,13 +146,6 @@ async function load() {
   document.body.dataset.ready = "yes";
 }
 
-function quote() {
-  if (!row || row.problem) return;
-  const text = long.selected();
-  if (text) pairs.quote(text);
-  else notice("Select a part of the document first, or search for one.");
-}
-
 async function done() {
   if (!row || row.problem) return false;
   state = "done";
@@ -162,7 +153,6 @@ async function done() {
   return keep("saved");
 }
 
-$("quote").addEventListener("click", quote);
 $("add").addEventListener("click", () => pairs.add());
 $("undo").addEventListener("click", () => pairs.undo());
 $("save").addEventListener("click", () => keep("saved"));
@@ -172,10 +162,7 @@ $("done").addEventListener("click", () => {
   showState();
   return keep("saved");
 });
-$("pairs").addEventListener("focusout", (event) => {
-  if (event.target.matches(".output")) event.target.used = true; // its cursor is where the annotator left it
-  if (row && now() !== kept) keep("draft");
-});
+$("pairs").addEventListener("focusout", () => { if (row && now() !== kept) keep("draft"); });
 
 // History.
 $("history").addEventListener("click", async () => {
@@ -211,14 +198,6 @@ function entry({ what, state: then, person, at, pairs: edited }) {
   return item;
 }
 
-// In a narrow window the document is folded, and the pairs come first.
-function fold(folded) {
-  $("reading").classList.toggle("folded", folded);
-  $("fold").setAttribute("aria-expanded", String(!folded));
-}
-fold(innerWidth <= 860);
-$("fold").addEventListener("click", () => fold(!$("reading").classList.contains("folded")));
-
 // Keys.
 const turn = (id) => $(id)?.click();
 for (const link of document.querySelectorAll("a[href]")) {
@@ -233,20 +212,27 @@ async function doneAndOn() {
   if (following === null) notice("All rows are done.");
   else location.href = `../${following}/`;
 }
-const single = { "/": () => { fold(false); $("words").select(); }, n: () => reading.go(1), p: () => reading.go(-1), q: quote, a: () => turn("add"), u: () => pairs.undo(), j: () => pairs.step(1), k: () => pairs.step(-1), "[": () => turn("previous"), "]": () => turn("next") };
+const page = {
+  step: (by) => pairs.step(by),
+  undo: () => pairs.undo(),
+  accept: doneAndOn,
+  edit: () => fieldsOf(pairs.used())[0].focus(),
+  quote: (text) => { if (row && !row.problem) quoteInto(pairs.used(), text); },
+};
+Object.assign(KEYS, {
+  "+": () => turn("add"),
+  "[": () => turn("previous"),
+  "]": () => turn("next"),
+  "Ctrl+s": () => keep("saved"),
+  "Alt+ArrowUp": () => moveUsed(-1),
+  "Alt+ArrowDown": () => moveUsed(1),
+});
+const moveUsed = (step) => { if (pairs.list.contains(document.activeElement)) pairs.move(pairs.current, step); };
 
 document.addEventListener("keydown", (event) => {
   if ($("past").open || $("ask").open) return;
-  const field = event.target.closest("input, textarea");
-  let does = null;
-  if ((event.ctrlKey || event.metaKey) && event.key === "s") does = () => keep("saved");
-  else if ((event.ctrlKey || event.metaKey) && event.key === "Enter") does = doneAndOn;
-  else if (event.altKey && pairs.list.contains(document.activeElement) && ["ArrowUp", "ArrowDown"].includes(event.key)) does = () => pairs.move(pairs.current, event.key === "ArrowUp" ? -1 : 1);
-  else if (event.key === "Escape" && field) does = () => { field.blur(); (field.closest(".pair") || $("document")).focus(); if (field.id === "words") reading.go(0); };
-  else if (!field && !event.ctrlKey && !event.altKey && !event.metaKey) does = single[event.key];
-  if (!does) return;
-  event.preventDefault();
-  does();
+  if (event.key === "Escape" && fieldAt(event)) leave(event);
+  else press(event);
 });
 
 // Nothing that was typed is left behind.

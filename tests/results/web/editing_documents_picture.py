@@ -52,7 +52,7 @@ def _picture(address: str, path: Path, kind: str) -> None:
         chrome.until(ready)
         chrome.press("Ann", "\ue007")
         if kind == "rows":
-            chrome.press("a", "x")
+            chrome.press("+", "x")
             chrome.until("return /^kept/.test($('kept').textContent)")
             chrome.open(f"{address}1/", **how)
             chrome.until(ready)

@@ -20,8 +20,7 @@ PAGES = (
 _LOADED = """
 const at = (id) => document.getElementById(id);
 return document.readyState === "complete" && (!at("work") || at("question").textContent)
-  && (!at("desk") || document.body.dataset.ready) && (!at("record") || at("record").dataset.state)
-  && (!at("questions") || !at("who").hidden || at("title").textContent);
+  && (!at("desk") || document.body.dataset.ready || at("ask").open) && (!at("record") || at("record").dataset.state);
 """
 ENTER = "\ue007"
 

@@ -122,14 +122,14 @@ def test_search_counts_goes_round_and_marks_what_is_in_sight(chrome, address):
 def test_what_is_typed_is_kept_at_a_pause_and_there_after_a_reload(chrome, address, source):
     open_row(chrome, address, 0)
     assert fields(chrome) == [["How many crates on day 3?", "21"], ["line one\r\nline two", "kept\r\nas it was"]]
-    write(chrome, ".output", " crates")
+    write(chrome, ".answer", " crates")
     assert chrome.texts("#state") == ["begun"]
     chrome.until(KEPT)
     assert kept(source, 0) == (
         [["How many crates on day 3?", "21 crates"], ["line one\r\nline two", "kept\r\nas it was"]],
         "begun",
     )
-    write(chrome, ".output", "!\n", number=1)
+    write(chrome, ".answer", "!\n", number=1)
     chrome.until("return document.getElementById('kept').textContent === '…'")
     chrome.until(KEPT)
     open_row(chrome, address, 0)
@@ -139,7 +139,7 @@ def test_what_is_typed_is_kept_at_a_pause_and_there_after_a_reload(chrome, addre
 
 def test_a_selection_is_quoted_as_it_stands_in_the_document(chrome, address, source):
     open_row(chrome, address, 1)
-    chrome.press("a", "Where to?")
+    chrome.press("+", "Where to?")
     chrome.press("\ue00c")
     chrome.ask(
         "const [a, b] = document.querySelectorAll('.block'); const r = new Range();"
@@ -165,7 +165,7 @@ def test_a_selection_is_quoted_as_it_stands_in_the_document(chrome, address, sou
 
 def test_pairs_are_added_moved_deleted_and_brought_back_by_keys(chrome, address, source):
     open_row(chrome, address, 3)
-    chrome.press("a", "Second?")
+    chrome.press("+", "Second?")
     chrome.driver.switch_to.active_element.send_keys("\ue00a", "\ue013")  # Alt+Up
     assert [pair[0] for pair in fields(chrome)] == ["Second?", "Which?"]
     assert chrome.ask("return document.activeElement.value") == "Second?"
@@ -183,16 +183,16 @@ def test_pairs_are_added_moved_deleted_and_brought_back_by_keys(chrome, address,
 
 def test_two_tabs_lose_nothing(chrome, address, source):
     open_row(chrome, address, 2)
-    write(chrome, ".output", "first")
+    write(chrome, ".answer", "first")
     chrome.until(KEPT)
     mine = chrome.driver.current_window_handle
     chrome.driver.switch_to.new_window("tab")
     try:
         open_row(chrome, address, 2)
-        write(chrome, ".output", " second")
+        write(chrome, ".answer", " second")
         chrome.until(KEPT)
         chrome.driver.switch_to.window(mine)
-        write(chrome, ".output", " third")
+        write(chrome, ".answer", " third")
         chrome.until("return document.getElementById('told-overtaken')")
         assert fields(chrome) == [[HOSTILE, "first third"]]
         assert kept(source, 2) == ([[HOSTILE, "first second"]], "begun")
@@ -217,7 +217,7 @@ def test_two_tabs_lose_nothing(chrome, address, source):
 def test_a_change_that_is_not_kept_says_so_and_is_kept_later(chrome, address, source):
     open_row(chrome, address, 3)
     chrome.driver.set_network_conditions(offline=True, latency=0, throughput=0)
-    write(chrome, ".instruction", " And then?")
+    write(chrome, ".question", " And then?")
     chrome.until("return document.getElementById('notice').classList.contains('bad')")
     assert chrome.texts("#notice") == ["not kept: the server does not answer; start needlework serve again"]
     assert fields(chrome)[0][0].endswith("And then?")
@@ -232,7 +232,7 @@ def test_a_change_that_is_not_kept_says_so_and_is_kept_later(chrome, address, so
 def test_a_page_of_an_earlier_start_goes_on(chrome, address, source):
     open_row(chrome, address, 3)
     chrome.ask("document.querySelector('meta[name=token]').content = 'old'")
-    write(chrome, ".output", " Later.", number=-1)
+    write(chrome, ".answer", " Later.", number=-1)
     patiently(lambda: (work := kept(source, 3)) and work[0][-1][1].endswith("Later."), "kept")
     assert all("403" in line for line in chrome.log())
 
@@ -255,7 +255,7 @@ def test_rows_are_filtered_opened_and_exported(chrome, address, source):
 
 def test_begin_anew_asks_and_can_be_taken_back(chrome, address, source):
     open_row(chrome, address, 3)
-    write(chrome, ".output", " Or not.")
+    write(chrome, ".answer", " Or not.")
     patiently(lambda: (work := kept(source, 3)) and "Or not." in work[0][0][1], "kept")
     chrome.open(address)
     before = kept(source, 3)

@@ -18,6 +18,7 @@ SAID = "return document.getElementById('notice').textContent.includes(arguments[
 MARKED = "return document.querySelectorAll('#document mark').length"
 LISTED = "return document.querySelectorAll('#competitors li').length"
 PARAGRAPH = "The tide came in and went out again, and nobody at Port Elin wrote it down that year. " * 6 + "\n\n"
+EDITING = "return document.activeElement.matches('#edit .question')"
 BIG = 2_000_000  # characters
 
 
@@ -75,9 +76,9 @@ def test_a_file_is_reviewed_by_keys_alone(page: Chrome, address: str, folder: Pa
     page.until(TITLE, "Pair 1")
     page.press("j")
     page.press("e")
-    page.until("return document.activeElement.id === 'edit-question'")
-    page.ask("document.getElementById('edit-answer').value = '一只灰猫'")
-    page.driver.find_element("id", "edit-question").send_keys("\ue009" + ENTER)  # Ctrl + Enter
+    page.until(EDITING)
+    page.ask("document.querySelector('#edit .answer').value = '一只灰猫'")
+    page.driver.find_element("css selector", "#edit .question").send_keys("\ue009" + ENTER)  # Ctrl + Enter
     page.until(SAID, "pair 2: edited, kept")
     page.until(TITLE, "Pair 3")
     page.press("k")
@@ -140,15 +141,25 @@ def test_other_documents_open_with_their_places(page: Chrome, address: str) -> N
     page.until("return document.getElementById('competitors').textContent.includes('twin of the answer document')")
 
 
+def test_an_answer_is_quoted_from_the_document_as_in_the_other_editor(page: Chrome, address: str) -> None:
+    opened(page, address, "Kim", "0")
+    page.press("/", "grey cat", ENTER)
+    page.until("return document.getElementById('found').textContent === '1 of 1'")
+    page.press(ESCAPE, "q")
+    assert page.ask("return document.querySelector('#edit .answer').value") == "grey cat"
+    page.driver.switch_to.active_element.send_keys("\ue009" + ENTER)
+    page.until(SAID, "pair 0: edited, kept")
+
+
 def test_what_was_typed_outlives_a_server_that_refuses(page: Chrome, address: str) -> None:
     opened(page, address, "Bob", "1")
     page.press("e")
-    page.until("return document.activeElement.id === 'edit-question'")
-    page.ask("document.getElementById('edit-document').value = 'no such.txt'")
-    page.driver.find_element("id", "edit-question").send_keys(" Really?", "\ue009" + ENTER)
+    page.until(EDITING)
+    page.ask("document.querySelector('#edit .document-name').value = 'no such.txt'")
+    page.driver.find_element("css selector", "#edit .question").send_keys(" Really?", "\ue009" + ENTER)
     page.until(SAID, "no such.txt")
     page.log()  # the browser names the refused request
-    assert page.ask("return document.getElementById('edit-question').value") == "Who kept a cat? Really?"
+    assert page.ask("return document.querySelector('#edit .question').value") == "Who kept a cat? Really?"
     page.click("#rows button")
     page.until(SAID, "save the edit, or cancel it")
     page.press(ESCAPE)
