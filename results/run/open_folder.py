@@ -145,6 +145,15 @@ class OpenFolder:
         asked = {"limit": self._settings.limit, "adaptive": self._settings.adaptive}
         return notes_of({**self.facts, "options": asked})
 
+    def early_line(self) -> str:
+        """What a session says that was ended before its first answer."""
+        from needlework.results.statistics.in_short.surer import asks_the_rest
+        from needlework.results.statistics.run_report import interrupted
+
+        records = self.whole([])
+        early = interrupted(len(records), self._selected.planned(records))
+        return f"{early or 'interrupted'}: {asks_the_rest(self.path.name)}"
+
     def pace(self, now: list[Record]) -> Pace | None:
         """How fast the records of this session, `now`, came since the folder was opened."""
         return pace_of(now, time.monotonic() - self._opened_s)

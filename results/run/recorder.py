@@ -257,8 +257,10 @@ class Recorder:
         yield f"results: {relative(self.folder.path)}", ""
         yield from last_lines.file_lines(finished, self.folder.path)
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         if not self._records:
+            if exitstatus == pytest.ExitCode.INTERRUPTED and self.folder.is_open:
+                terminalreporter.write_line(self.folder.early_line())
             return
         from needlework.results.run import last_lines
 

@@ -23,7 +23,7 @@ from needlework.results.statistics.in_short.parts import (
     span,
 )
 from needlework.results.statistics.in_short.published import ruler_clauses
-from needlework.results.statistics.in_short.surer import Surer, surer
+from needlework.results.statistics.in_short.surer import Surer, asks_the_rest, surer
 from needlework.results.statistics.in_short.tasks import spread, task_clauses
 from needlework.results.statistics.panels import Panel, Tally, trial_of
 from needlework.results.statistics.run_report import RunReport
@@ -194,8 +194,7 @@ def _sample(record: Record) -> tuple[str, str, int]:
 def _surer(report: RunReport) -> Surer | None:
     """What is left to ask of a run that was ended early; else of the task that says least, and is no retriever's."""
     if report.interrupted:
-        name = f" with --run-name {report.facts.name}" if report.facts else ""
-        return Surer(f"the same command{name} asks the rest")
+        return Surer(asks_the_rest(report.facts.name if report.facts else ""))
     found = []
     for row in report.tasks:
         panels = _panels(report, row.model, row.task)

@@ -29,6 +29,11 @@ class Surer:
     repeats: int = 0
 
 
+def asks_the_rest(name: str = "") -> str:
+    """How a run that was ended early goes on; `name`: its run name, empty where it is not known."""
+    return f"the same command{f' with --run-name {name}' if name else ''} asks the rest"
+
+
 def surer(records: Sequence[Record], found: EffectiveLength | None, overall: Tally) -> Surer | None:
     """Return what would make the answer of one task surer; `None` where it is sure, or repeats would not help.
 

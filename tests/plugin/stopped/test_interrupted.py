@@ -51,6 +51,26 @@ def test_every_file_says_so(stopped: Project) -> None:
     assert read_run(stopped.runs / "r").report.interrupted == WORDS
 
 
+def test_ctrl_c_before_the_first_answer_says_how_to_go_on(project: Project) -> None:
+    project.pytester.makepyfile(
+        test_needles="""
+        import pytest
+
+        @pytest.mark.cells("niah")
+        def test_niah(cell, generate, assert_scored):
+            raise KeyboardInterrupt
+        """
+    )
+    result = project.run("-q", process=True)
+
+    assert result.ret == 2
+    line = "interrupted after 0 of 6 trials: the same command with --run-name r asks the rest"
+    assert line in result.stdout.lines
+    project.asks("niah")
+    assert project.run().ret == 0
+    assert len(project.records()) == 6
+
+
 def test_no_gate_passes_on_half_a_run(stopped: Project) -> None:
     result = stopped.run("--gate=score >= 0.1")
 
