@@ -185,10 +185,14 @@ class Retries:
     counted: int = 0
     refused_s: float = 0.0
 
-    def pause_s(self, fault: Fault, *, outage: bool, jitter: random.Random) -> float | None:
-        """Seconds to wait before the next try; `None` when there is none."""
+    def pause_s(self, fault: Fault, *, outage: bool, jitter: random.Random, never_heard: bool = False) -> float | None:
+        """Seconds to wait before the next try; `None` when there is none. `never_heard`: the server has not shown a
+        sign of life yet. It is soon given up, and pauses that grow would outlast that.
+        """
         if not fault.retry:
             return None
+        if never_heard and fault.sign == "gone":
+            return jitter.uniform(0, FIRST_DELAY_S)
         self.failures += 1
         pause_s = delay_s(fault, self.failures, jitter)
         if fault.sign == "busy":

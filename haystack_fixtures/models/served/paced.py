@@ -116,7 +116,8 @@ class PacedModel:
             if self._transport.learn(outcome, dialect):
                 continue
             alone |= outcome.alone
-            pause_s = spent.pause_s(outcome, outage=self._gate.outage, jitter=self._jitter)
+            outage, never_heard = self._gate.outage, self._gate.silent is None
+            pause_s = spent.pause_s(outcome, outage=outage, jitter=self._jitter, never_heard=never_heard)
             if pause_s is None:
                 # A server that refuses all, for so long, will refuse the rest too.
                 hopeless = outcome.sign == "busy" and outcome.retry and not self._gate.answered_since(since)

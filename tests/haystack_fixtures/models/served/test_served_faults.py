@@ -16,6 +16,7 @@ from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.errors import Fault, delay_s, retry_after
 from needlework.haystack_fixtures.models.served.model import ServedModel
+from needlework.haystack_fixtures.models.served.pace.pacing import ROW
 from needlework.haystack_fixtures.models.served.pace.turnstile import Turnstile
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, events, good
@@ -315,7 +316,7 @@ def test_a_connection_refused_is_the_servers_fault(mock_tokenizer: Tokenizer, qu
     response = model.respond(question)
     assert response.error is not None
     assert response.error.kind == "server"
-    assert response.attempts == 2
+    assert response.attempts >= ROW, "what is the server's does not count against the retries"
 
 
 def test_many_threads_at_once(planted: PlantedServer, model: Callable[..., ServedModel], question: Request) -> None:

@@ -77,13 +77,12 @@ def test_refusals_are_waited_out_beyond_the_retries(
 
 
 def test_a_wrong_address_is_told_soon(make: Callable[..., ServedModel], question: Request, clock: SleptTime) -> None:
-    *errors, last = ask_until_fatal(make(NOBODY, retries=4), question)
+    (last,) = ask_until_fatal(make(NOBODY, retries=4), question)
     assert last.error is not None
     assert last.error.fatal
     assert last.error.message.startswith(f"{NOBODY} never answered")
     assert "--base-url" in last.error.message
-    assert len(errors) <= 2
-    assert clock.now() < 4 * NEVER_HEARD_S
+    assert clock.now() < NEVER_HEARD_S + 2, "pauses do not grow beyond it"
 
 
 def test_a_server_that_has_gone_ends_the_run_and_leaves_the_rest_unasked(

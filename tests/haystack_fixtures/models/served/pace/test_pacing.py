@@ -208,3 +208,12 @@ def test_nobody_there_is_not_the_requests_fault() -> None:
     assert all(spent.pause_s(gone, outage=True, jitter=jitter) is not None for _ in range(20))
     assert spent.pause_s(gone, outage=False, jitter=jitter) is not None
     assert spent.pause_s(gone, outage=False, jitter=jitter) is None
+
+
+def test_who_was_never_there_is_tried_at_short_pauses_until_it_is_given_up() -> None:
+    spent, jitter = Retries(allowed=0), random.Random(0)
+    gone = Fault("server", "refused", retry=True, sign="gone")
+    pauses = [spent.pause_s(gone, outage=False, jitter=jitter, never_heard=True) for _ in range(100)]
+    assert all(pause is not None and 0 <= pause <= 1 for pause in pauses)
+    slow = Fault("timeout", "silent", retry=True, sign="slow")  # takes its time by itself, and counts
+    assert spent.pause_s(slow, outage=False, jitter=jitter, never_heard=True) is None
