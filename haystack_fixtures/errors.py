@@ -52,7 +52,9 @@ def nearest(word: str, ours: Iterable[str], theirs: Iterable[str] = ()) -> str:
 
 
 def _begins_alike(word: str, name: str) -> bool:
-    """Whether the name has more of the word than some letters here and there."""
+    """Whether the name has more of the word than some letters here and there, or the same ones in another order."""
+    if sorted(word) == sorted(name):
+        return True
     longest = SequenceMatcher(None, word, name, autojunk=False).find_longest_match().size
     return 2 * longest >= min(len(word), len(name))
 

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.haystack_fixtures.command_line import OneLineParser
+from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.errors import InputError
 
 
 def parser() -> OneLineParser:
     made = OneLineParser(prog="needlework plot", theirs={"path": "give the file itself"})
     made.add_argument("--dataset-length")
+    made.add_argument("--format")
+    made.add_argument("--out")
     made.add_argument("files", nargs="*")
     return made
 
@@ -17,6 +20,8 @@ def parser() -> OneLineParser:
     [
         (["--dataset_length", "x"], "there is no --dataset_length: did you mean --dataset-length?"),
         (["a", "--path=x"], "there is no --path: give the file itself"),
+        (["--fromat", "svg"], "there is no --fromat: did you mean --format?"),
+        (["--otu", "x"], "there is no --otu: did you mean --out?"),
         (["--frobnicate"], "there is no --frobnicate (see needlework plot --help)"),
     ],
 )
@@ -37,3 +42,30 @@ def test_an_option_of_a_sub_command_is_told_with_its_own_neighbours(capsys: pyte
     with pytest.raises(SystemExit):
         top.parse_args(["make", "--modle", "x"])
     assert "needlework questions make: there is no --modle: did you mean --model?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--prot", "1"], "there is no --prot: did you mean --port?"),
+        (["--por", "1"], "the following arguments are required: PATH"),  # argparse takes the beginning of a name
+        (["--", "--prot"], ""),
+    ],
+)
+def test_a_misspelt_option_is_told_before_what_is_missing(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = OneLineParser(prog="needlework serve")
+    made.add_argument("--port")
+    made.add_argument("path", metavar="PATH")
+    if not said:
+        assert made.parse_args(words).path == "--prot"
+        return
+    with pytest.raises(SystemExit):
+        made.parse_args(words)
+    assert capsys.readouterr().err == f"needlework serve: {said} (see needlework serve --help)\n"
+
+
+def test_a_commands_name_stands_once_before_what_it_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert refuse("import-config", InputError("import-config", "a.py", "cannot be read")) == 2
+    assert capsys.readouterr().err == "needlework import-config: 'a.py': cannot be read\n"

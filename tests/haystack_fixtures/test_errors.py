@@ -15,6 +15,7 @@ THEIRS = ["retrieval_question", "length", "context_lengths"]
         ("retrieval_questoin", "retrieval_question"),
         ("lengthz", "lengths"),  # ours first, where it is near enough
         ("context_lenghts", "context_lengths"),
+        ("sretieve", "retrieve"),  # its letters in another order
         ("frobnicate", ""),
     ],
 )
