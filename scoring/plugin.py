@@ -6,14 +6,16 @@ Recording is all it does: results are reported, and turned into an exit code, el
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from needlework.scoring.recording import Answered, Scored, ScorerLike, score_exchange
 from needlework.scoring.scores import Score
 
-SCORED = pytest.StashKey[Scored]()
+if TYPE_CHECKING:
+    from needlework.scoring.recording import Answered, Scored, ScorerLike
+
+SCORED: pytest.StashKey[Scored] = pytest.StashKey()
 """In the config's stash: what came of the last scoring by the test that runs; absent until it has scored."""
 
 
@@ -40,6 +42,9 @@ def assert_scored(pytestconfig: pytest.Config) -> AssertScored:
     """
 
     def record(exchange: Answered, scorer: ScorerLike | None = None) -> Score:
+        # Scorers are loaded with the first answer, and not before the first question.
+        from needlework.scoring.recording import score_exchange
+
         again = tuple(score_exchange(each, scorer) for each in exchange.asked_again)
         scored = replace(score_exchange(exchange, scorer), again=again)
         pytestconfig.stash[SCORED] = scored

@@ -14,9 +14,7 @@ from needlework.haystack_fixtures.asking.model_pool import ModelPool
 from needlework.haystack_fixtures.errors import InputError, TooLongError, TooShortError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.grid.misfit import Misfit, not_filled, nothing_fits
-from needlework.haystack_fixtures.models.described import Described
 from needlework.haystack_fixtures.models.model import Model
-from needlework.haystack_fixtures.models.served.engines.serving import Serving
 from needlework.haystack_fixtures.needles.canaries import Canaries
 from needlework.haystack_fixtures.settings.judge_prompt import prompt_text
 from needlework.haystack_fixtures.settings.settings import Settings
@@ -27,7 +25,9 @@ from needlework.haystack_fixtures.trials.trial import Trial
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
 
 if TYPE_CHECKING:
+    from needlework.haystack_fixtures.models.described import Described
     from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
+    from needlework.haystack_fixtures.models.served.engines.serving import Serving
 
 
 class Engine:

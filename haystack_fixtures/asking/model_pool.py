@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from needlework.haystack_fixtures.asking.judging import Named, named_judges
-from needlework.haystack_fixtures.models.described import Described, described
 from needlework.haystack_fixtures.models.model import Model
 from needlework.haystack_fixtures.models.model_named import (
     check_model_args,
@@ -22,13 +21,14 @@ from needlework.haystack_fixtures.models.model_named import (
     weights_fingerprint,
 )
 from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.engines.serving import Serving
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.workers.devices import device_kind, free_cores
 
 if TYPE_CHECKING:
+    from needlework.haystack_fixtures.models.described import Described
     from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
+    from needlework.haystack_fixtures.models.served.engines.serving import Serving
 
 _AROUND = 1024  # tokens of a template and a question, with room to spare
 _NOT_YET = "http://127.0.0.1:1/v1"  # in place of the address of a server that is not there yet
@@ -57,6 +57,8 @@ class ModelPool:
 
     def described(self, spec: str) -> Described:
         """What can be known of a model before it is loaded."""
+        from needlework.haystack_fixtures.models.described import described
+
         return described(spec, self._args(), self._settings.tokenizer, self._cache_dir)
 
     def check(self, spec: str) -> None:

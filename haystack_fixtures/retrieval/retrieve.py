@@ -6,22 +6,24 @@ import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.retrieval.bm25 import Scores, bm25_index
 from needlework.haystack_fixtures.retrieval.chunks import Chunking, chunk_spans, chunking
-from needlework.haystack_fixtures.retrieval.dense import Floats, dense_index
-from needlework.haystack_fixtures.retrieval.embedded import Embedded, embedded_once
-from needlework.haystack_fixtures.retrieval.embedders import Embedder, load_embedder
 from needlework.haystack_fixtures.retrieval.found import Hit, Retrieved, Search
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from needlework.haystack_fixtures.retrieval.bm25 import Scores
+    from needlework.haystack_fixtures.retrieval.dense import Floats
+    from needlework.haystack_fixtures.retrieval.embedded import Embedded
+    from needlework.haystack_fixtures.retrieval.embedders import Embedder
 
 # Part of trial keys: raise it when the same options find other chunks.
 _VERSION = 2
@@ -93,7 +95,11 @@ class Retrieval:
         """What scores the chunks, and of how many chunks the embedder took the beginning only."""
         chunks = [text.strip() for *_, text in self._chunked(texts, rule)]
         if dense is None:
+            from needlework.haystack_fixtures.retrieval.bm25 import bm25_index
+
             return bm25_index(chunks), 0
+        from needlework.haystack_fixtures.retrieval.dense import dense_index
+
         model = self._embedder(dense)
         embedded = self._embedded(chunks, f"{model.identity} text", model.texts)
 
@@ -105,9 +111,13 @@ class Retrieval:
     def _embedded(
         self, texts: Sequence[str], identity: str, embed: Callable[[Sequence[str]], list[Embedded]]
     ) -> list[Embedded]:
+        from needlework.haystack_fixtures.retrieval.embedded import embedded_once
+
         return embedded_once(self._cache_dir, texts, identity, embed)
 
     def _load(self, own: RetrievalOptions) -> Embedder:
+        from needlework.haystack_fixtures.retrieval.embedders import load_embedder
+
         return load_embedder(own.embedder, to_embedder(own, self._settings), self._cache_dir)
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from needlework.haystack_fixtures.asking.batch_requests import write_requests, written_lines
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model_named import parse_spec
-from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
-from needlework.haystack_fixtures.models.served.batch.lines import cell_id
 from needlework.haystack_fixtures.session.kept import engine_of, grid_of, settings_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.workers import distribution
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
+
+if TYPE_CHECKING:
+    from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
 
 WRITTEN = pytest.StashKey[list[Path]]()
 """The files of `--batch-out`, once they are written."""
@@ -76,6 +77,8 @@ def _unanswered(config: pytest.Config, engine: Engine, cell: Cell) -> bool:
 
 
 def _write(session: pytest.Session, engine: Engine, cells: list[Cell]) -> bool:
+    from needlework.haystack_fixtures.asking.batch_requests import write_requests, written_lines
+
     written = write_requests(engine, cells)
     for line in written_lines(written):
         _tell(session, line, red="no prompt" in line)
@@ -86,6 +89,8 @@ def _write(session: pytest.Session, engine: Engine, cells: list[Cell]) -> bool:
 
 def _leave_out_unanswered(session: pytest.Session, engine: Engine, answers: AnswerFiles) -> None:
     """Cells that no line answers are left for a further batch: the run has not come to them."""
+    from needlework.haystack_fixtures.models.served.batch.lines import cell_id
+
     known = {cell_id(cell) for series in grid_of(session.config) for cell in series.cells}
     unknown = answers.unknown(known)
     asked: list[pytest.Item] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,7 +17,6 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings,
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.misfit import Misfit
 from needlework.haystack_fixtures.models.served.engines.served_run import ServedRun, served_run, with_server
-from needlework.haystack_fixtures.models.served.engines.serving import Serving
 from needlework.haystack_fixtures.session.given import command_line, ini
 from needlework.haystack_fixtures.settings.default_text import stand_ins, with_text_at_hand
 from needlework.haystack_fixtures.settings.settings import Settings
@@ -33,6 +33,9 @@ from needlework.haystack_fixtures.trials.exchange import Exchange
 from needlework.haystack_fixtures.workers import distribution
 from needlework.haystack_fixtures.workers.distribution import given_to_worker
 
+if TYPE_CHECKING:
+    from needlework.haystack_fixtures.models.served.engines.serving import Serving
+
 SETTINGS = pytest.StashKey[Settings]()
 _TASKS = pytest.StashKey[Tasks]()
 _GRID = pytest.StashKey[tuple[Series, ...]]()
@@ -45,7 +48,7 @@ WINDOW = "needlework_window"  # what a worker is given for `--lengths window`
 FILLED = pytest.StashKey[Filled]()
 """The length that fills the window; absent where none was asked for."""
 SERVED = pytest.StashKey[ServedRun | None]()
-_SERVING = pytest.StashKey[Serving | None]()
+_SERVING: pytest.StashKey[Serving | None] = pytest.StashKey()
 MISFITS = pytest.StashKey[tuple[Misfit, ...]]()
 """What is left out of the run, too short for its task; set when the first process has looked."""
 STAND_INS = pytest.StashKey[list[str]]()
@@ -118,9 +121,14 @@ def serving_of(config: pytest.Config) -> Serving | None:
     """The server that this run starts, or that its controller has started; made on first use, and not started."""
     settings_of(config)
     if _SERVING not in config.stash:
-        served, given = config.stash[SERVED], given_to_worker(config, SERVER)
-        config.stash[_SERVING] = Serving(served, lambda: _server_folder(config), given) if served else None
+        config.stash[_SERVING] = _served_by(config, served) if (served := config.stash[SERVED]) else None
     return config.stash[_SERVING]
+
+
+def _served_by(config: pytest.Config, served: ServedRun) -> Serving:
+    from needlework.haystack_fixtures.models.served.engines.serving import Serving
+
+    return Serving(served, lambda: _server_folder(config), given_to_worker(config, SERVER))
 
 
 def _server_folder(config: pytest.Config) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.haystack_fixtures.asking.plan import plan_lines
 from needlework.haystack_fixtures.session.kept import FILLED, engine_of, settings_of
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 
@@ -12,6 +11,8 @@ from needlework.haystack_fixtures.workers.top_up_items import cell_of
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if not settings_of(session.config).plan or session.testsfailed:
         return None
+    from needlework.haystack_fixtures.asking.plan import plan_lines
+
     cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if not isinstance(reporter, pytest.TerminalReporter):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.served.engines.serving import Serving
 from needlework.haystack_fixtures.session.kept import SERVER, engine_of, grid_of, settings_of
 from needlework.haystack_fixtures.workers import distribution
 from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
+
+if TYPE_CHECKING:
+    from needlework.haystack_fixtures.models.served.engines.serving import Serving
 
 _EVERY_S = 30.0  # between lines where nobody looks
 _SHOWN = 8  # last lines of a server that has ended

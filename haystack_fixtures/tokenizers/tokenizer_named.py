@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
 from needlework.haystack_fixtures.tokenizers.tiktoken_ranks import tiktoken_tokenizer
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
@@ -19,6 +18,8 @@ def load_tokenizer(spec: str) -> Tokenizer:
         return tiktoken_tokenizer(spec.removeprefix("tiktoken:"))
     folder = _folder(spec)
     if folder is not None:
+        from needlework.haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
+
         return folder_tokenizer(folder)
     if "/" in spec or "\\" in spec or spec.startswith((".", "~")):
         raise InputError("tokenizer", spec, "there is no such folder")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from needlework.results.gates.report import WORD, value_words, verdict_words
-from needlework.results.gates.verdict import State, Verdict
+if TYPE_CHECKING:
+    from needlework.results.gates.verdict import State, Verdict
 
 GATE = "gate::"
 
@@ -18,6 +18,8 @@ def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
     JUnit knows no third verdict. An inconclusive gate is a skipped case, as nothing was found wrong; the property
     `verdict` says it in words.
     """
+    from needlework.results.gates.report import WORD, verdict_words
+
     # Brackets would be read as a test's parameters.
     name = f"{verdict.gate} ({verdict.group})".replace("[", "(").replace("]", ")")
     said = f"{WORD[verdict.state]} {verdict.gate}: {verdict_words(verdict)}"
@@ -49,6 +51,8 @@ def gate_word(report: pytest.TestReport) -> str:
 
 def _brief(verdict: Verdict) -> str:
     """`0.778 (0.444..1.000), n 27, 3 lost`."""
+    from needlework.results.gates.report import value_words
+
     ends = "" if verdict.low is None or verdict.high is None else f" ({verdict.low:.3f}..{verdict.high:.3f})"
     lost = f", {verdict.losses.lost} lost" if verdict.losses else ""
     return f"{value_words(verdict)}{ends}, n {verdict.n}{lost}"

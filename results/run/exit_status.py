@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pytest
 
-from needlework.results.gates.verdict import Verdict
 from needlework.results.records.record import Record
 from needlework.results.records.windows import refused_below_window
+
+if TYPE_CHECKING:
+    from needlework.results.gates.verdict import Verdict
 
 GATE_FAILED, INCONCLUSIVE, VOID = 1, 10, 11
 

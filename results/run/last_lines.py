@@ -25,6 +25,7 @@ from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.pace import Pace
 from needlework.results.statistics.in_short.sentence import in_short
 from needlework.results.style.fold import encodable, folded
+from needlework.results.style.glyphs import can_encode
 from needlework.results.style.palette import ColorsName
 from needlework.results.style.text import relative
 from needlework.results.tables.latency import latency_lines
@@ -33,7 +34,6 @@ from needlework.results.tables.replayed import replayed_lines
 from needlework.results.tables.run import next_line, run_lines
 from needlework.results.tables.shared_tokens import shared_lines
 from needlework.results.tables.short import ending
-from needlework.results.tables.terminal import can_encode
 from needlework.results.tables.unscored import unscored_lines
 
 Color = Literal["red", "yellow", "green", ""]

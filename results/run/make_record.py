@@ -129,14 +129,6 @@ def lost_record(cell: Cell, *, model: str, nodeid: str, recipe: str, message: st
     )  # fmt: skip
 
 
-def shown(record: Record) -> str:
-    """A record in a few words: `found 100 %`, `error timeout`."""
-    if record["score"] is not None:
-        return f"{record['outcome']} {record['score']:.0%}"
-    error = record["error"]
-    return f"{record['outcome']} {error['kind']}" if error else record["outcome"]
-
-
 def _expected(reference: Mapping[str, Any], score: Score | None) -> list[str]:
     """What a right answer holds, or what the score compares with, where that is something else."""
     compared = score.details.get("compared_with") if score is not None else None

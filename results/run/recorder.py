@@ -19,25 +19,23 @@ from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
 from needlework.haystack_fixtures.workers.distribution import OVERLAPPING, has_workers
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results.gates.cases import gate_case
-from needlework.results.gates.gate import Gate
-from needlework.results.gates.gatekeeper import Gatekeeper
-from needlework.results.gates.verdict import Verdict
 from needlework.results.records.record import Record
 from needlework.results.records.windows import windows_of
-from needlework.results.run.adaptive_run import AdaptiveRun, turn_line
 from needlework.results.run.ambiguous_words import ambiguous_words
 from needlework.results.run.carried import carried_by
 from needlework.results.run.exit_status import exit_status, is_void
 from needlework.results.run.latency import publish_latencies
-from needlework.results.run.lost_cells import lost_cell
 from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.progress.live import PROGRESS, Progress
 from needlework.results.run.selected import Selected
 from needlework.results.run.signals import EndSignals
-from needlework.results.run.step_summary import write_step_summary
 from needlework.results.style.text import one_line, relative
 
 if TYPE_CHECKING:
+    from needlework.results.gates.gate import Gate
+    from needlework.results.gates.gatekeeper import Gatekeeper
+    from needlework.results.gates.verdict import Verdict
+    from needlework.results.run.adaptive_run import AdaptiveRun
     from needlework.results.run.finish import Finished
     from needlework.results.run.last_lines import Line, Screen
 
@@ -72,6 +70,8 @@ class Recorder:
         """Under workers: a folder that cannot take the results is found before they start."""
         self._session = session
         if self._settings.adaptive and cells_to_come(self._config):
+            from needlework.results.run.adaptive_run import AdaptiveRun
+
             alone = OVERLAPPING not in self._config.stash
             self._adaptive = AdaptiveRun(self._settings, grid_of(self._config), alone=alone)
         if has_workers(self._config) and not self._config.option.collectonly and cells_to_come(self._config):
@@ -115,6 +115,8 @@ class Recorder:
             self._keep(carried.record)
             self._fault = self._fault or carried.fault
         elif report.failed and report.when != "teardown":
+            from needlework.results.run.lost_cells import lost_cell
+
             lost = lost_cell(report, grid_of(self._config), recipe=self.folder.recipe, seed=self._settings.seed)
             if lost is not None:
                 self._keep(lost)
@@ -140,6 +142,8 @@ class Recorder:
 
     def _open(self) -> None:
         if self._gates:
+            from needlework.results.gates.gatekeeper import Gatekeeper
+
             self._gatekeeper = Gatekeeper(self._settings, grid_of(self._config), self._gates, self.folder.path)
         self.folder.open()
         self._signals.start()
@@ -155,6 +159,8 @@ class Recorder:
         if self._session is None or self._fault:
             return None
         if self._adaptive is not None:
+            from needlework.results.run.adaptive_run import turn_line
+
             cells = self._adaptive.further(self._records)
             return self._asked(cells, turn_line(cells))
         records = self.folder.whole(self._records)
@@ -263,6 +269,7 @@ class Recorder:
                 terminalreporter.write_line(self.folder.early_line())
             return
         from needlework.results.run import last_lines
+        from needlework.results.run.step_summary import write_step_summary
 
         finished = self._finished
         screen = last_lines.screen_of(terminalreporter, self._settings)

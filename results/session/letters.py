@@ -13,8 +13,7 @@ from needlework.haystack_fixtures.workers.distribution import is_worker
 from needlework.results.gates.cases import GATE, gate_word
 from needlework.results.records.record import Record
 from needlework.results.run.carried import Shown, carried_by
-from needlework.results.run.make_record import shown
-from needlework.results.tables.terminal import BLOCKS, can_encode, score_glyph
+from needlework.results.style.glyphs import BLOCKS, can_encode, score_glyph
 
 _LETTERS = {"censored": "c", "unclear": "?", "invalid": "!", "skipped": "s", "error": "E"}
 _NUMBERS = re.compile(r"\d+")
@@ -39,12 +38,20 @@ def shown_as(record: Record, report: pytest.TestReport) -> Shown:
     """How the terminal shows a record; a failure of the test's own as pytest shows any."""
     outcome, score = record["outcome"], record["score"]
     if outcome == "error":
-        return outcome, _LETTERS[outcome], shown(record).upper(), "red"
+        return outcome, _LETTERS[outcome], _words(record).upper(), "red"
     if report.failed:
         return "failed", "F", "FAILED", "red"
     if score is not None:
-        return "scored", score_glyph(score), shown(record), "green"
-    return outcome, _LETTERS[outcome], shown(record), "yellow"
+        return "scored", score_glyph(score), _words(record), "green"
+    return outcome, _LETTERS[outcome], _words(record), "yellow"
+
+
+def _words(record: Record) -> str:
+    """A record in a few words: `found 100 %`, `error timeout`."""
+    if record["score"] is not None:
+        return f"{record['outcome']} {record['score']:.0%}"
+    error = record["error"]
+    return f"{record['outcome']} {error['kind']}" if error else record["outcome"]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

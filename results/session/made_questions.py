@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from needlework.haystack_fixtures.configuration.own_values import said
-from needlework.haystack_fixtures.documents.folder import read_documents
-from needlework.haystack_fixtures.documents.gaps import MOST
-from needlework.haystack_fixtures.documents.questions import rows_before
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks.documents.options import DocumentOptions
-from needlework.results.judging.asking import OpenJudge
-from needlework.results.questions.folder_report import listed
-from needlework.results.questions.kept import kept_lines
-from needlework.results.questions.make import choose
-from needlework.results.questions.templates import load_template
-from needlework.results.questions.written import replies_of, reply_budget, write_file, write_questions
 from needlework.results.style.text import relative
+
+if TYPE_CHECKING:
+    from needlework.results.judging.asking import OpenJudge
 
 OPTION, FILE = "--questions-model", "questions.json"
 
@@ -64,6 +59,15 @@ def _suites(settings: Settings) -> list[Suite]:
 
 
 def _made(settings: Settings, suites: list[Suite], out: Path, open_model: OpenJudge) -> Iterator[str]:
+    from needlework.haystack_fixtures.documents.folder import read_documents
+    from needlework.haystack_fixtures.documents.gaps import MOST
+    from needlework.haystack_fixtures.documents.questions import rows_before
+    from needlework.results.questions.folder_report import listed
+    from needlework.results.questions.kept import kept_lines
+    from needlework.results.questions.make import choose
+    from needlework.results.questions.templates import load_template
+    from needlework.results.questions.written import replies_of, reply_budget, write_file, write_questions
+
     own = own_of(suites[0], DocumentOptions)
     spec, found, before = str(own.questions_model), read_documents(str(own.documents)), rows_before(out, OPTION)
     chosen = choose(found, before, MOST, settings.seed)

@@ -12,11 +12,7 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles.needle_sets import EACH
 from needlework.haystack_fixtures.session.kept import engine_of, grid_of, settings_of
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
-from needlework.results.adaptive import forecast
-from needlework.results.gates.power_plan import parse_power, power_lines
 from needlework.results.run.pace import time_lines
-from needlework.results.statistics.adaptive import axes_of, rules_of
-from needlework.results.tables.adaptive import plan_lines
 
 
 @pytest.hookimpl(wrapper=True)
@@ -30,6 +26,8 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     for line in _adaptive_lines(session.config, cells) if settings.adaptive else time_lines(settings, lengths):
         reporter.write_line(line)
     if settings.power:
+        from needlework.results.gates.power_plan import parse_power, power_lines
+
         own = {suite.task for suite in settings.suites if suite.needle_set == EACH}
         for line in power_lines(parse_power(settings.power), cells, own):
             reporter.write_line(line)
@@ -43,6 +41,10 @@ def _lengths(engine: Engine, cells: Sequence[Cell]) -> list[int]:
 
 
 def _adaptive_lines(config: pytest.Config, cells: Sequence[Cell]) -> Iterator[str]:
+    from needlework.results.adaptive import forecast
+    from needlework.results.statistics.adaptive import axes_of, rules_of
+    from needlework.results.tables.adaptive import plan_lines
+
     rules, chosen = rules_of(settings_of(config)), set(cells)
     for series in grid_of(config):
         if chosen & set(series.cells):

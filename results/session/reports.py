@@ -16,11 +16,9 @@ from needlework.haystack_fixtures.workers.distribution import worker_name
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results.records.stored_answers import stored_answers
 from needlework.results.run.carried import Carried, attach, drop_record
-from needlework.results.run.make_record import make_record
 from needlework.results.session.kept import RECIPE, SHARED, TOLD, folder_of, stored_of
 from needlework.results.session.letters import shown_as
 from needlework.scoring.plugin import SCORED
-from needlework.scoring.recording import Scored
 
 
 @pytest.hookimpl(wrapper=True)
@@ -37,6 +35,10 @@ def pytest_runtest_makereport(
     if call.when == "teardown":
         forget_exchange(config)
         return report
+    # Scorers are loaded with the first answer, and not before the first question.
+    from needlework.results.run.make_record import make_record
+    from needlework.scoring.recording import Scored
+
     scored = config.stash.get(SCORED, None)
     if scored is None and cell_of(item) is None:
         return report  # what a plain test asks and does not score is its own business

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError, printable
-from needlework.haystack_fixtures.session.answer_vectors import voting_embedder
 from needlework.haystack_fixtures.session.kept import SETTINGS, grid_of, settings_of
 from needlework.haystack_fixtures.workers.distribution import is_worker, refuse
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results import hookspecs
-from needlework.results.gates.gate import parse_gate
-from needlework.results.gates.gatekeeper import check_gates
-from needlework.results.gates.power_plan import check_power
-from needlework.results.judging.asking import OpenJudge
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.run_folder import run_folder
-from needlework.results.run.adaptive_run import check_selected
 from needlework.results.run.progress.live import PROGRESS, progress_of
 from needlework.results.run.recorder import Recorder
 from needlework.results.run.shared_cells import shared_cells
 from needlework.results.run.signals import EndSignals
-from needlework.results.session.adaptive_checks import check_adaptive
-from needlework.results.session.checks import check_base, check_scorers, check_shard
 from needlework.results.session.kept import INPUT, RECIPE, RECORDER, SHARED, TOLD, WAITING, folder_of
 from needlework.results.session.made_questions import make_questions, with_made_questions
+from needlework.results.session.option_checks import check_adaptive_run, check_judging, check_parts, checked_gates
+
+if TYPE_CHECKING:
+    from needlework.results.judging.asking import OpenJudge
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -40,17 +36,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if is_worker(config):
         return
     try:
-        gates = [parse_gate(text) for text in settings.gate]
-        check_gates(settings, gates)
-        check_shard(settings)
-        check_power(settings)
-        check_base(settings)
+        gates = checked_gates(settings)
+        check_parts(settings)
         folder = run_folder(settings)
         dry = settings.plan or config.option.collectonly
         config.stash[SETTINGS] = settings = with_made_questions(settings, folder, dry=dry)
-        check_scorers(settings)
-        check_adaptive(settings, folder)
-        voting_embedder(settings)  # refused now, and not when every answer is there
+        check_judging(settings)
+        check_adaptive_run(settings, folder)
     except (InputError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
     if settings.shard is not None:
@@ -75,6 +67,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     try:
         config.stash[SHARED] = shared_cells(tests)
         if settings_of(config).adaptive and not config.option.collectonly:
+            from needlework.results.run.adaptive_run import check_selected
+
             check_selected([cell for _, cell in tests], grid_of(config))
     except InputError as error:
         refuse(session, error)

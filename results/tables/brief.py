@@ -8,6 +8,7 @@ from needlework.results.statistics.panels import Tally
 from needlework.results.statistics.published.ruler import ruler_lines
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style.fold import folded, folded_table
+from needlework.results.style.glyphs import can_encode
 from needlework.results.style.palette import ColorsName
 from needlework.results.style.text import fit, one_line
 from needlework.results.tables.adaptive import adaptive_lines
@@ -16,7 +17,7 @@ from needlework.results.tables.field import field_lines
 from needlework.results.tables.headline import score_and_interval
 from needlework.results.tables.leval import leval_lines
 from needlework.results.tables.needlebench import needlebench_lines
-from needlework.results.tables.terminal import can_encode, terminal_grid
+from needlework.results.tables.terminal import terminal_grid
 
 _LONGEST_NAME = 32  # columns of a task's name, or of a model's as the head of a column
 _FEWEST = 4  # rows of tasks that are worth a table

@@ -6,6 +6,7 @@ from html import escape
 
 from needlework.results.statistics.published.ruler import ruler_lines
 from needlework.results.statistics.run_report import RunReport
+from needlework.results.style.glyphs import can_encode
 from needlework.results.style.palette import ColorsName
 from needlework.results.tables.adaptive import adaptive_lines
 from needlework.results.tables.documents import document_lines
@@ -15,7 +16,7 @@ from needlework.results.tables.markdown import panel_table
 from needlework.results.tables.needlebench import needlebench_lines
 from needlework.results.tables.retrieval import retrieval_lines
 from needlework.results.tables.tasks import task_lines
-from needlework.results.tables.terminal import can_encode, terminal_heatmaps
+from needlework.results.tables.terminal import terminal_heatmaps
 
 _MOST_PANELS = 12  # heatmaps in a terminal; a run with more shows its table
 

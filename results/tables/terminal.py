@@ -4,34 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor
 from textwrap import wrap
 
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.style.glyphs import can_encode, score_glyph
 from needlework.results.style.palette import MARKS, NOT_RUN, ColorsName, color_of, dark, mark_of
 from needlework.results.style.text import display_width, fit, length_labels, one_line, percent
 from needlework.results.tables.headline import headline, range_words, scored_of
 
-BLOCKS = "▁▂▃▄▅▆▇█"
 _CELL = 5  # terminal columns of the narrowest cell: a space, three digits, a glyph or space
 PARTLY = "*"  # after a cell whose score leaves trials out
 _PLAIN = str.maketrans({"·": "|", "–": "-", "…": "~"})
-
-
-def score_glyph(score: float, ascii_only: bool = False) -> str:
-    """Return one character for a score in 0..1: `▁`..`█`, or `0`..`9`. Only a full score has the last one."""
-    glyphs = "0123456789" if ascii_only else BLOCKS
-    return glyphs[min(len(glyphs) - 1, max(0, floor(score * (len(glyphs) - 1))))]
-
-
-def can_encode(encoding: str | None) -> bool:
-    """Whether a stream with this encoding can show the block characters."""
-    try:
-        BLOCKS.encode(encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def terminal_heatmaps(

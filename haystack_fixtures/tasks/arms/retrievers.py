@@ -12,7 +12,6 @@ from importlib.util import find_spec
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments
-from needlework.haystack_fixtures.retrieval.bm25 import missing_packages
 from needlework.haystack_fixtures.retrieval.chunks import chunking
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.settings.own import own_of
@@ -68,4 +67,6 @@ def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
             check_embedder(own.embedder)
         for arm in arms:
             if find_spec(_LIBRARY[arm]) is None:
+                from needlework.haystack_fixtures.retrieval.bm25 import missing_packages
+
                 raise missing_packages(arm)

@@ -14,7 +14,6 @@ from hashlib import sha256
 from typing import Any
 
 from needlework.haystack_fixtures.corpora.corpus import Corpus
-from needlework.haystack_fixtures.documents.gaps import NAME as GAP_QUESTIONS
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments
@@ -94,6 +93,8 @@ def _check(suites: Sequence[Suite]) -> None:
 
 def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
     """The questions' file, and what of the folder is no document."""
+    from needlework.haystack_fixtures.documents.gaps import NAME as GAP_QUESTIONS
+
     documents, questions = material_of(suite).documents, material_of(suite).questions
     told = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
     if (writer := own_of(suite, DocumentOptions).questions_model) is not None:

@@ -6,11 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
-from needlework.haystack_fixtures.documents import gaps
-from needlework.haystack_fixtures.documents.folder import DocumentSet, read_documents
-from needlework.haystack_fixtures.documents.gaps import gap_questions
-from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet, read_question_set
 from needlework.haystack_fixtures.draws import draws, shuffled
 from needlework.haystack_fixtures.errors import InputError
@@ -19,8 +16,11 @@ from needlework.haystack_fixtures.haystacks.unique import occurs
 from needlework.haystack_fixtures.haystacks.whole_documents import separator_for
 from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.documents.near import Likeness
 from needlework.haystack_fixtures.tasks.documents.options import DocumentOptions
+
+if TYPE_CHECKING:
+    from needlework.haystack_fixtures.documents.folder import DocumentSet
+    from needlework.haystack_fixtures.tasks.documents.near import Likeness
 
 DOCUMENTS, QUESTIONS = "--documents", "--questions"
 # What ends a label says which arm or control it is, and in which language.
@@ -88,6 +88,8 @@ class Material:
 
     @cached_property
     def _likeness(self) -> Likeness:
+        from needlework.haystack_fixtures.tasks.documents.near import Likeness
+
         return Likeness(self.texts)
 
     @cached_property
@@ -123,14 +125,21 @@ def look_again() -> None:
 
 @lru_cache(4)
 def _found(folder: str, path: str | None) -> Material:
+    from needlework.haystack_fixtures.documents.folder import read_documents
+
     return _material(folder, path, read_documents(folder).sha256, read_question_set(path).sha256 if path else "")
 
 
 @lru_cache(2)
 def _material(folder: str, path: str | None, _documents: str, _questions: str) -> Material:
+    # What reads files of all kinds is loaded for runs on documents alone.
+    from needlework.haystack_fixtures.documents import gaps
+    from needlework.haystack_fixtures.documents.folder import read_documents
+    from needlework.haystack_fixtures.documents.near_copies import twins
+
     documents = read_documents(folder)
     groups = twins(documents.documents)
-    questions = read_question_set(path) if path else gap_questions(documents, groups)
+    questions = read_question_set(path) if path else gaps.gap_questions(documents, groups)
     if not questions.questions:
         remedy = "has no sentence to make a question of: have a model write them (needlework questions make)"
         raise InputError(DOCUMENTS, folder, remedy)

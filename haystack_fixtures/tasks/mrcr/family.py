@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-from rapidfuzz.distance import Indel
-
 from needlework.haystack_fixtures.draws import below, draws, pick, sample, shuffled
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.conversation import GrowingConversation, Round
@@ -106,6 +104,8 @@ def _material(language: str, count: int, recipe: Recipe) -> tuple[Format, str, s
 
 def _apart(language: str, kind: Format, topic: str, recipe: Recipe, count: int) -> list[str]:
     """The wanted pieces; none is much like another, and no two begin alike."""
+    from rapidfuzz.distance import Indel  # 48 modules, for this family alone
+
     found: list[str] = []
     number = 0
     while len(found) < count:
