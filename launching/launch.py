@@ -6,7 +6,6 @@ import argparse
 import os
 import shlex
 import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from needlework.launching.local import LocalProcesses, places
 from needlework.launching.options import parsed
 from needlework.launching.progress import Progress
 from needlework.launching.ray_tasks import RayTasks
-from needlework.launching.shards.ending import error_line
+from needlework.launching.shards.check import check, check_names
 from needlework.launching.shards.follow import Engine, follow, missing
 from needlework.launching.shards.plan import Plan, launched_shards
 from needlework.launching.shards.words import pytest_words
@@ -54,10 +53,10 @@ def _launch(options: argparse.Namespace, folder: Path, words: tuple[str, ...], h
     plan = Plan(folder, shards, words, here, options.retries)
     if options.engine == "kubernetes":
         return _kubernetes(options, plan)
+    check(plan)
     if options.dry_run:
         print(script(plan, _wanted(options)) if options.engine == "slurm" else _commands(plan), end="")
         return 0
-    _check(plan)
     engine = _engine(options, plan, at_once or [])
     if plan.was_launched_otherwise() and engine.look():
         remedy = "its shards still run with other options: end them, or give another --run-name"
@@ -108,18 +107,6 @@ def _wanted(options: argparse.Namespace) -> Wanted:
     )
 
 
-def _check(plan: Plan) -> None:
-    """Have pytest read the words and collect, here and now: what is wrong would else be told after hours in a queue."""
-    run = ["--results-dir", str(plan.folder.parent), "--run-name", plan.folder.name, "--shard", f"1/{plan.shards}"]
-    command = [sys.executable, "-m", "pytest", *plan.words, *run, "--collect-only", "-q"]
-    found = subprocess.run(
-        command, cwd=plan.here, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    if found.returncode:
-        remedy = error_line(found.stdout + found.stderr) or "pytest finds no test in it"
-        raise InputError("after --", shlex.join(plan.words), remedy)
-
-
 def _commands(plan: Plan) -> str:
     return "".join(f"{shlex.join(plan.command(f'{number}/{plan.shards}'))}\n" for number in plan.numbers)
 
@@ -127,6 +114,7 @@ def _commands(plan: Plan) -> str:
 def _kubernetes(options: argparse.Namespace, plan: Plan) -> int:
     if not options.dry_run:
         raise InputError("launch kubernetes", "", "give --dry-run: it prints a Job, and `kubectl apply -f -` starts it")
+    check_names(plan)
     pods = Pods(
         image=options.image,
         claim=options.claim,
