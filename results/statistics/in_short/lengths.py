@@ -6,11 +6,12 @@ from needlework.results.adaptive.base import SHARE
 from needlework.results.adaptive.statement import Statement
 from needlework.results.statistics.in_short.parts import tokens
 from needlework.results.statistics.length.answer import RELATIVE, EffectiveLength
+from needlework.results.statistics.length.effective import RULER_THRESHOLD
 from needlework.results.style.text import percent1
 
 
 def length_clause(found: EffectiveLength | None) -> str:
-    """`holds 85.6 % up to 2k tokens (95 % sure: 1k to 4k)`; empty where nothing was scored, or no length decides.
+    """`holds RULER's 85.6 % up to 2k tokens (95 % sure: 1k to 4k)`; empty where nothing has a score.
 
     What is "sure" is what the intervals say: at least `conservative`, at most `optimistic`.
     """
@@ -41,10 +42,10 @@ def few_clause(found: EffectiveLength | None) -> str:
 
 
 def adaptive_clause(found: Statement) -> str:
-    """`holds 85.6 % up to 32k to 64k tokens (95 % sure)`; empty where the bar is not known."""
+    """`holds RULER's 85.6 % up to 32k to 64k tokens (95 % sure)`; empty where the bar is not known."""
     if found.bar is None:
         return ""
-    bar = f"{percent1(found.bar)} %" if found.rule == "absolute" else f"{100 * SHARE:.0f} % of its base score"
+    bar = absolute(found.bar) if found.rule == "absolute" else f"{100 * SHARE:.0f} % of its base score"
     low, high = found.low, found.high
     if high is None:
         return f"does not hold {bar} even at {tokens(found.lengths[0].length)} tokens (95 % sure)"
@@ -61,9 +62,14 @@ def adaptive_clause(found: Statement) -> str:
     return f"holds {bar} up to {ends} tokens (95 % sure)"
 
 
+def absolute(bar: float) -> str:
+    """`RULER's 85.6 %`: whose bar it is, where it is theirs."""
+    return f"RULER's {percent1(bar)} %" if bar == RULER_THRESHOLD else f"{percent1(bar)} %"
+
+
 def _bar(found: EffectiveLength) -> str:
     if found.rule == "absolute":
-        return f"{percent1(found.threshold)} %"
+        return absolute(found.threshold)
     return f"{100 * RELATIVE:.0f} % of its base score"
 
 

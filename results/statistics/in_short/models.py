@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.in_short.parts import ends_words, range_words
 from needlework.results.statistics.panels import Range
+from needlework.results.statistics.published.ruler import TASKS
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style.text import one_line, percent1
 
@@ -25,7 +26,10 @@ class Score:
 
 
 def one_score(report: RunReport, model: str) -> Score | None:
-    """A model's one score: the macro score of several families, the score of a single task; else `None`."""
+    """A model's one score: a published one, the macro score of families, the score of a single task; else `None`."""
+    published = _published(report, model)
+    if published is not None:
+        return published
     macro = next((each for each in report.macros if each.model == model), None)
     if macro is not None:
         share = macro.score
@@ -36,6 +40,19 @@ def one_score(report: RunReport, model: str) -> Score | None:
     found = rows[0].overall
     low, high = (found.interval.low, found.interval.high) if found.interval else (None, None)
     return Score(found.mean or 0.0, low, high, found.range)
+
+
+def _published(report: RunReport, model: str) -> Score | None:
+    """NeedleBench's overall score, and RULER's mean at one length."""
+    for suite in (each for each in report.suites if each.model == model):
+        for row in suite.rows:
+            if row.name == "Overall" and row.score.value is not None and not row.missing:
+                return Score(row.score.value, row.score.low, row.score.high, row.range)
+    asked = {row.task for row in report.tasks if row.model == model}
+    for table in (each for each in report.ruler if each.model == model and asked <= set(TASKS)):
+        if len(table.lengths) == 1 and (mean := table.lengths[0].mean) is not None:
+            return Score(mean, table.lengths[0].low, table.lengths[0].high, None)
+    return None
 
 
 def beside_each_other(scores: Mapping[str, Score | None]) -> list[str]:

@@ -13,23 +13,26 @@ from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.in_short.faults import Fault, faults_of
 from needlework.results.statistics.in_short.lengths import adaptive_clause, few_clause, length_clause
+from needlework.results.statistics.in_short.leval import leval_clauses
 from needlework.results.statistics.in_short.models import beside_each_other, one_score
+from needlework.results.statistics.in_short.needlebench import no_overall
 from needlework.results.statistics.in_short.own_documents import document_clauses
 from needlework.results.statistics.in_short.parts import (
     depth_clause,
-    ends_words,
     lost_clauses,
     score_clause,
     span,
 )
-from needlework.results.statistics.in_short.published import ruler_clauses
+from needlework.results.statistics.in_short.published import published_clauses
 from needlework.results.statistics.in_short.surer import Surer, asks_the_rest, surer
 from needlework.results.statistics.in_short.tasks import spread, task_clauses
 from needlework.results.statistics.panels import Panel, Tally, trial_of
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_rows import PanelStatistics
 from needlework.results.statistics.tasks import TaskScore
-from needlework.results.style.text import one_line, percent1
+from needlework.results.style.text import one_line
+
+_LANGUAGES = {"en": "in English", "zh": "in Chinese"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +108,12 @@ def _clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[s
     walked = [clause for each in report.adaptive if each.model == model and (clause := adaptive_clause(each))]
     if walked:
         return walked[:3]
-    if len(rows) == 1:
-        return _one_task(report, rows[0])
+    published = published_clauses(report, model) if rows else []
+    if published:
+        return published
     if rows:
-        return _several_tasks(report, model, rows)
+        told = _one_task(report, rows[0]) if len(rows) == 1 else _several_tasks(report, model, rows)
+        return [*told, *no_overall(report, model)] if told else told
     return [f"with {row.retriever} search {clause}" for row in report.retrieval if row.model == model
             and task_of(row.task) not in OWN_DOCUMENTS and (clause := score_clause(row.score))]  # fmt: skip
 
@@ -125,37 +130,31 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     # What is cut to a length is not filled up to it: a short document stays short.
     where = f"{score} {span(lengths, at='with at most' if family_of(task_of(row.task)) == 'leval' else 'at')}"
     if found is None:
-        return [where, *spread([(panel.needle, panel.overall) for panel in panels], "")]
+        return [where, *spread(_named(report, panels), f"on {len(panels)} parts")]
     rule = found.absolute or found.relative
     depth = depth_clause(found.depth)
     length = length_clause(rule) if rule is not None and not rule.few else ""
     few = few_clause(rule)
     if length and row.overall.range is not None:
         length += f" by the {row.overall.n} answers that have a score"
-    return [each for each in ((length, depth, where) if length else (where, depth, few)) if each]
+    sure = length and (
+        rule is None or rule.point is not None or rule.optimistic is None or rule.conservative is not None
+    )
+    return [each for each in ((length, depth, where) if sure else (where, depth, length, few)) if each]
+
+
+def _named(report: RunReport, panels: Sequence[Panel]) -> list[tuple[str, Tally]]:
+    """The panels of a task with words for them: their languages, where these tell them apart, else their labels."""
+    languages = {_panel_of(record): record["language"] for record in report.records}
+    spoken = [languages.get((panel.model, panel.task, panel.needle), "") for panel in panels]
+    if len(set(spoken)) == len(panels) and set(spoken) <= set(_LANGUAGES):
+        return [(_LANGUAGES[language], panel.overall) for language, panel in zip(spoken, panels, strict=True)]
+    return [(f"on {panel.needle}", panel.overall) for panel in panels]
 
 
 def _several_tasks(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
     macro = next((each for each in report.macros if each.model == model), None)
-    return task_clauses(rows, macro, [*_leval(report, model), *ruler_clauses(report, model)])
-
-
-def _leval(report: RunReport, model: str) -> list[str]:
-    """L-Eval's averages on whole documents, where one length was asked: those of kinds of tasks, and what they lack."""
-    found = [each for each in report.leval if each.model == model and not each.retriever]
-    if len(found) != 1:
-        return []
-    told: list[str] = []
-    for each in found[0].averages:
-        value, low, high = each.score.value, each.score.low, each.score.high
-        if value is None or each.name == "all tasks":
-            continue
-        ends = f" ({ends_words(low, high)})" if low is not None and high is not None else ""
-        of = f" over {len(each.tasks)} of {each.of} tasks" if each.missing else ""
-        told.append(
-            f"{'' if told else 'scores '}{percent1(min(1.0, max(0.0, value)))} %{ends} in L-Eval's {each.name}{of}"
-        )
-    return told
+    return task_clauses(rows, macro, leval_clauses(report, model))
 
 
 def _panels(report: RunReport, model: str, task: str) -> list[Panel]:

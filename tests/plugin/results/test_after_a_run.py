@@ -43,7 +43,7 @@ def test_scores_have_interval_and_n_wherever_they_stand(project):
         ("1.0", "4", "4"),
     ]
     page = Page(project.file("report.html"))
-    assert any("in this run it held 85.6" in text for text in page.inside("bdi"))
+    assert any("in this run it held RULER's 85.6" in text for text in page.inside("bdi"))
     assert "depth effect" in page.inside("dt")
     assert ".c100{background-color:#0cd79f" in page.inside("style")[0]
 

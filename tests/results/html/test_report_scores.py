@@ -48,9 +48,9 @@ def test_the_page_begins_with_the_sentence_and_what_it_rests_on(make_record: Mak
     ]
     text = html_text(run_report(records), title="x")
 
-    assert "mock holds 85.6\u00a0% up to 2k\u00a0tokens (95\u00a0% sure)." in Page(text).inside("bdi")
+    assert "mock holds RULER's 85.6\u00a0% up to 2k\u00a0tokens (95\u00a0% sure)." in Page(text).inside("bdi")
     assert "Rests on 120 trials of 40 independent questions." in " ".join(Page(text).inside("p"))
-    assert text.index("holds 85.6") < text.index("<svg") < text.index("<details")
+    assert text.index("holds RULER") < text.index("<svg") < text.index("<details")
 
 
 def test_errors_come_first_with_their_reason(make_record: MakeRecord) -> None:

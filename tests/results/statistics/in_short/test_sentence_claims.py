@@ -52,7 +52,7 @@ def test_what_is_called_sure_is_what_the_intervals_say(
     assert told.endswith(".")
     assert "\n" not in told
     label = {None: "none"} | dict(zip(panel.lengths, length_labels(panel.lengths), strict=True))
-    if held := re.search(r"holds 85.6 % (?:up to (\w+) tokens|at no length by its scores) \((.*?)\)", told):
+    if held := re.search(r"holds RULER's 85.6 % (?:up to (\w+) tokens|at no length by its scores) \((.*?)\)", told):
         assert rule is not None
         assert not rule.few
         assert (held[1] or "none") == label[rule.point]
@@ -66,7 +66,7 @@ def test_what_is_called_sure_is_what_the_intervals_say(
             assert most[1] == label[rule.optimistic]
         elif sure == "95 % sure":
             assert rule.conservative == rule.point == rule.optimistic
-    elif "holds 85.6 % at every length" in told:
+    elif "holds RULER's 85.6 % at every length" in told:
         assert rule is not None
         assert rule.conservative == panel.lengths[-1] or not panel.columns[-1].n
     elif "does not hold" in told:
