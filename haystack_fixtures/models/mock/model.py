@@ -12,15 +12,30 @@ from hashlib import sha256
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.args import check_known, int_arg
 from needlework.haystack_fixtures.models.mock.curve import Curve, chance_at, parse_curve
+from needlework.haystack_fixtures.models.mock.judging import judged
 from needlework.haystack_fixtures.models.mock.text import answer_sentence, language_of, ramble, refusal, wrong_answer
 from needlework.haystack_fixtures.models.model import ErrorKind, ModelError, Request, Response
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
-_PLAIN = ("perfect", "middle", "refuse", "ramble", "wrong", "empty", "distractor", "echo", "half", "die", "unsteady")
-_WITH_VALUE = ("sleep", "error", "rate", "die")
+_PLAIN = (
+    "perfect",
+    "middle",
+    "refuse",
+    "ramble",
+    "wrong",
+    "empty",
+    "distractor",
+    "echo",
+    "half",
+    "die",
+    "unsteady",
+    "judge",
+)
+_WITH_VALUE = ("sleep", "error", "rate", "die", "judge")
 _KINDS: tuple[ErrorKind, ...] = ("timeout", "rate_limit", "server", "client", "oom", "protocol")
 _FORGOTTEN = (30.0, 70.0)  # depths between which `middle` knows nothing, both ends left out
 _DEATH_DEPTH = 50.0
+_BY_WORDS = -1.0  # in place of a share: the judge looks at the answer
 
 MOCK_ARGS = ("window",)
 
@@ -53,11 +68,12 @@ def parse_behaviour(text: str) -> Behaviour:
             "die=DEPTH",
             "sleep=SECONDS",
             "rate=SHARE",
+            "judge=SHARE",
             "curve=LENGTH:SHARE,...",
             f"error={'|'.join(_KINDS)}",
         ]
         raise InputError("--model mock", text, f"use one of {', '.join(f'mock:{each}' for each in listed)}")
-    return Behaviour(name, _DEATH_DEPTH if name == "die" else 0.0)
+    return Behaviour(name, {"die": _DEATH_DEPTH, "judge": _BY_WORDS}.get(name, 0.0))
 
 
 class MockModel:
@@ -110,6 +126,9 @@ class MockModel:
     def _say(self, request: Request) -> tuple[str, str]:
         language = language_of(_question(request))
         match self._behaviour.name:
+            case "judge":
+                share = self._behaviour.number
+                return judged(request.prompt.messages, None if share == _BY_WORDS else share), "stop"
             case "refuse":
                 return refusal(language), "stop"
             case "empty":
@@ -159,7 +178,7 @@ def _number(name: str, value: str) -> float:
         number = float(value)
     except ValueError:
         number = -1.0
-    highest = {"sleep": 3600.0, "rate": 1.0, "die": 100.0}[name]
+    highest = {"sleep": 3600.0, "rate": 1.0, "judge": 1.0, "die": 100.0}[name]
     if not 0 <= number <= highest:
         raise InputError(f"--model mock:{name}", value, f"use a number from 0 to {highest:g}")
     return number
