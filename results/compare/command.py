@@ -11,7 +11,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.compare.arrange import ORDERS, arranged, models_of, parse_labels
-from needlework.results.compare.several import Several, several, summary_text, write_several
+from needlework.results.compare.several import Several, comparison_text, several, write_several
 from needlework.results.files.read_run import Run
 from needlework.results.html.comparison import write_comparison_html
 from needlework.results.pictures.difference import write_difference_heatmaps
@@ -69,7 +69,7 @@ def _json(options: argparse.Namespace, found: Several, title: str) -> list[Path]
     """Write the file of `--json`, where it is asked for."""
     if options.json is None:
         return []
-    write_whole(options.json, summary_text(found, title).encode())
+    write_whole(options.json, comparison_text(found, title).encode())
     return [options.json]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.files.read_run import Run
-from needlework.results.files.several_file import several_object
+from needlework.results.files.several_file import COMPARISON, SCHEMA, several_object
 from needlework.results.html.several import several_html
 from needlework.results.pictures.score_lines import write_score_lines
 from needlework.results.records.windows import common_window, windows_of
@@ -67,8 +67,8 @@ def write_several(
     links: Mapping[str, str] | None = None,
     facts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Path]:
-    """Write report.html, scores.png and .svg, and summary.json; return their paths. `links`: to each run's report;
-    `facts`: what else summary.json says of each.
+    """Write report.html, scores.png and .svg, and comparison.json; return their paths. `links`: to each run's report;
+    `facts`: what else comparison.json says of each.
     """
     pictures = write_score_lines(found.found, folder / "scores", title=title)
     picture = next((path.read_bytes() for path in pictures if path.suffix == ".png"), None)
@@ -82,16 +82,16 @@ def write_several(
         picture=picture,
         notes=found.same_weights,
     )
-    write_whole(folder / "summary.json", summary_text(found, title, facts).encode())
+    write_whole(folder / COMPARISON, comparison_text(found, title, facts).encode())
     write_whole(folder / "report.html", page.encode())
-    return [folder / "report.html", *pictures, folder / "summary.json"]
+    return [folder / "report.html", *pictures, folder / COMPARISON]
 
 
-def summary_text(found: Several, title: str, facts: Mapping[str, Mapping[str, Any]] | None = None) -> str:
-    """The text of summary.json; `facts` as of `write_several`."""
+def comparison_text(found: Several, title: str, facts: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+    """The text of comparison.json; `facts` as of `write_several`."""
     told = {name: {**_facts(found, name), **(facts or {}).get(name, {})} for name in found.runs}
     summary = {
-        "schema": 1,
+        "schema": SCHEMA,
         "name": title,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "same_weights": found.same_weights,

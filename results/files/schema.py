@@ -1,4 +1,4 @@
-"""`needlework schema summary|results [FILE...]`: print the JSON Schema of a run's file, or hold files against it."""
+"""`needlework schema summary|results|comparison [FILE...]`: print a file's JSON Schema, or hold files against it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.results.files.json_file import parsed
 from needlework.results.style.text import one_line
 
-KINDS = ("summary", "results")
+KINDS = ("summary", "results", "comparison")
 _SHOWN = 5  # faults of one file
 _LONGEST = 200
 
@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def schema_text(kind: str) -> str:
-    """The text of the schema (draft 2020-12) of `summary.json` or `results.json`."""
+    """The text of the schema (draft 2020-12) of `summary.json`, `results.json` or `comparison.json`."""
     return files("needlework.results.files").joinpath("schemas", f"{kind}.schema.json").read_text(encoding="utf-8")
 
 
@@ -61,6 +61,12 @@ def _check(kind: str, path: Path) -> bool:
 
 def _parser() -> argparse.ArgumentParser:
     parser = OneLineParser(prog="needlework schema", description=__doc__)
-    parser.add_argument("kind", choices=KINDS, help="which of a run's files")
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="files or run folders to hold against it")
+    parser.add_argument(
+        "kind",
+        choices=KINDS,
+        help="which file: a run's summary.json or results.json, or the comparison.json of several runs",
+    )
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="files, or folders that have them, to hold against it"
+    )
     return parser

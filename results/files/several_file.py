@@ -1,4 +1,4 @@
-"""`summary.json` of several runs, each against its base: small, for dashboards and CI."""
+"""`comparison.json`: several runs, each against its base: small, for dashboards and CI. Its schema: `schemas/`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from needlework.results.statistics.comparison.comparison import FamilyDifference
 from needlework.results.statistics.comparison.losses import Losses
 from needlework.results.statistics.comparison.several import Against, Scores
 from needlework.results.statistics.intervals.paired import Difference
+
+COMPARISON = "comparison.json"
+SCHEMA = "needlework-comparison-1"
 
 
 def several_object(found: Sequence[Against], facts: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

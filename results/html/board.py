@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from needlework.results.html.page import asset, environment, policy
 from needlework.results.html.texts import on_one_line, trusted
 from needlework.results.statistics.board.boards import Board
-from needlework.results.tables.board import board_head, board_notes, board_row, board_title
+from needlework.results.tables.board import RANK, SPENT, board_head, board_notes, board_row, board_title
 
 _STYLES = ("page.css", "comparison.css", "print.css", "board.css")
 # What a column means, by how its head begins; a length's column has the last one.
@@ -20,8 +20,8 @@ MEANINGS = {
     "effective": "The longest length up to which the score stays at or above 85.6 %: where it lies, 95 % sure.",
     "prompt": "Tokens of a prompt, on average.",
     "answer": "Tokens of an answer, on average.",
-    "seconds": "Seconds from request to whole answer, in the median.",
-    "slowest": "Of 100 answers 95 came within so many seconds.",
+    "seconds an": "Seconds from request to whole answer, in the median.",
+    "seconds, slowest": "Of 100 answers 95 came within so many seconds.",
     "": "Score in percent at this length (tokens of prompt and answer).",
 }
 
@@ -40,6 +40,7 @@ def board_html(boards: Sequence[Board], pictures: Sequence[bytes | None], *, tit
             script=trusted(script),
             title=on_one_line(title),
             notes=[on_one_line(note) for note in notes],
+            low=[RANK, *SPENT],
             boards=[_board(board, picture) for board, picture in zip(boards, pictures, strict=True)],
         )
     )

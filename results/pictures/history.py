@@ -14,10 +14,12 @@ from needlework.results.style.text import fit, one_line
 _WIDTH, _HEIGHT = 7.6, 3.4  # inches
 _LINE, _FALL, _RISE = "#0072B2", "#D55E00", "#009E73"
 _LABELS = 12  # places that are named below the axis
+_TITLE = 74  # letters
+_UPRIGHT = 7  # places whose names stand side by side, dates above their times
 
 
-def write_history(series: Series, stem: Path, *, title: str) -> list[Path]:
-    """Write `stem`.png and `stem`.svg, and return their paths."""
+def write_history(series: Series, stem: Path, *, title: str, below: str) -> list[Path]:
+    """Write `stem`.png and `stem`.svg, and return their paths. `below`: the line under the title."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -27,7 +29,9 @@ def write_history(series: Series, stem: Path, *, title: str) -> list[Path]:
     with rc_context(look_of(fonts_for(title + "".join(places)))):
         figure = Figure(figsize=(_WIDTH, _HEIGHT), facecolor="white")
         FigureCanvasAgg(figure)
-        axes = figure.add_axes((0.085, 0.24, 0.895, 0.58))
+        upright = len(places) <= _UPRIGHT
+        foot = (0.45 if upright else 0.78) / _HEIGHT
+        axes = figure.add_axes((0.085, foot, 0.895, 0.82 - foot))
         for change in series.changes:
             color = _FALL if change.is_fall else _RISE
             axes.axvspan(change.first, change.last, color=color, alpha=0.14, linewidth=0)
@@ -39,7 +43,9 @@ def write_history(series: Series, stem: Path, *, title: str) -> list[Path]:
         means = [100 * (entry.mean or 0.0) for _, entry in told]
         axes.plot([at for at, _ in told], means, "-o", ms=5, color=_LINE, linewidth=1.8, clip_on=False)
         every = -(-len(places) // _LABELS)
-        axes.set_xticks(range(0, len(places), every), places[::every], fontsize=8, color=INK, rotation=20, ha="right")
+        slant, side = (0, "center") if upright else (20, "right")
+        names = [place.replace(" ", "\n") if upright else place for place in places[::every]]
+        axes.set_xticks(range(0, len(places), every), names, fontsize=8, color=INK, rotation=slant, ha=side)
         axes.set_xlim(-0.4, len(places) - 0.6)
         axes.set_ylim(-4, 104)
         axes.set_yticks(range(0, 101, 20), [str(each) for each in range(0, 101, 20)], fontsize=9, color=INK)
@@ -47,10 +53,11 @@ def write_history(series: Series, stem: Path, *, title: str) -> list[Path]:
         axes.tick_params(length=0, pad=4)
         axes.grid(axis="y", color="#e3e3e3", linewidth=0.7)
         axes.set_axisbelow(True)
-        for side in axes.spines.values():
-            side.set_color(FRAME)
-        figure.text(0.02, 1 - 0.24 / _HEIGHT, title, fontsize=12, weight="bold", color=INK, va="center")
-        said = "lines: 95 % intervals; shaded: a change lies there, 95 % sure of all of them"
+        for spine in axes.spines.values():
+            spine.set_color(FRAME)
+        figure.text(0.02, 1 - 0.24 / _HEIGHT, fit(title, _TITLE), fontsize=10.5, weight="bold", color=INK, va="center")
+        shaded = "; shaded: a change lies there, 95 % sure of all of them" if series.changes else ""
+        said = f"{one_line(below)}; lines: 95 % intervals{shaded}"
         figure.text(0.02, 1 - 0.47 / _HEIGHT, said, fontsize=8.5, color=SOFT, va="center")
         paths = []
         for format_ in FORMATS:

@@ -12,6 +12,8 @@ from needlework.results.tables.columns import NONE
 
 _MOST = 6  # lengths that have a column of their own in a terminal
 RANK = "rank"
+SECONDS = "seconds an answer"
+SPENT = ("prompt tokens", "answer tokens", SECONDS, "seconds, slowest 5 %")  # of which less is better
 
 
 def rank_words(ranks: Ranks) -> str:
@@ -39,7 +41,7 @@ def board_head(board: Board, *, every_length: bool = False) -> tuple[str, ...]:
         *(["misses counted"] if board.has_misses else []),
         *_lengths(board, every_length),
         *(["effective length (95 %)"] if len(board.lengths) > 1 else []),
-        *(["prompt tokens", "answer tokens", "seconds", "slowest 5 %"] if board.lengths else []),
+        *(SPENT if board.lengths else []),
     )
 
 
@@ -55,8 +57,13 @@ def board_row(board: Board, row: Row, *, every_length: bool = False) -> tuple[st
         cells += [NONE if mean is None else percent1(mean) for _, _, _, mean, _, _ in entry.by_length]
     if len(board.lengths) > 1:
         cells.append(effective_words(entry))
-    seconds = [NONE, NONE] if entry.latency is None else [f"{value:.3g}" for value in entry.latency]
+    seconds = [NONE, NONE] if entry.latency is None else [seconds_words(value) for value in entry.latency]
     return (*cells, _tokens(entry.prompt_tokens), _tokens(entry.answer_tokens), *seconds)
+
+
+def seconds_words(seconds: float) -> str:
+    """`2.31`; less than a thousandth, as of answers that no model computed, is `<0.001`."""
+    return f"{seconds:.3g}" if seconds >= 0.001 else "<0.001"
 
 
 def effective_words(entry: Entry) -> str:

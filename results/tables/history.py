@@ -5,7 +5,7 @@ from __future__ import annotations
 from needlework.results.statistics.board.changes import Change, needed_samples
 from needlework.results.statistics.board.series import Point, Series
 from needlework.results.style.text import length_labels, percent1
-from needlework.results.tables.board import effective_words
+from needlework.results.tables.board import SECONDS, effective_words, seconds_words
 from needlework.results.tables.columns import NONE
 from needlework.results.tables.comparison import p_words, points1
 
@@ -14,9 +14,39 @@ _MOST = 6  # lengths that have a column of their own
 
 def series_title(series: Series) -> str:
     """`smollm2 · niah: 4 runs of 36 trials of 12 samples`."""
+    return f"{_name(series)}: {size_words(series)}"
+
+
+def size_words(series: Series) -> str:
+    """`4 runs of 36 trials of 12 samples`."""
     first = series.points[0].entry
-    name = " · ".join(part for part in (series.model, series.task) if part)
-    return f"{name}: {len(series.points):,} runs of {first.trials:,} trials of {series.samples:,} samples"
+    return f"{len(series.points):,} runs of {first.trials:,} trials of {series.samples:,} samples"
+
+
+def series_sentence(series: Series) -> str:
+    """The title of its picture: `smollm2 · niah fell by 37.0 points between step 2000 and step 3000`."""
+    if not series.changes:
+        return f"{_name(series)}: no change is shown"
+    if len(series.changes) > 1:
+        return f"{_name(series)} changed {len(series.changes)} times"
+    (change,) = series.changes
+    verb, where = _where(series, change)
+    return f"{_name(series)} {verb} by {points1(abs(change.after - change.before)).lstrip('+')} points {where}"
+
+
+def _name(series: Series) -> str:
+    return " · ".join(part for part in (series.model, series.task) if part)
+
+
+def _when(series: Series, at: int) -> str:
+    """The place of a run; its name where another run has the same, as in one minute."""
+    point = series.points[at]
+    return point.who.run if sum(each.place == point.place for each in series.points) > 1 else point.place
+
+
+def _where(series: Series, change: Change) -> tuple[str, str]:
+    first, last = (_when(series, at) for at in (change.first, change.last))
+    return "fell" if change.is_fall else "rose", f"between {first} and {last}"
 
 
 def series_head(series: Series) -> tuple[str, ...]:
@@ -24,7 +54,7 @@ def series_head(series: Series) -> tuple[str, ...]:
     lengths = [length for length, *_ in series.points[0].entry.by_length]
     labels = length_labels(lengths) if 1 < len(lengths) <= _MOST else ()
     effective = ["effective length (95 %)"] if len(lengths) > 1 else []
-    return ("when", "run", "score % (95 %)", *labels, *effective, "seconds")
+    return ("when", "run", "score % (95 %)", *labels, *effective, SECONDS)
 
 
 def series_row(point: Point) -> tuple[str, ...]:
@@ -34,19 +64,17 @@ def series_row(point: Point) -> tuple[str, ...]:
     score = NONE if entry.mean is None else f"{percent1(entry.mean)}{ends}"
     count = len(entry.by_length)
     means = [NONE if mean is None else percent1(mean) for _, _, _, mean, _, _ in entry.by_length]
-    seconds = NONE if entry.latency is None else f"{entry.latency[0]:.3g}"
+    seconds = NONE if entry.latency is None else seconds_words(entry.latency[0])
     effective = [effective_words(entry)] if count > 1 else []
     return (point.place, point.who.run, score, *(means if 1 < count <= _MOST else []), *effective, seconds)
 
 
 def change_words(series: Series, change: Change) -> str:
     """`fell between step 2000 and step 3000, from 92.6 to 55.6 % (-37.0 points; p 0.002, Holm)`."""
-    verb = "fell" if change.is_fall else "rose"
-    first, last = (series.points[at].place for at in (change.first, change.last))
-    likely = "" if change.last - change.first == 1 else f", most likely at {series.points[change.at].place}"
+    likely = "" if change.last - change.first == 1 else f", most likely at {_when(series, change.at)}"
     scores = f"from {percent1(change.before)} to {percent1(change.after)} %"
     points = points1(change.after - change.before)
-    return f"{verb} between {first} and {last}{likely}, {scores} ({points} points; p {p_words(change.p)}, Holm)"
+    return f"{' '.join(_where(series, change))}{likely}, {scores} ({points} points; p {p_words(change.p)}, Holm)"
 
 
 def series_lines(series: Series) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 import needlework
 from needlework.results.compare.command import main
 from needlework.results.files.json_file import write_json
+from needlework.results.files.schema import faults_of
 from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
 
@@ -251,6 +252,7 @@ def test_controls_and_retrievers_are_left_out_of_the_page_too(make_record: Make,
 
 
 def test_three_runs_are_each_compared_with_the_first(tmp_path, capsys):
+    pytest.importorskip("jsonschema")
     from tests.results.statistics.comparison.test_comparison import grid
 
     for name, score in (("step500", 1.0), ("step1000", 0.0), ("step10000", 1.0)):
@@ -265,7 +267,9 @@ def test_three_runs_are_each_compared_with_the_first(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:4]] == ["step500", "step1000", "step10000"]
     assert lines[2].split()[-2:] == ["1k", "worse"]
-    assert {path.name for path in out.iterdir()} == {"report.html", "scores.png", "scores.svg", "summary.json"}
+    assert {path.name for path in out.iterdir()} == {"report.html", "scores.png", "scores.svg", "comparison.json"}
+    assert [*faults_of("comparison", json.loads((out / "comparison.json").read_text()))] == []
+    assert [*faults_of("summary", json.loads((out / "comparison.json").read_text()))] != []
     assert main([runs[0], runs[2], runs[2]]) == 2
     assert "given twice" in capsys.readouterr().err
 

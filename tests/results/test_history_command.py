@@ -58,6 +58,30 @@ def test_nights_stand_by_date_and_a_fall_is_told(
     assert (out / "history-niah.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_runs_of_one_minute_are_told_apart_by_their_names(
+    write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [str(write(name, right, day=3)) for name, right in (("a", 12), ("b", 0))]
+
+    assert needlework.main(["history", *runs]) == 0
+    assert "fell between a and b, from 100 to 0 %" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("rights", "sentence"),
+    [
+        ((12, 0), "niah fell by 100.0 points between step 1 and step 2"),
+        ((12, 12), "niah: no change is shown"),
+    ],
+)
+def test_the_picture_of_a_series_has_a_sentence_as_its_title(
+    write: Callable[..., Path], tmp_path: Path, rights: tuple[int, ...], sentence: str
+) -> None:
+    runs = [str(write(f"step-{step}", right)) for step, right in enumerate(rights, 1)]
+    needlework.main(["history", *runs, "--order", "step", "--out", str(tmp_path / "out")])
+    assert sentence in (tmp_path / "out" / "history-niah.svg").read_text(encoding="utf-8")
+
+
 def test_checkpoints_of_other_names_are_one_series_by_step(
     write: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

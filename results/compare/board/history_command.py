@@ -23,7 +23,15 @@ from needlework.results.statistics.board.series import Series, series_of
 from needlework.results.statistics.comparison.identity import weights_lines
 from needlework.results.style.text import one_line
 from needlework.results.tables.columns import aligned
-from needlework.results.tables.history import change_words, series_head, series_lines, series_row, series_title
+from needlework.results.tables.history import (
+    change_words,
+    series_head,
+    series_lines,
+    series_row,
+    series_sentence,
+    series_title,
+    size_words,
+)
 
 _SHOWN = 20  # runs of a series in a terminal: the last ones
 
@@ -93,7 +101,7 @@ def _write(series: Sequence[Series], folder: Path, *, title: str, notes: Sequenc
     drawn = []
     for number, each in enumerate(series, start=1):
         stem = folder / f"history-{slug(each.task)}{f'-{number}' if len(series) > 1 else ''}"
-        paths = write_history(each, stem, title=series_title(each))
+        paths = write_history(each, stem, title=series_sentence(each), below=size_words(each))
         drawn.append(next(path.read_bytes() for path in paths if path.suffix == ".png"))
         pictures += paths
     write_whole(folder / "report.html", history_html(series, drawn, title=title, notes=notes).encode())

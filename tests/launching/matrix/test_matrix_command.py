@@ -51,8 +51,8 @@ def test_worse_configurations_are_told_and_fail_and_one_that_cannot_start_stops_
     (line,) = [line for line in out.splitlines() if line.startswith("broken")]
     assert line.split()[-2:] == ["300", "worse"]
     folder = place / "results" / "runs" / "m" / "comparison"
-    assert {path.name for path in folder.iterdir()} == {"report.html", "scores.png", "scores.svg", "summary.json"}
-    summary = json.loads((folder / "summary.json").read_text())
+    assert {path.name for path in folder.iterdir()} == {"report.html", "scores.png", "scores.svg", "comparison.json"}
+    summary = json.loads((folder / "comparison.json").read_text())
     assert [each["verdict"] for each in summary["configurations"]] == [None, None, "worse", "worse"]
     # The same command goes on: nothing is asked again.
     assert needlework.main(argv) == 3
