@@ -14,7 +14,7 @@ from needlework.scoring.judges.asking import JudgeUnreachableError
 from needlework.scoring.judges.replies import JudgeReplyError
 from needlework.scoring.judges.strategy import JUDGE, Judging, chosen, judge_scorer, recalling, ruling_key
 from needlework.scoring.outcomes import CUT_OFF
-from needlework.scoring.registry import scorer_named
+from needlework.scoring.registry import SCORERS, scorer_named
 from needlework.scoring.scorers.abstaining import ABSTAIN
 from needlework.scoring.scorers.documents import DOCUMENTS
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
@@ -68,7 +68,7 @@ class Scored:
     """What came of scoring: a score, or the kind and message of an error, and who judged.
 
     `harness`: the scorer or the reference is at fault; `judge`: the judge's reply could not be read. `again`: what came
-    of scoring the further answers to the same prompt, in their order.
+    of scoring the further answers to the same prompt, in their order. `known`: an earlier session scored it.
     """
 
     score: Score | None
@@ -77,6 +77,7 @@ class Scored:
     error_kind: str | None = None
     message: str = ""
     again: tuple[Scored, ...] = ()
+    known: bool = False
 
     @property
     def for_asserting(self) -> Score:
@@ -97,6 +98,8 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
     wanted = scorer if scorer is not None else _suites_scorer(exchange)
     judging: Judging | None = getattr(exchange, "judging", None)
     name, version = _label(wanted)
+    if judging is None and isinstance(wanted, str) and (known := _scored_before(exchange, wanted)):
+        return known
     try:
         answer, reference = without_escapes(exchange.answer), as_reference(exchange.reference)
         who, by_judge = _scorer(wanted, judging, of_suite=scorer is None, absent=reference.absent)
@@ -143,10 +146,32 @@ def _by_judge(exchange: Answered, judging: Judging, unclear: Score) -> Score:
     return replace(ruling, why=f"{ruling.why} (by rule: {unclear.why})", details={**ruling.details, "rule": "unclear"})
 
 
+def _scored_before(exchange: Answered, name: str) -> Scored | None:
+    """What the same version of a scorer of ours made of this answer in an earlier session, if the exchange has it.
+
+    Scorers of the user's own are asked again: they may have changed under their version.
+    """
+    before, ours = _before(exchange), SCORERS.get(name)
+    if before is None or ours is None or (before["name"], before["version"]) != (ours.name, ours.version):
+        return None
+    return None if RULED in before["details"] else Scored(_score_of(before), ours.name, ours.version, known=True)
+
+
 def _ruled_before(exchange: Answered, key: str) -> Score | None:
     """The score that the same judges gave this answer in an earlier session, where the exchange has it."""
-    before: Mapping[str, Any] | None = getattr(exchange, "ruled_before", None)
-    return Score(**before) if key and before and before["details"].get(RULED) == key else None
+    before = _before(exchange)
+    return _score_of(before) if key and before and before["details"].get(RULED) == key else None
+
+
+def _before(exchange: Answered) -> Mapping[str, Any] | None:
+    """The fields of the score that an answer had in an earlier session, and the `name` and `version` of its scorer."""
+    before: Mapping[str, Any] | None = getattr(exchange, "scored_before", None)
+    return before
+
+
+def _score_of(before: Mapping[str, Any]) -> Score:
+    told = {name: before[name] for name in ("value", "verdict", "answer", "why", "details")}
+    return Score(**told, scorer=f"{before['name']} v{before['version']}")
 
 
 def _suites_scorer(exchange: Answered) -> str:

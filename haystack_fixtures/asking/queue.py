@@ -140,7 +140,7 @@ class Queue:
             replayed=stored.scored,
             again=stored.again,
             judging=engine.judging(cell),
-            ruled_before=stored.ruling,
+            scored_before=stored.score,
         )
 
     def close(self) -> None:

@@ -45,7 +45,7 @@ class StoredAnswer:
 
     `prompt`: what a record tells of the prompt (counts, hashes, needles), handed on as it is. `scored`: whether a test
     has scored it already. `again`: the answers of the stability probe. `build_s`: seconds to build the prompt.
-    `ruling`: what judges made of it, as the fields of a score.
+    `score`: what a test made of it, as the fields of a score and the scorer's `name` and `version`; `None` where none did.
     """
 
     response: Response
@@ -56,7 +56,7 @@ class StoredAnswer:
     again: tuple[Again, ...] = ()
     build_s: float | None = None
     scored: bool = True
-    ruling: Mapping[str, Any] | None = None
+    score: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Exchange:
     not asked at all. `scorer`: the one that the suite names, else the task's.
     `key` identifies the trial for resuming. `build_s`: seconds to build the prompt. `stored_prompt`: what was recorded
     of the prompt, where the answer was stored. `replayed`: a stored answer that has been scored before.
-    `judging`: the run's judges, if it has any. `ruled_before`: what judges made of a stored answer.
+    `judging`: the run's judges, if it has any. `scored_before`: the score of a stored answer.
     """
 
     cell: Cell
@@ -89,7 +89,7 @@ class Exchange:
     replayed: bool = False
     again: tuple[Again, ...] = ()
     judging: Judging | None = None
-    ruled_before: Mapping[str, Any] | None = None
+    scored_before: Mapping[str, Any] | None = None
 
     @property
     def answer(self) -> str:
@@ -104,7 +104,15 @@ class Exchange:
     @property
     def asked_again(self) -> tuple[Exchange, ...]:
         """The exchanges of the stability probe, to be scored as this one is."""
-        return tuple(replace(self, response=each.response, again=()) for each in self.again)
+        return tuple(
+            replace(self, response=each.response, again=(), scored_before=self._scored_like(each.response))
+            for each in self.again
+        )
+
+    def _scored_like(self, response: Response) -> Mapping[str, Any] | None:
+        """The score that this answer had, where another is the same to the letter."""
+        mine = (self.response.text, self.response.finish_reason)
+        return self.scored_before if mine == (response.text, response.finish_reason) else None
 
     @property
     def error_kind(self) -> str | None:

@@ -46,7 +46,7 @@ def stored_answer(record: Record | WaitingAnswer) -> StoredAnswer:
         again=tuple(map(_again, details.get("stability", ()))),
         build_s=timing.get("build_s"),
         scored=record["outcome"] != WAITING,
-        ruling=_ruling(record),
+        score=_score(record),
     )
 
 
@@ -60,17 +60,19 @@ def ruling_of(record: Record | WaitingAnswer) -> str | None:
     return (record["details"].get("score") or {}).get("ruling")
 
 
-def _ruling(record: Record | WaitingAnswer) -> Mapping[str, Any] | None:
-    """What judges made of the answer, as the fields of a score; `None` where none was asked, or nothing came of it."""
-    if record.get("score") is None or ruling_of(record) is None:
+def _score(record: Record | WaitingAnswer) -> Mapping[str, Any] | None:
+    """The score that the answer has, as the fields of one, and its scorer; `None` where it has none."""
+    if record.get("score") is None:
         return None
     told = cast("Record", record)
     return {
+        "name": told["scorer"],
+        "version": told["scorer_version"],
         "value": told["score"],
         "verdict": told["outcome"],
         "answer": told["answer"],
         "why": told["why"],
-        "details": told["details"]["score"],
+        "details": told["details"].get("score", {}),
     }
 
 

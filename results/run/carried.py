@@ -28,8 +28,13 @@ class Carried:
     fault: str = ""
 
 
-def attach(report: object, carried: Carried) -> None:
-    """Put it on a report, as text: reports of workers are sent, and a record may hold anything that JSON has."""
+def attach(report: object, carried: Carried, *, as_text: bool = True) -> None:
+    """Put it on a report, as text: reports of workers are sent, and the record of a test of somebody's own may hold what
+    JSON turns into something else. A record whose values all came from a journal needs that only to be sent.
+    """
+    if not as_text:
+        cast("Any", report).needlework = carried
+        return
     fields = {"record": carried.record, "shown": carried.shown, "facts": carried.facts, "fault": carried.fault}
     cast("Any", report).needlework = _encode(fields)
 

@@ -12,7 +12,7 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.session.kept import EXCHANGE, engine_of, forget_exchange, settings_of
-from needlework.haystack_fixtures.workers.distribution import worker_name
+from needlework.haystack_fixtures.workers.distribution import is_worker, worker_name
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results.records.stored_answers import stored_answers
 from needlework.results.run.carried import Carried, attach, drop_record
@@ -25,7 +25,7 @@ from needlework.scoring.plugin import SCORED
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the record to the call's report, as JSON: that crosses to the controller whatever it holds."""
+    """Attach the record to the call's report."""
     report = yield
     config = item.config
     _crossing(report)
@@ -61,7 +61,8 @@ def pytest_runtest_makereport(
         # The next test of this cell scores the same answer.
         told = stored_answers([record], [])
         stored_of(config).update({key: replace(answer, scored=False) for key, answer in told.items()})
-    attach(report, Carried(record, shown_as(record, report), _new_facts(item), fault))
+    carried = Carried(record, shown_as(record, report), _new_facts(item), fault)
+    attach(report, carried, as_text=is_worker(config) or not (exchange.replayed and scored.known))
     return report
 
 
