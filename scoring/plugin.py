@@ -6,6 +6,7 @@ Recording is all it does: results are reported, and turned into an exit code, el
 from __future__ import annotations
 
 from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
@@ -32,25 +33,35 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         del item.config.stash[SCORED]
 
 
-@pytest.fixture(scope="session")  # made once: making fixtures anew is a fifth of what pytest does for a test
-def assert_scored(pytestconfig: pytest.Config) -> AssertScored:
-    """Score an exchange and record it with the test: `assert_scored(exchange, scorer="match")`.
+def pytest_configure(config: pytest.Config) -> None:
+    # A session's fixture that itself takes `request` or `pytestconfig` costs pytest a tenth of a test, in every test.
+    config.pluginmanager.register(_bound_to(config), "needlework-assert-scored")
 
-    The scorer is a name, a `Scorer` or a function `(answer, reference) -> Score | float`; without one it is the
-    suite's, else `match`. The returned score compares with numbers, for tests that want to fail:
-    `assert assert_scored(exchange) >= 0.9`. If there is no score, its value is NaN and no comparison holds.
-    """
 
-    def record(exchange: Answered, scorer: ScorerLike | None = None) -> Score:
-        # Scorers are loaded with the first answer, and not before the first question.
-        from needlework.scoring.recording import score_exchange
+def _bound_to(config: pytest.Config) -> ModuleType:
+    @pytest.fixture(scope="session")  # made once: making fixtures anew is a fifth of what pytest does for a test
+    def assert_scored() -> AssertScored:
+        """Score an exchange and record it with the test: `assert_scored(exchange, scorer="match")`.
 
-        again = tuple(score_exchange(each, scorer) for each in exchange.asked_again)
-        scored = replace(score_exchange(exchange, scorer), again=again)
-        pytestconfig.stash[SCORED] = scored
-        return scored.for_asserting
+        The scorer is a name, a `Scorer` or a function `(answer, reference) -> Score | float`; without one it is the
+        suite's, else `match`. The returned score compares with numbers, for tests that want to fail:
+        `assert assert_scored(exchange) >= 0.9`. If there is no score, its value is NaN and no comparison holds.
+        """
 
-    return record
+        def record(exchange: Answered, scorer: ScorerLike | None = None) -> Score:
+            # Scorers are loaded with the first answer, and not before the first question.
+            from needlework.scoring.recording import score_exchange
+
+            again = tuple(score_exchange(each, scorer) for each in exchange.asked_again)
+            scored = replace(score_exchange(exchange, scorer), again=again)
+            config.stash[SCORED] = scored
+            return scored.for_asserting
+
+        return record
+
+    plugin = ModuleType("needlework-assert-scored")  # pytest takes such fixtures from modules
+    vars(plugin)["assert_scored"] = assert_scored
+    return plugin
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:

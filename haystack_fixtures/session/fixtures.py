@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -65,27 +67,37 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     forget_exchange(item.config)
 
 
-@pytest.fixture(scope="session")  # made once: making fixtures anew is a fifth of what pytest does for a test
-def generate(request: pytest.FixtureRequest) -> Callable[[Cell], Exchange]:
-    """Ask the model under test: `exchange = generate(cell)`. Never raises for a fault of model or server.
+def pytest_configure(config: pytest.Config) -> None:
+    # A session's fixture that itself takes `request` or `pytestconfig` costs pytest a tenth of a test, in every test.
+    config.pluginmanager.register(_bound_to(config), "needlework-generate")
 
-    The exchange has the answer, the reference, and the facts that the record will tell. Hand it to `assert_scored`.
-    A test without cells may ask for any: `generate(Cell("niah", 4000, 50.0, "code"))`, of a task and needle of the run;
-    what it does not score is not recorded.
-    """
-    config, session = request.config, request.session
-    queue, workers_tests = queue_of(config), distribution.tests_of_worker(config)
 
-    def ask(cell: Cell) -> Exchange:
-        if workers_tests is not None:
-            queue.announce(distribution.upcoming(workers_tests))
-        if not engine_of(config).has(cell):
-            known = ", ".join(dict.fromkeys(f"{s.cells[0].task} {s.cells[0].needle}" for s in grid_of(config)))
-            pytest.fail(f"generate: {cell.id} is of no task and needle of this run: it has {known}", pytrace=False)
-        exchange = queue.exchange(cell)
-        config.stash[EXCHANGE] = exchange
-        if exchange.response.error is not None and exchange.response.error.fatal:
-            session.shouldstop = f"stopped: {exchange.response.error.message}"
-        return exchange
+def _bound_to(config: pytest.Config) -> ModuleType:
+    @pytest.fixture(scope="session")  # made once: making fixtures anew is a fifth of what pytest does for a test
+    def generate() -> Callable[[Cell], Exchange]:
+        """Ask the model under test: `exchange = generate(cell)`. Never raises for a fault of model or server.
 
-    return ask
+        The exchange has the answer, the reference, and the facts that the record will tell. Hand it to `assert_scored`.
+        A test without cells may ask for any: `generate(Cell("niah", 4000, 50.0, "code"))`, of a task and needle of the
+        run; what it does not score is not recorded.
+        """
+        queue, workers_tests = queue_of(config), distribution.tests_of_worker(config)
+
+        def ask(cell: Cell) -> Exchange:
+            if workers_tests is not None:
+                queue.announce(distribution.upcoming(workers_tests))
+            if not engine_of(config).has(cell):
+                known = ", ".join(dict.fromkeys(f"{s.cells[0].task} {s.cells[0].needle}" for s in grid_of(config)))
+                pytest.fail(f"generate: {cell.id} is of no task and needle of this run: it has {known}", pytrace=False)
+            exchange = queue.exchange(cell)
+            config.stash[EXCHANGE] = exchange
+            if exchange.response.error is not None and exchange.response.error.fatal:
+                session: Any = config.pluginmanager.get_plugin("session")
+                session.shouldstop = f"stopped: {exchange.response.error.message}"
+            return exchange
+
+        return ask
+
+    plugin = ModuleType("needlework-generate")  # pytest takes such fixtures from modules
+    vars(plugin)["generate"] = generate
+    return plugin

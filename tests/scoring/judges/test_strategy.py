@@ -126,7 +126,15 @@ def test_judges_of_whom_half_cannot_be_read_are_an_error() -> None:
 def test_an_answer_that_these_judges_have_judged_is_not_asked_about_again() -> None:
     first = scored("Oruro", Judge(YES), scorer="judge_documents").score
     assert first is not None
-    before = {"name": "judge_documents", "version": 1, "value": 1.0, "verdict": "found", "answer": "", "why": "as before", "details": first.details}
+    before = {
+        "name": "judge_documents",
+        "version": 1,
+        "value": 1.0,
+        "verdict": "found",
+        "answer": "",
+        "why": "as before",
+        "details": first.details,
+    }
     silent = Judge(NO)
     assert scored("Oruro", silent, scorer="judge_documents", scored_before=before).for_asserting.why == "as before"
     assert not silent.asked
