@@ -45,7 +45,7 @@ class StoredAnswer:
 
     `prompt`: what a record tells of the prompt (counts, hashes, needles), handed on as it is. `scored`: whether a test
     has scored it already. `again`: the answers of the stability probe. `build_s`: seconds to build the prompt.
-    `score`: what a test made of it, as the fields of a score and the scorer's `name` and `version`; `None` where none did.
+    `score`: what a test made of it, the fields of a score and its scorer's `name` and `version`; `None` where none did.
     """
 
     response: Response

@@ -29,7 +29,7 @@ class Carried:
 
 
 def attach(report: object, carried: Carried, *, as_text: bool = True) -> None:
-    """Put it on a report, as text: reports of workers are sent, and the record of a test of somebody's own may hold what
+    """Put it on a report, as text: reports of workers are sent, and the record of somebody's own test may hold what
     JSON turns into something else. A record whose values all came from a journal needs that only to be sent.
     """
     if not as_text:
