@@ -170,8 +170,9 @@ def _before(exchange: Answered) -> Mapping[str, Any] | None:
 
 
 def _score_of(before: Mapping[str, Any]) -> Score:
+    """That score. It is settled: an answer that was cut off and could still have become right has none."""
     told = {name: before[name] for name in ("value", "verdict", "answer", "why", "details")}
-    return Score(**told, scorer=f"{before['name']} v{before['version']}")
+    return Score(**told, settled=True, scorer=f"{before['name']} v{before['version']}")
 
 
 def _suites_scorer(exchange: Answered) -> str:

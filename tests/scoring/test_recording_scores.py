@@ -12,6 +12,7 @@ import pytest
 from needlework.scoring.judges.scorers import judged
 from needlework.scoring.outcomes import outcome_of
 from needlework.scoring.recording import as_reference, score_exchange
+from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference, Score, Scorer
 from tests.scoring.judges.planted import Judging
 
@@ -31,6 +32,7 @@ class Exchange:
     scorer: str | None = None
     judging: Judging | None = None
     asked_again: tuple[Exchange, ...] = ()
+    scored_before: dict[str, Any] | None = None
 
 
 @pytest.mark.parametrize(
@@ -243,3 +245,30 @@ def test_the_fixture_records_and_explains(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         ["*score 0 (wrong) >= 0.9*", "*scorer: match v*", "*why: no accepted value in the answer*"]
     )
+
+
+KNOWN = {"name": "match", "version": SCORERS["match"].version, "value": 0.0, "verdict": "wrong"}
+TOLD = {"answer": "48213", "why": "as before", "details": {}}
+
+
+def test_the_score_that_the_same_version_of_a_scorer_gave_is_kept() -> None:
+    scored = score_exchange(Exchange(scored_before=KNOWN | TOLD))
+    assert (scored.known, scored.for_asserting, scored.for_asserting.why) == (True, 0, "as before")
+    cut = {"error_kind": None, "finish_reason": "length", "invalid": (), "answer_text": "48213"}
+    assert outcome_of(score=scored.score, **cut) == ("wrong", 0.0)  # what has a score was settled
+
+
+@pytest.mark.parametrize(
+    ("scorer", "before"),
+    [
+        (None, {"version": KNOWN["version"] + 1}),
+        (None, {"name": "abstain"}),
+        (None, {"details": {"ruling": "of judges"}}),
+        (lambda answer, reference: 1.0, {}),
+        (Scorer("match", KNOWN["version"], lambda answer, reference: FOUND), {}),
+    ],
+    ids=["another version", "another scorer", "judges ruled", "a function", "one's own of that name"],
+)
+def test_anything_else_is_scored_again(scorer: Any, before: dict[str, Any]) -> None:
+    scored = score_exchange(Exchange(scored_before=KNOWN | TOLD | before), scorer)
+    assert (scored.known, scored.for_asserting) == (False, 1)
