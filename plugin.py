@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-pytest_plugins = (
-    "needlework.haystack_fixtures.session.plugin",
-    "needlework.scoring.plugin",
-    "needlework.results.session.plugin",
-)
+import pytest
+
+from needlework.haystack_fixtures.session import plugin as asking
+from needlework.results.session import plugin as recording
+from needlework.scoring import plugin as scoring
+
+PARTS = (*asking.PARTS, scoring, *recording.PARTS)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Register the parts, in this order. `pytest_plugins` would have pytest look through all installed packages for the
+    name of each.
+    """
+    for part in PARTS:
+        if not pluginmanager.has_plugin(part.__name__):
+            pluginmanager.register(part, part.__name__)

@@ -101,6 +101,42 @@ def test_collecting_cells_loads_no_model_library(tmp_path):
     assert "LOADED []" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
 
 
+# What a run waits for before its first question; what it loads with the first answer, or at its end, is as it may be.
+LATER = {
+    *(HEAVY - {"tiktoken"}),
+    *("jinja2", "rapidfuzz", "scipy", "sqlite3", "urllib3"),
+    *(f"needlework.results.{room}" for room in ("adaptive", "html", "pictures", "questions", "tables")),
+    *("needlework.results.gates.verdict", "needlework.scoring.registry", "needlework.results.files"),
+    *(f"needlework.haystack_fixtures.models.{room}" for room in ("described", "local.memory", "served.http")),
+    *(f"needlework.haystack_fixtures.{room}" for room in ("asking.plan", "documents.folder", "retrieval.bm25")),
+}
+OF_A_SERVER = {"urllib3", "needlework.haystack_fixtures.models.served.http"}
+
+
+@pytest.mark.parametrize(
+    ("words", "uses"),
+    [
+        ("--model mock:sleep=0.01 --concurrency 2", set()),
+        ("--model openai:gpt-4 --base-url http://127.0.0.1:1/v1 --retries 0", OF_A_SERVER),
+    ],
+    ids=["mock", "server"],
+)
+def test_the_first_question_waits_for_nothing_that_it_does_not_need(words, uses, tmp_path):
+    code = (
+        "import os, sys, pytest\n"
+        "class AtFirstAnswer:\n"
+        "    @pytest.hookimpl(tryfirst=True)\n"
+        "    def pytest_cell_answered(self):\n"
+        f"        print('LOADED', sorted({LATER - uses!r} & set(sys.modules)), flush=True)\n"
+        "        os._exit(0)\n"
+        f"words = '-s -p no:cacheprovider -p no:hypothesispytest -p no:anyio --corpus pydoc {words}'.split()\n"
+        f"pytest.main(['benchmarks', *words, '--results-dir', {str(tmp_path)!r}], plugins=[AtFirstAnswer()])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert "LOADED []" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+
+
 def test_a_run_by_package_needs_nothing_that_only_tests_need():
     """In a checkout pytest loads tests/conftest.py for `--pyargs` too; `needlework matrix` starts its runs so."""
     code = (

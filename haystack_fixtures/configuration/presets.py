@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ class Preset:
 
 def load_preset(name: str) -> Preset:
     """Find a preset by name, or read a TOML file that holds one (`name.toml` or `file.toml:name`)."""
+    for file in _files():  # up to the one that has it: few are read where there are many
+        if name in (found := _read(file)):
+            return found[name]
     built_in = built_in_presets()
     if name in built_in:
         return built_in[name]
@@ -48,17 +52,26 @@ def load_preset(name: str) -> Preset:
 @cache
 def built_in_presets() -> dict[str, Preset]:
     """All presets that come with the project, by name: those of a family lie in its folder."""
-    found: dict[str, Preset] = {}
+    found = {name: preset for file in _files() for name, preset in _read(file).items()}
+    every = (*found["leval-closed"].suites, *found["leval-open"].suites)
+    found["leval"] = Preset("leval", "L-Eval: every task that --leval-data has, files of yours too", every)
+    return found
+
+
+@cache
+def _files() -> tuple[Traversable, ...]:
+    """The files of built-in presets; that of the everyday ones is the first."""
     files = resources.files("needlework.haystack_fixtures")
     folders = [files / "presets", *(family / "presets" for family in (files / "tasks").iterdir())]
     written = [
         file for folder in folders if folder.is_dir() for file in folder.iterdir() if file.name.endswith(".toml")
     ]
-    for file in sorted(written, key=lambda file: (file.name != "own.toml", file.name)):
-        found |= _parse(file.name, file.read_text(encoding="utf-8"))
-    every = (*found["leval-closed"].suites, *found["leval-open"].suites)
-    found["leval"] = Preset("leval", "L-Eval: every task that --leval-data has, files of yours too", every)
-    return found
+    return tuple(sorted(written, key=lambda file: (file.name != "own.toml", file.name)))
+
+
+@cache
+def _read(file: Traversable) -> Mapping[str, Preset]:
+    return _parse(file.name, file.read_text(encoding="utf-8"))
 
 
 def task_suite(task: str, suite: Mapping[str, Any]) -> dict[str, str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-pytest_plugins = (
-    "needlework.haystack_fixtures.session.options",
-    "needlework.haystack_fixtures.session.start",
-    "needlework.haystack_fixtures.session.collection",
-    "needlework.haystack_fixtures.session.limiting",
-    "needlework.haystack_fixtures.session.sharding",
-    "needlework.haystack_fixtures.session.fixtures",
-    "needlework.haystack_fixtures.session.plan",
-    "needlework.haystack_fixtures.session.batches",
-    "needlework.haystack_fixtures.session.end",
+from needlework.haystack_fixtures.session import (
+    batches,
+    collection,
+    end,
+    fixtures,
+    limiting,
+    options,
+    plan,
+    sharding,
+    start,
 )
+
+PARTS = (options, start, collection, limiting, sharding, fixtures, plan, batches, end)

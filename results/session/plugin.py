@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-pytest_plugins = (
-    "needlework.results.session.start",
-    "needlework.results.session.benchmark",
-    "needlework.results.session.sharding",
-    "needlework.results.session.plan",
-    "needlework.results.session.batches",
-    "needlework.results.session.answers",
-    "needlework.results.session.letters",
-    "needlework.results.session.reports",
-)
+from needlework.results.session import answers, batches, benchmark, letters, plan, reports, sharding, start
+
+PARTS = (start, benchmark, sharding, plan, batches, answers, letters, reports)

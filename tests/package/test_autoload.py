@@ -66,6 +66,25 @@ def test_another_projects_run_loads_one_small_module_and_gets_no_option(pytester
     assert not (pytester.path / "results").exists()
 
 
+def test_our_modules_are_loaded_as_they_are_and_tests_with_their_assertions_rewritten(pytester: pytest.Pytester):
+    pytester.makeconftest(
+        """
+        import sys
+
+        def pytest_collection_finish():
+            rewritten = {type(module.__loader__).__name__: name for name, module in sys.modules.items()
+                         if name.startswith("needlework.") and not name.startswith("needlework.benchmarks")}
+            assert list(rewritten) == ["SourceFileLoader"], rewritten
+            tests = sys.modules["needlework.benchmarks.test_niah"]
+            assert type(tests.__loader__).__name__ == "AssertionRewritingHook"
+        """
+    )
+
+    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS, "--corpus=pydoc", "--collect-only")
+
+    run.stdout.fnmatch_lines(["*2 tests collected*"])
+
+
 def test_benchmarks_run_in_an_empty_folder(pytester: pytest.Pytester):
     run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS, "--corpus=pydoc", "--run-name=r")
 
