@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,8 @@ class Preset:
 
 def load_preset(name: str) -> Preset:
     """Find a preset by name, or read a TOML file that holds one (`name.toml` or `file.toml:name`)."""
-    for file in _files():  # up to the one that has it: few are read where there are many
-        if name in (found := _read(file)):
+    for source, text in _files():  # up to the one that has it: parsing all takes longer than all else in settings
+        if name in (found := _read(source, text)):
             return found[name]
     built_in = built_in_presets()
     if name in built_in:
@@ -52,26 +51,27 @@ def load_preset(name: str) -> Preset:
 @cache
 def built_in_presets() -> dict[str, Preset]:
     """All presets that come with the project, by name: those of a family lie in its folder."""
-    found = {name: preset for file in _files() for name, preset in _read(file).items()}
+    found = {name: preset for file in _files() for name, preset in _read(*file).items()}
     every = (*found["leval-closed"].suites, *found["leval-open"].suites)
     found["leval"] = Preset("leval", "L-Eval: every task that --leval-data has, files of yours too", every)
     return found
 
 
 @cache
-def _files() -> tuple[Traversable, ...]:
-    """The files of built-in presets; that of the everyday ones is the first."""
+def _files() -> tuple[tuple[str, str], ...]:
+    """Names and texts of the files of built-in presets; that of the everyday ones is the first."""
     files = resources.files("needlework.haystack_fixtures")
     folders = [files / "presets", *(family / "presets" for family in (files / "tasks").iterdir())]
     written = [
         file for folder in folders if folder.is_dir() for file in folder.iterdir() if file.name.endswith(".toml")
     ]
-    return tuple(sorted(written, key=lambda file: (file.name != "own.toml", file.name)))
+    written.sort(key=lambda file: (file.name != "own.toml", file.name))
+    return tuple((file.name, file.read_text(encoding="utf-8")) for file in written)
 
 
 @cache
-def _read(file: Traversable) -> Mapping[str, Preset]:
-    return _parse(file.name, file.read_text(encoding="utf-8"))
+def _read(source: str, text: str) -> Mapping[str, Preset]:
+    return _parse(source, text)
 
 
 def task_suite(task: str, suite: Mapping[str, Any]) -> dict[str, str]:
