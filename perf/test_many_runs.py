@@ -1,8 +1,11 @@
-"""A leaderboard of 1,000 runs of 10,000 trials from their indexes, and what it takes to make an index again."""
+"""1,000 runs of 10,000 trials by their indexes: a leaderboard, the pages; and what it takes to make an index again."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 import zlib
 from base64 import b64encode
@@ -35,7 +38,8 @@ def folder(tmp_path_factory):
     for number in range(1, RUNS):
         run = base / f"run{number:04}"
         run.mkdir()
-        (run / "results.json").write_text("stands for 20 MB of records")
+        with (run / "results.json").open("wb") as file:
+            file.truncate(20_000_000)  # stands for 20 MB of records: whoever reads them finds no JSON
         scores = (rng.random(len(made)) < 0.5 + 0.5 * rng.random()).astype(np.float32)
         entry |= {"model": f"model{number % 40}", "scores": b64encode(zlib.compress(scores.tobytes())).decode()}
         (run / INDEX).write_text(json.dumps(content | {"sources": sources_of(run)}))
@@ -53,6 +57,24 @@ def test_boards_of_a_thousand_runs(benchmark, folder, perf_row):
     assert len(board.rows) == RUNS
     what = f"leaderboard of {RUNS:,} runs of 10,010 trials, indexes read"
     perf_row(what=what, ours=benchmark.stats.stats.min, unit="s", target=20)
+
+
+def test_pages_of_a_thousand_runs_are_there_at_once(benchmark, folder, perf_row):
+    """The pages read no records before somebody opens a run: the server's start, in CPU seconds of its process."""
+
+    def start():
+        before = os.times()
+        command = [sys.executable, "-m", "needlework", "serve", str(folder), "--port", "0"]
+        environ = {**os.environ, "NEEDLEWORK_TOKEN": "t" * 32}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as server:
+            assert server.stdout is not None
+            assert "http://127.0.0.1" in server.stdout.readline()
+            server.terminate()
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    seconds = benchmark.pedantic(start, rounds=1)
+    perf_row(what=f"needlework serve of {RUNS:,} runs of 10,010 trials, start", ours=seconds, unit="CPU s", target=1.5)
 
 
 def test_an_index_is_made_again(benchmark, folder, perf_row):

@@ -58,6 +58,12 @@ def find_sources(paths: Sequence[Path], documents: Path | None) -> Sources:
     return Sources(runs, predictions, annotated, questions, folder, references=tuple(references))
 
 
+def bytes_of(runs: Sequence[Path]) -> int:
+    """How many bytes of records so many runs have: of each, its larger file of them."""
+    files = [[run / name for name in _OF_A_RUN] for run in runs]
+    return sum(max((file.stat().st_size for file in each if file.is_file()), default=0) for each in files)
+
+
 def state_place(first: Path, sources: Sources) -> Path:
     """Where what people say is kept: in the folder that was given first, or beside the file.
 

@@ -31,7 +31,7 @@ from needlework.results.web.browsing.grid import MOST_ACROSS, colors_css, grid_o
 from needlework.results.web.browsing.parts import one_part
 from needlework.results.web.browsing.prompt import shown_prompt
 from needlework.results.web.browsing.rows import CONTEXTS, Row
-from needlework.results.web.browsing.runs import OpenRun, Reading
+from needlework.results.web.browsing.runs import Brief, OpenRun, Reading
 from needlework.results.web.page import Context, Page
 from needlework.results.web.replies import told
 
@@ -204,14 +204,10 @@ def _row(request: Request, reading: Reading) -> Row:
 
 def _card(run: OpenRun) -> dict[str, Any]:
     try:
-        reading = run.reading()
+        brief = run.brief()
     except InputError as error:
         return {"name": run.name, "problem": str(error)}
-    counts = {name: count for name, count in counted(reading.rows).items() if count}
-    models = sorted({row.same["model"] for row in reading.rows})
-    return {"name": run.name, "problem": "", "folder": run.folder, "reading": reading, "models": models} | {
-        "counts": counts, "ago": _ago(reading.written),
-    }  # fmt: skip
+    return {"name": run.name, "problem": "", "folder": run.folder, "brief": brief, "ago": _ago(brief.written)}
 
 
 def _there(runs: Sequence[OpenRun]) -> list[str]:
@@ -226,10 +222,12 @@ def _in_short(run: OpenRun) -> str:
     card = _card(run)
     if card["problem"]:
         return str(card["problem"])
-    count = len(card["reading"].rows)
-    going = "" if card["reading"].ended else ", has not ended"
-    models = ", ".join(card["models"][:3]) + (", ..." if len(card["models"]) > 3 else "")
-    return f"{run.name}: {count:,} {'trial' if count == 1 else 'trials'} of {models}, {card['ago']}{going}"
+    brief: Brief = card["brief"]
+    going = "" if brief.ended else ", has not ended"
+    models = ", ".join(brief.models[:3]) + (", ..." if len(brief.models) > 3 else "")
+    return (
+        f"{run.name}: {brief.trials:,} {'trial' if brief.trials == 1 else 'trials'} of {models}, {card['ago']}{going}"
+    )
 
 
 def _line(row: Row, other: Row | None) -> dict[str, Any]:

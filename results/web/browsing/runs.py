@@ -11,12 +11,14 @@ from pathlib import Path
 from threading import Lock
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.index_file import Indexed, read_index
 from needlework.results.files.json_file import read_json
 from needlework.results.records.journal import records_of
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL
 from needlework.results.records.tests_of_cells import answered_before, identity, latest_of_each
-from needlework.results.web.browsing.filters import choices
+from needlework.results.statistics.panels import OUTCOMES
+from needlework.results.web.browsing.filters import choices, counted
 from needlework.results.web.browsing.parts import Part, parts_of
 from needlework.results.web.browsing.rows import Row, rows_of
 
@@ -49,6 +51,17 @@ class Reading:
         return next((each for each in found if each.same["model"] == row.same["model"]), next(iter(found), None))
 
 
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What a card of a run says. `counts`: of trials by outcome, those that nobody had left out."""
+
+    trials: int
+    models: tuple[str, ...]
+    counts: Mapping[str, int]
+    ended: bool
+    written: float
+
+
 class OpenRun:
     """A run's folder. Threads may share it."""
 
@@ -58,6 +71,7 @@ class OpenRun:
         self._turn = Lock()
         self._stamp: tuple[object, ...] = ()
         self._reading: Reading | None = None
+        self._brief: tuple[tuple[object, ...], Brief] | None = None
 
     @property
     def name(self) -> str:
@@ -70,10 +84,35 @@ class OpenRun:
         stamps = (_stamp(self.folder / name) for name in (JOURNAL, _RESULTS))
         return max((each[2] / 1e9 for each in stamps if each), default=0.0)
 
+    def brief(self) -> Brief:
+        """What there is to say of it in short: by its index, where it has one, else by its records. Raises
+        `InputError` where these cannot be read.
+        """
+        stamp = self._now()
+        if self._brief is None or self._brief[0] != stamp:
+            found = None if stamp == self._stamp else read_index(self.folder)
+            self._brief = stamp, _of_rows(self.reading()) if found is None else self._of_index(found)
+        return self._brief[1]
+
+    def _of_index(self, found: Indexed) -> Brief:
+        """An index is written with the results, and has no controls: they are counted as such."""
+        counts: dict[str, int] = {name: sum(each.outcomes.get(name, 0) for each in found.entries) for name in OUTCOMES}
+        controls = found.recorded - sum(counts.values())
+        told = {
+            name: count
+            for name, count in (counts | {"control" if controls == 1 else "controls": controls}).items()
+            if count
+        }
+        ended = _ended(self.folder / _MANIFEST, self.folder / _RESULTS)
+        return Brief(found.recorded, tuple(sorted({each.model for each in found.entries})), told, ended, self.written)
+
+    def _now(self) -> tuple[object, ...]:
+        return tuple(_stamp(self.folder / name) for name in (JOURNAL, _RESULTS, _MANIFEST))
+
     def reading(self) -> Reading:
         """Its records as they are now. Raises `InputError` where they cannot be read."""
         with self._turn:
-            stamp = tuple(_stamp(self.folder / name) for name in (JOURNAL, _RESULTS, _MANIFEST))
+            stamp = self._now()
             if self._reading is None or stamp != self._stamp:
                 self._reading, self._stamp = self._read(), stamp
             return self._reading
@@ -88,6 +127,12 @@ class OpenRun:
         for row in rows:
             cells[row.cell] = (*cells.get(row.cell, ()), row)
         return Reading(rows, ended, source.stat().st_mtime, {row.key: row for row in rows}, cells, choices(rows))
+
+
+def _of_rows(found: Reading) -> Brief:
+    counts = {name: count for name, count in counted(found.rows).items() if count}
+    models = tuple(sorted({row.same["model"] for row in found.rows}))
+    return Brief(len(found.rows), models, counts, found.ended, found.written)
 
 
 class _Tail:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,14 +19,43 @@ from needlework.results.web.rating.tables import AnnotatorRow, Marks, annotator_
 
 
 @dataclass(frozen=True, slots=True)
+class Rated:
+    """What people rate. `left`: what is not rated, in words."""
+
+    items: Items
+    left: str
+
+
+@dataclass(frozen=True, slots=True)
 class Desk:
-    """`seed`: what orders are drawn from. `left`: what is not rated, in words. What people said is never kept here."""
+    """`seed`: what orders are drawn from. `read`: reads what is rated, once, when it is first asked for; it may raise
+    `InputError`. What people said is never kept here.
+    """
 
     context: Context
-    items: Items
     seed: str
-    left: str = ""
+    read: Callable[[], Rated]
+    _read: list[Rated] = field(default_factory=list)
+    _turn: Lock = field(default_factory=Lock)
     _orders: dict[str, list[Item]] = field(default_factory=dict)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether what is rated was read."""
+        return bool(self._read)
+
+    @property
+    def rated(self) -> Rated:
+        """What is rated, read where it was not. Raises `InputError`."""
+        with self._turn:
+            if not self._read:
+                self._read.append(self.read())
+            return self._read[0]
+
+    @property
+    def items(self) -> Items:
+        """The questions and their answers."""
+        return self.rated.items
 
     def annotator(self, request: Request) -> Annotator:
         """Whom an address names. Raises `HTTPException`."""

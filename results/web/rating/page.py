@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.results.style.text import one_line
 from needlework.results.web.page import Context, Page
 from needlework.results.web.rating import marks
-from needlework.results.web.rating.desk import Desk
+from needlework.results.web.rating.desk import Desk, Rated
 from needlework.results.web.rating.files import file_routes
 from needlework.results.web.rating.given import read_sources
 from needlework.results.web.rating.items import Items, items_of
@@ -23,20 +23,24 @@ from needlework.results.web.rating.outcome import outcome_routes
 from needlework.results.web.rating.sample import sampled
 from needlework.results.web.rating.work import work_routes
 from needlework.results.web.replies import changing, text_of, told
+from needlework.results.web.sources import Sources, bytes_of
 
 _LONGEST_NAME = 60
+_AT_START, _MOST = 50_000_000, 2_000_000_000  # bytes of records: read when the server starts; at all
 _NAMED = 10  # annotators
 
 
 def open_page(context: Context) -> Page | None:
-    """The page, where there are answers to rate. Raises `InputError` for a file that cannot be read."""
+    """The page, where there are answers to rate. Raises `InputError` for a file that cannot be read.
+
+    Many runs are read when the page is opened, and not when the server starts.
+    """
     sources = context.sources
-    found = items_of(read_sources(sources))
-    if not found.items:
-        return None
-    items = replace(found, items=sampled(found.items, sources.rate_questions, sources.rate_contexts))
     with context.store.writing() as connection:
-        desk = Desk(context, items, marks.seed_of(connection), _left(found, items, sources.rate_contexts))
+        seed = marks.seed_of(connection)
+    desk = Desk(context, seed, partial(_read, sources))
+    if bytes_of(sources.runs) <= _AT_START and not desk.items.items:
+        return None
     return Page(
         name="rating",
         title="Rate answers",
@@ -52,7 +56,19 @@ def open_page(context: Context) -> Page | None:
     )
 
 
+def _read(sources: Sources) -> Rated:
+    size = bytes_of(sources.runs)
+    if size > _MOST:
+        named = f"{len(sources.runs):,} runs of {size / 1e9:.1f} GB"
+        raise InputError("PATH", named, "are too many to rate at once; name the runs that people are to rate")
+    found = items_of(read_sources(sources))
+    items = replace(found, items=sampled(found.items, sources.rate_questions, sources.rate_contexts))
+    return Rated(items, _left(found, items, sources.rate_contexts))
+
+
 def _how_far(desk: Desk) -> list[str]:
+    if not desk.is_read:
+        return [f"answers of {_many(len(desk.context.sources.runs), 'run')}, read when this is opened"]
     people = [each.annotator.name for each in desk.rows()]
     told = f"{_many(len(desk.items.items), 'question')}, answers of {_many(len(desk.items.models), 'model')}"
     if all(model.startswith("mock") for model in desk.items.models):
@@ -81,7 +97,7 @@ def _start(desk: Desk, request: Request) -> Response:
         items=desk.items,
         rows=desk.rows(),
         longest=_LONGEST_NAME,
-        more=desk.left,
+        more=desk.rated.left,
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.results.files.index_file import sources_of, write_index
 from needlework.results.records.record import Record
 from needlework.results.web.app import build_app
 from needlework.results.web.page import RebuiltPrompt
@@ -244,3 +245,20 @@ def test_the_start_page_says_which_runs_there_are(own_documents: Path, run: Path
     page = client(own_documents, run).get("/").text
     assert "docs: 8 trials of mock, " in page
     assert "has not ended" in page
+
+
+def test_cards_of_runs_with_an_index_read_no_records(tmp_path: Path) -> None:
+    """What stands for 20 MB of records is no JSON: whoever read it would say so."""
+    runs = [tmp_path / name for name in ("a", "b")]
+    for run in runs:
+        run.mkdir()
+        (run / "results.json").write_text("not to be read")
+        absent = {"absent": True, "control": "absent"}
+        made = [record(0), record(1, outcome="wrong", score=0.0), record(2, needle="code_absent", reference=absent)]
+        write_index(run, made, 3, sources_of(run))
+    site = client(*runs)
+    home, cards = site.get("/").text, site.get("/browse/").text
+    assert "a: 3 trials of mock" in home
+    assert re.findall(r"<p>(1 found.*?)</p>", cards) == ["1 found · 1 wrong · 1 control"] * 2
+    (runs[0] / "results.json").write_text("another one")  # its index holds no more
+    assert site.get("/browse/").text.count("3 trials") == 1

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from needlework.results.web.rating import page as rating_page
 from needlework.results.web.rating.tables import Rating, results_of
 from tests.results.web.browsing_runs import record, write_journal
 from tests.results.web.rating_site import HEADERS, HOST, Site, predictions
@@ -315,3 +316,20 @@ def test_the_document_of_a_run_is_built_again(tmp_path: Path) -> None:
     assert site.get(address.removeprefix("/rating")) == {"name": "harbour.txt", "text": text[11:-5]}
     prompt.needles = [("code", 11, 40)]
     assert site.get(address.removeprefix("/rating"))["name"] == "Context"
+
+
+def test_much_is_read_when_the_page_is_opened_and_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rating_page, "_AT_START", 10)
+    run = write_journal(tmp_path / "run", [record(at) for at in range(3)])
+    site = Site(run, state=tmp_path / "people.sqlite")
+    home = site.client.get("/", headers={"accept": "text/html"})
+    assert "answers of 1 run, read when this is opened" in home.text
+    assert "1 question" in site.page("/")
+    assert "1 question" in site.client.get("/", headers={"accept": "text/html"}).text
+
+    monkeypatch.setattr(rating_page, "_MOST", 20)
+    refused = Site(run, state=tmp_path / "other.sqlite").client.get("/rating/", headers={"accept": "text/html"})
+    assert refused.status_code == 400
+    assert "name the runs that people are to rate" in refused.text
