@@ -166,7 +166,7 @@ def search(frame: Frame, budget: int, reserved: int, least: str) -> Draft:
         for _ in range(min(tries, len(untried))):
             number = int(np.abs(untried + extra - budget).argmin())
             untried[number] = np.inf
-            draft = draft_of(frame, found.cuts[number])
+            draft = draft_of(frame, found.cut(number))
             extra += (draft.count - draft.cut.tokens - extra) / 2
             if best.count < draft.count <= budget:
                 best = draft
@@ -189,7 +189,7 @@ def _largest_below(frame: Frame, budget: int, extra: float, best: Draft) -> Draf
     """The longest draft within the budget, of cuts that are estimated below it; `best` where none is longer."""
     found = cuts_near(frame.source, round(budget - extra), around=4 * _AROUND, any_grapheme=True)
     below = np.flatnonzero(found.tokens + extra <= budget)[-_TRIES:]
-    drafts = [draft_of(frame, found.cuts[number]) for number in below.tolist()]
+    drafts = [draft_of(frame, found.cut(number)) for number in below.tolist()]
     return max((draft for draft in (best, *drafts) if draft.count <= budget), key=lambda draft: draft.count)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
+from unicodedata import category
 
 import numpy as np
 import regex
@@ -29,6 +31,7 @@ _FULL_STOPS = dict.fromkeys("!?…؟", ".") | dict.fromkeys("！？", "。") | {
 # How many sentences a patched cut may drop, and at how many places.
 _DROPPED = 12
 _ENDS_TRIED = 6
+_STEP = 32  # tokens by which stretches of text that are looked through begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +63,35 @@ class Cut:
 
 def first_cut(source: HaystackSource) -> Cut:
     """The shortest haystack: one sentence."""
-    end = source.shortest
-    (closer,) = _closers(source, [end])
-    return Cut(end, (end, end), closer, int(source.encoded.starts.searchsorted(end)) + _tokens(source, closer))
+
+    def make() -> Cut:
+        end = source.shortest
+        (closer,) = _closers(source, [end])
+        return Cut(end, (end, end), closer, int(source.encoded.starts.searchsorted(end)) + _tokens(source, closer))
+
+    return source.remember("first cut", make)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cuts:
-    """Cuts to choose from. `tokens`: int64 [cuts], those of each."""
+    """Cuts to choose from, of which few are made. `tokens`: int64 [cuts], those of each; `cut(n)`: one of them."""
 
-    cuts: tuple[Cut, ...]
     tokens: NDArray[np.int64]
+    cut: Callable[[int], Cut]
 
 
-def _cuts(found: Iterable[Cut]) -> Cuts:
-    cuts = tuple(found)
-    return Cuts(cuts, np.fromiter((cut.tokens for cut in cuts), np.int64, len(cuts)))
+class _Ends(NamedTuple):
+    """Where haystacks may end, ascending; an element of each for each.
+
+    `seen`: how far the text was looked at to find the end of a word there; beyond the text where there is none.
+    `units`: whether a unit ends there. `tokens`: those of a haystack that ends there.
+    """
+
+    places: NDArray[np.int64]
+    seen: NDArray[np.int64]
+    units: NDArray[np.bool_]
+    tokens: NDArray[np.int64]
+    closers: list[str]
 
 
 def cuts_near(source: HaystackSource, tokens: int, *, around: int, any_grapheme: bool) -> Cuts:
@@ -83,21 +99,50 @@ def cuts_near(source: HaystackSource, tokens: int, *, around: int, any_grapheme:
 
     At sentence ends and after words; after any grapheme where words are not spaced, or everywhere when asked for.
     """
-    key = ("near", tokens, around, any_grapheme)
-    return source.remember(key, lambda: _cuts(_near(source, tokens, around, any_grapheme)))
+    begin, stop = wide = _stretch(source, tokens - around, tokens + around)
+    # Prompts of one length look at nearly the same stretch: what is found in a wider one serves many. Only what follows
+    # a letter's mark may read differently from there.
+    if not any_grapheme and not category(source.text[begin]).startswith("M"):
+        first = max(tokens - around, 0) // _STEP * _STEP
+        wide = _stretch(source, first, first + _STEP + 2 * around)
+    pattern = _GRAPHEME if any_grapheme else _WORD
+    found = source.remember(("ends", *wide, any_grapheme), lambda: _ends_between(source, *wide, pattern))
+    end = found.places + len(source.closes)
+    inside = found.units & (end >= begin) & (end <= stop)
+    inside |= (found.places > begin) & (found.seen < (stop if stop < len(source.text) else stop + 1))
+    inside &= found.places >= source.shortest
+    numbers = np.flatnonzero(inside)
+
+    def cut(number: int) -> Cut:
+        at = int(numbers[number])
+        place = int(found.places[at])
+        return Cut(place, (place, place), found.closers[at], int(found.tokens[at]))
+
+    return Cuts(found.tokens[numbers], cut)
 
 
-def _near(source: HaystackSource, tokens: int, around: int, any_grapheme: bool) -> Iterator[Cut]:
-    starts, text = source.encoded.starts, source.text
-    begin = int(starts[min(max(tokens - around, 0), len(starts) - 1)])
-    stop = int(starts[tokens + around]) if tokens + around < len(starts) else len(text)
-    shortest = source.shortest
+def _stretch(source: HaystackSource, first: int, last: int) -> tuple[int, int]:
+    """Where the source's text from one token to another begins and ends, as far as there is one."""
+    starts = source.encoded.starts
+    begin = int(starts[min(max(first, 0), len(starts) - 1)])
+    return begin, int(starts[last]) if last < len(starts) else len(source.text)
+
+
+def _ends_between(source: HaystackSource, begin: int, stop: int, word: regex.Pattern[str]) -> _Ends:
     low, high = source.ends.searchsorted((begin, stop + 1)).tolist()
-    found = set((source.ends[low:high] - len(source.closes)).tolist())
-    found.update(_word_ends(text, begin, stop, _GRAPHEME if any_grapheme else _WORD))
-    ends = [end for end in sorted(found) if end >= shortest]
-    for end, count, closer in zip(ends, starts.searchsorted(ends).tolist(), _closers(source, ends), strict=True):
-        yield Cut(end, (end, end), closer, count + _tokens(source, closer))
+    units = set((source.ends[low:high] - len(source.closes)).tolist())
+    words = _word_ends(source.text, begin, stop, word)
+    places = sorted(units | words.keys())
+    closers = _closers(source, places)
+    found = np.asarray(places, np.int64)
+    sizes = np.asarray([_tokens(source, closer) for closer in closers], np.int64)
+    return _Ends(
+        found,
+        np.asarray([words.get(place, len(source.text) + 1) for place in places], np.int64),
+        np.asarray([place in units for place in places], np.bool_),
+        source.encoded.starts.searchsorted(found) + sizes,
+        closers,
+    )
 
 
 def patched_cuts(source: HaystackSource, tokens: int) -> Cuts:
@@ -105,40 +150,41 @@ def patched_cuts(source: HaystackSource, tokens: int) -> Cuts:
 
     Where words are several tokens long, no simple cut may give the exact count; among many sentences one does.
     """
-    return source.remember(("patched", tokens), lambda: _cuts(_patched(source, tokens)))
+    return source.remember(("patched", tokens), lambda: _patched(source, tokens))
 
 
-def _patched(source: HaystackSource, tokens: int) -> Iterator[Cut]:
+def _patched(source: HaystackSource, tokens: int) -> Cuts:
     ends, ends_tokens = source.ends, source.ends_tokens
     last = int(ends_tokens.searchsorted(tokens - 2)) - 1
     first = max(0, last - _ENDS_TRIED + 1)
+    found = []
     for whole in range(last, first - 1, -1):
         numbers = range(whole + 1, min(whole + 1 + _DROPPED, len(ends) - 1))
         if not numbers:
             continue
-        begin, before = int(ends[whole]), int(ends_tokens[whole])
-        shortened = [_shortened(source, number) for number in numbers]
-        sizes = np.concatenate([sizes for _, _, sizes in shortened])
-        fitting = np.flatnonzero(np.abs(before + sizes - tokens) <= 2)
-        if not len(fitting):
-            continue
-        starts = np.concatenate([starts for starts, _, _ in shortened])[fitting].tolist()
-        stops = np.concatenate([stops for _, stops, _ in shortened])[fitting].tolist()
-        for start, end, size, closer in zip(
-            starts, stops, sizes[fitting].tolist(), _closers(source, stops), strict=True
-        ):
-            yield Cut(begin, (start, end), closer, before + size)
+        starts, stops, sizes = np.concatenate([_shortened(source, number) for number in numbers], axis=1)
+        sizes = sizes + ends_tokens[whole]
+        fitting = np.abs(sizes - tokens) <= 2
+        found.append(np.stack((np.full_like(sizes, ends[whole]), starts, stops, sizes))[:, fitting])
+    rows = np.concatenate(found, axis=1) if found else np.empty((4, 0), np.int64)
+
+    def cut(number: int) -> Cut:
+        begin, start, stop, size = rows[:, number].tolist()
+        (closer,) = _closers(source, [stop])
+        return Cut(begin, (start, stop), closer, size)
+
+    return Cuts(rows[3], cut)
 
 
-def _shortened(source: HaystackSource, number: int) -> tuple[NDArray[np.int64], ...]:
-    """For the sentence after an end: its start (once for each word), where its words end but for the last, and the
-    tokens from its start to there."""
+def _shortened(source: HaystackSource, number: int) -> NDArray[np.int64]:
+    """For each word, but for the last, of the sentence after an end: where the sentence starts, where the word ends,
+    and the tokens from the one to the other; int64 [3, words]."""
 
-    def make() -> tuple[NDArray[np.int64], ...]:
+    def make() -> NDArray[np.int64]:
         start, stop = int(source.ends[number]), int(source.ends[number + 1]) - len(source.closes)
-        words = np.asarray(sorted(_word_ends(source.text, start, stop, _WORD) - {stop}), np.int64)
+        words = np.asarray(sorted(_word_ends(source.text, start, stop, _WORD).keys() - {stop}), np.int64)
         sizes = source.encoded.starts.searchsorted(words) - source.ends_tokens[number] + 1 + _tokens(source, "")
-        return np.full(len(words), start), words, sizes
+        return np.stack((np.full(len(words), start), words, sizes))
 
     return source.remember(("shortened", number), make)
 
@@ -149,13 +195,13 @@ def padded_cut(source: HaystackSource, cut: Cut, tokens: int) -> Cut:
     return replace(cut, closer=closer, tokens=cut.tokens + tokens)
 
 
-def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> set[int]:
-    """Where words end between two offsets, commas and the like taken off."""
-    found = set()
+def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> dict[int, int]:
+    """Where words end between two offsets, commas and the like taken off; and how far that was looked at."""
+    found: dict[int, int] = {}
     # Mostly nothing around can split a grapheme.
     may_split = _SPLITTING.search(text, begin, stop + 1) is not None
     for match in word.finditer(text, begin, stop):
-        end = match.end()
+        end = seen = match.end()
         if end == stop < len(text) or (may_split and splits_grapheme(text, end)):
             continue
         if not text[end - 1].isalnum():
@@ -164,7 +210,7 @@ def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> se
             end = dangling.start() if dangling else end
             if end <= low or (may_split and splits_grapheme(text, end)):
                 continue
-        found.add(end)
+        found.setdefault(end, seen)
     return found
 
 

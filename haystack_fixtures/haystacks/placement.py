@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 import regex
 
@@ -46,7 +47,7 @@ def place_for(source: HaystackSource, depth: float, cut: Cut) -> Place:
         return 0 if number == 0 else cut.tokens if number > inner else int(source.ends_tokens[number - 1])
 
     wanted = depth / 100 * cut.tokens
-    right = 1 + int(source.ends_tokens[:inner].searchsorted(wanted))
+    right = 1 + int(source.ends_tokens[:inner].searchsorted(ceil(wanted)))  # of a fraction numpy would make all of them
     number = right - 1 if wanted - at(right - 1) <= at(right) - wanted else right
     if depth <= 0 or depth >= 100:
         number = 0 if depth <= 0 else inner + 1
