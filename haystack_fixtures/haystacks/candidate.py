@@ -101,7 +101,9 @@ def _stretch(source: HaystackSource, cut: Cut, start: int, end: int) -> list[Pie
     """The haystack between two places; a place lies in the source's text, or at the very end."""
     pieces: list[Piece] = [Range(source.encoded, start, min(end, cut.end))] if start < cut.end else []
     if start < end == cut.chars:
-        pieces += [Range(source.encoded, *cut.tail), cut.closer]
+        if cut.tail[0] < cut.tail[1]:
+            pieces.append(Range(source.encoded, *cut.tail))
+        pieces.append(cut.closer)
     return pieces
 
 

@@ -6,6 +6,7 @@ import random
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from pathlib import Path
@@ -27,7 +28,8 @@ _MARGIN = 512
 _BLOCK = 4096  # characters
 # Fewer paragraphs than this leave little choice: then a document may begin at any sentence.
 _PARAGRAPHS = 8
-# Results that a source keeps, and tokens of encoded documents that are kept for other orders of the corpus.
+# Results that a source keeps (the least recently used go first), and tokens of encoded documents that are kept for
+# other orders of the corpus.
 _REMEMBERED = 512
 _TOKENS_KEPT = 2_000_000
 # How much to encode together: so many characters, and of what seems to be needed so much (the next text may be denser).
@@ -64,7 +66,7 @@ class HaystackSource:
     ends_tokens: NDArray[np.int64] = field(repr=False)
     corpus_chars: int
     closing: Closing | None = None
-    _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+    _made: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict, init=False, repr=False)
 
     @property
     def closes(self) -> str:
@@ -80,9 +82,12 @@ class HaystackSource:
         """What `make` returned for this key before, or returns now: haystacks of one source have much in common."""
         found = self._made.get(key)
         if found is None:
-            if len(self._made) >= _REMEMBERED:
-                self._made.clear()
             found = self._made[key] = make()
+            while len(self._made) > _REMEMBERED:
+                self._made.popitem(last=False)
+        else:
+            with suppress(KeyError):  # another thread made so much meanwhile
+                self._made.move_to_end(key)
         return cast(Made, found)
 
     def blocks(self, start: int, end: int) -> Iterator[str]:

@@ -173,7 +173,9 @@ def _cores(sources: Sequence[_Part], reach: Sequence[int]) -> list[_Core]:
 
 def _between_chars(starts: NDArray[np.int64], token: int) -> int:
     """A window begins and ends between characters: at the first of the tokens that share one."""
-    return int(starts.searchsorted(starts[token])) if 0 <= token < len(starts) else token
+    while 0 < token < len(starts) and starts[token - 1] == starts[token]:
+        token -= 1
+    return token
 
 
 class _Seam(NamedTuple):

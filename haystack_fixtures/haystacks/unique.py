@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.candidate import Draft
@@ -22,7 +21,7 @@ _WORDS = regex.compile(
 _NOT_BY_ITSELF = "\u03a3\u0130\u212a"
 _SENTENCE = 4096  # characters; no sentence and its closing is longer, nor a term that is searched for quickly
 _FOUR, _FOURS_BITS = 4, 20
-_SPREAD = np.uint32(2654435761)  # multiplying by a prime near the golden ratio's share spreads numbers evenly
+_SPREAD = 2654435761  # multiplying by a prime near the golden ratio's share spreads numbers evenly
 
 
 def check_unique(
@@ -118,25 +117,27 @@ def _may_hold(source: HaystackSource, lowered: str) -> bool:
 
 
 def _has_fours(source: HaystackSource, lowered: bytes) -> bool:
-    """Whether each four bytes of a text stand somewhere in a source, both in lower case.
+    """Whether a source may have a text, both in lower case: false where four bytes of it stand nowhere.
 
-    A source is looked through once for all texts: nearly always one of them is missing, and nothing has to be searched.
+    A source is looked through once for all texts, in steps of two bytes: what it has, it has from the first byte or
+    from the second one on in such steps. Nearly always four bytes are missing, and nothing has to be searched.
     """
 
-    def make() -> NDArray[np.bool_]:
+    def make() -> bytes:
+        data = _lowered_bytes(source)
         table = np.zeros(1 << _FOURS_BITS, np.bool_)
-        table[_fours(_lowered_bytes(source))] = True
-        return table
+        for part in (data, data[_FOUR // 2 :]):
+            table[np.frombuffer(part, "<u4", len(part) // _FOUR) * np.uint32(_SPREAD) >> (32 - _FOURS_BITS)] = True
+        return table.tobytes()
 
-    return bool(source.remember("fours", make)[_fours(lowered)].all())
+    table = source.remember("fours", make)
+    last = len(lowered) - _FOUR + 1
 
+    def has(at: int) -> bool:
+        number = int.from_bytes(lowered[at : at + _FOUR], "little") * _SPREAD
+        return bool(table[(number & 0xFFFFFFFF) >> (32 - _FOURS_BITS)])
 
-def _fours(data: bytes) -> NDArray[np.uint32]:
-    """A number of some bits for each four bytes of a text; seldom the same for others."""
-    if len(data) < _FOUR:
-        return np.empty(0, np.uint32)
-    windows = np.ndarray(len(data) - _FOUR + 1, "<u4", data, strides=(1,))
-    return (windows * _SPREAD) >> np.uint32(32 - _FOURS_BITS)
+    return any(all(has(at) for at in range(first, last, _FOUR // 2)) for first in range(_FOUR // 2))
 
 
 def _lowered_bytes(source: HaystackSource) -> bytes:

@@ -54,23 +54,25 @@ class ByteBpe:
         self._composed = composed
         self._trusted: set[str] = set()
         self._refused: set[str] = set()
+        self._plain = b""  # the trusted characters of ASCII
 
     def encode(self, text: str) -> Encoded | None:
         """The tokens of a text; `None` where it is not covered."""
-        used = set(text)
-        if not used <= self._trusted:
-            self._try(used - self._trusted - self._refused)
-        if not self._refused.isdisjoint(used) or (self._composed and not unicodedata.is_normalized("NFC", text)):
-            return None
-        return self._encode(text)
-
-    def _encode(self, text: str) -> Encoded | None:
         try:
-            ranks = self._encoding.encode_to_numpy(text, allowed_special=self._marks, disallowed_special=())
+            data = text.encode("utf-8")
         except UnicodeEncodeError:  # half a surrogate pair
             return None
+        used = set(data.translate(None, self._plain).decode("utf-8"))
+        if not used <= self._trusted:
+            self._try(used - self._trusted - self._refused)
+            self._plain = "".join(filter(str.isascii, self._trusted)).encode()
+        if not self._refused.isdisjoint(used) or (self._composed and not unicodedata.is_normalized("NFC", text)):
+            return None
+        return self._encode(text, data)
+
+    def _encode(self, text: str, data: bytes) -> Encoded | None:
+        ranks = self._encoding.encode_to_numpy(text, allowed_special=self._marks, disallowed_special=())
         ids, sizes = self._ids[ranks], self._sizes[ranks]
-        data = text.encode("utf-8")
         places = sizes.cumsum()
         # A pattern that passes over something would lose it.
         if (self._incomplete and len(ids) and ids.min() < 0) or (places[-1] if len(ids) else 0) != len(data):
@@ -90,7 +92,7 @@ class ByteBpe:
                 self._try(set(half))
 
     def _agrees(self, text: str) -> bool:
-        found = self._encode(text)
+        found = self._encode(text, text.encode("utf-8"))
         if found is None or (self._composed and any(unicodedata.category(char) == "Cn" for char in text)):
             return False
         return bool(found.ids.tolist() == self._inner.encode(text, add_special_tokens=False).ids)
