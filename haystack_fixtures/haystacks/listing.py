@@ -27,6 +27,8 @@ from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 _PROSE = 40  # characters of prose to look at for each token that is missing
 _NEAR = 4
 _MOST_DOTS = 64
+_MORE = 8  # a growing list is made longer by the eighth part: the next size that is tried is mostly in it
+_PATIENCE = 3
 _HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]|[^\s\p{Han}\p{Hiragana}\p{Katakana}]+")
 
@@ -36,16 +38,18 @@ class Listing:
     """A list by its number of units.
 
     `units(n)`: its n units, each a text that ends as units do (a newline). `growing`: the list of n + 1 units is that
-    of n with one more. `resolve(n)`: the answer of the list of n units, and what its reference has beside what is the
-    same for every n; `None` where everything is. `opening`, `closing` stand around the list. `fewest`, `most`: bounds
-    of n. `fill`: whether prose takes what the list leaves free; without it a prompt is as long as it is. `without(n)`:
-    n units that lack what the answer rests on, where such a list can be made. `joined`: nothing stands between a needle
-    and the units beside it.
+    of n with one more. `steady`: it has more tokens, so that the one number of units that fits can be found in any way.
+    `resolve(n)`: the answer of the list of n units, and what its reference has beside what is the same for every n;
+    `None` where everything is. `opening`, `closing` stand around the list. `fewest`, `most`: bounds of n. `fill`:
+    whether prose takes what the list leaves free; without it a prompt is as long as it is. `without(n)`: n units that
+    lack what the answer rests on, where such a list can be made. `joined`: nothing stands between a needle and the
+    units beside it.
     """
 
     units: Callable[[int], Sequence[str]]
     resolve: Callable[[int], tuple[str, Mapping[str, Any]]] | None = None
     growing: bool = True
+    steady: bool = True
     opening: str = ""
     closing: str = ""
     fewest: int = 1
@@ -56,22 +60,27 @@ class Listing:
 
 
 class ListSources:
-    """The lists of one trial's listing, encoded: a growing one once for all sizes, of others the last."""
+    """The lists of one trial's listing, encoded: a growing one once for all sizes, of others the last two."""
 
     def __init__(self, listing: Listing, tokenizer: Tokenizer) -> None:
         self._listing = listing
         self._tokenizer = tokenizer
-        self._last: HaystackSource | None = None
+        self._last: tuple[HaystackSource, ...] = ()
 
     def of(self, n: int) -> tuple[HaystackSource, Cut]:
         """A source that begins with the list of n units, and the cut that is the list."""
-        source, listing = self._last, self._listing
-        have = len(source.ends) if source is not None else 0
-        if source is None or have < n or (have > n and not listing.growing):
-            size = max(n, min(2 * have, listing.most or 2 * have)) if listing.growing else n
-            source = self._last = _source(listing.units(size), self._tokenizer)
+        last, listing = self._last, self._listing
+        source = next((each for each in last if self._serves(each, n)), None)
+        if source is None:
+            size = min(n + n // _MORE, listing.most or n + n // _MORE) if listing.growing else n
+            source = _source(listing.units(size), self._tokenizer)
+            self._last = (source, *([] if listing.growing else last[:1]))
         end = int(source.ends[n - 1])
         return source, Cut(end, (end, end), "", int(source.ends_tokens[n - 1]))
+
+    def _serves(self, source: HaystackSource, n: int) -> bool:
+        have = len(source.ends)
+        return have >= n if self._listing.growing else have == n
 
 
 def _source(units: Sequence[str], tokenizer: Tokenizer) -> HaystackSource:
@@ -141,21 +150,29 @@ def build_listing(
 
 
 def _most_units(draft: Callable[[int], Draft], listing: Listing, budget: int, reserved: int) -> tuple[int, Draft]:
-    """A number of units that fits where one more does not, or is not allowed; the one, where lists only grow."""
+    """A number of units that fits where one more does not, or is not allowed; the one, where lists are steady.
+
+    Each list that is tried takes as long as the prompt itself: the next is guessed from the tokens of those before.
+    """
     low, fits = listing.fewest, draft(listing.fewest)
     if fits.count > budget:
         needed = "template, question and the shortest list need more"
         raise TooShortError(budget + reserved, needed, fits.count + reserved)
     high, over = 0, 0  # the shortest list that was seen to be too long, and its tokens; 0: none yet
+    half, halved = 0, 0  # what is to be left of high - low next, and the turn in which the last such was reached
     for turn in count():
         if low == listing.most or high == low + 1:
             break
-        each = (over - fits.count) / (high - low) if high else fits.cut.tokens / low
-        guess = low + int((budget - fits.count) / each)
+        more = (budget - fits.count) / ((over - fits.count) / (high - low) if high else fits.cut.tokens / low)
+        guess = low + (round(more) if high and listing.steady else int(more))
         if not high:  # the first unit may be no measure of the others
             guess = min(guess, 4 * low + 64, listing.most or guess)
-        elif turn % 3 == 2:  # nor the average, where lists do not grow evenly
-            guess = (low + high) // 2
+        else:  # nor the average, where lists do not grow evenly
+            half, halved = ((high - low) // 2, turn) if not half or high - low <= half else (half, halved)
+            # A list with one unit more, where that seems too long, is tried in any case. Where another number of units
+            # may fit as well, it is the way that decides which.
+            uneven = turn - halved > _PATIENCE - (more >= 1) if listing.steady else turn % 3 == 2
+            guess = (low + high) // 2 if uneven else guess
         guess = min(max(guess, low + 1), high - 1 if high else guess + 1)
         made = draft(guess)
         if made.count <= budget:

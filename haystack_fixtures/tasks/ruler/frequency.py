@@ -95,7 +95,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
             "question": question,
             "language": language,
         },
-        context=Listing(units, resolve=resolve, growing=False, fewest=_FEWEST),
+        context=Listing(units, resolve=resolve, growing=False, steady=False, fewest=_FEWEST),
         introduction=_INTRODUCTION[language],
         answer_prefix=_PREFIX[language].format(**count),
     )

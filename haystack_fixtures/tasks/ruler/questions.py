@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from random import Random
 from typing import Any
@@ -23,6 +23,7 @@ from needlework.haystack_fixtures.tasks.documents.options import DocumentOptions
 from needlework.haystack_fixtures.tasks.ruler.documents import one_step, stories, two_steps
 from needlework.haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
 from needlework.haystack_fixtures.tasks.ruler.question_files import OPTION, QuestionFile, read_questions
+from needlework.haystack_fixtures.tasks.ruler.vocabulary import enough
 from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 _DOCUMENT = {"en": "Document {number}:\n{text}\n\n", "zh": "文档 {number}：\n{text}\n\n"}
@@ -111,17 +112,20 @@ def _ask(steps: int, suite: Suite, cell: Cell, seed: int) -> Asked:
 
 
 def _generated(parts: tuple[object, ...], steps: int, language: str) -> _Drawn:
-    def told() -> Iterator[str]:
-        for story in stories(draws(*parts), language):
-            yield story.institution
-            if steps > 1:
-                yield story.life
+    def told(count: int) -> Sequence[str]:
+        return _told(parts, steps, language, enough(count))[:count]
 
     story = next(stories(draws(*parts), language))
     text, answer = two_steps(story, language) if steps > 1 else one_step(draws(*parts, "asked"), story, language)
-    return _Drawn(
-        text, (answer,), tuple(islice(told(), steps)), lambda count: list(islice(told(), steps, steps + count))
-    )
+    return _Drawn(text, (answer,), tuple(told(steps)), lambda count: told(steps + count)[steps:])
+
+
+@lru_cache(4)
+def _told(parts: tuple[object, ...], steps: int, language: str, count: int) -> Sequence[str]:
+    """The first documents that are drawn for these `parts`: of institutions, in two steps of their founders too."""
+    drawn = stories(draws(*parts), language)
+    documents = (text for story in drawn for text in (story.institution, story.life)[:steps])
+    return tuple(islice(documents, count))
 
 
 def _from_file(parts: tuple[object, ...], file: QuestionFile, suite: Suite, cell: Cell, seed: int) -> _Drawn:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import islice
 from random import Random
 
-from needlework.haystack_fixtures.draws import below, pick, shuffled
+from needlework.haystack_fixtures.draws import below, draws, pick, shuffled
 
 _JOINTS = {"en": "-", "zh": ""}
 
@@ -70,6 +70,23 @@ def word_stream(rng: Random, words: Vocabulary, apart: int) -> Iterator[str]:
     yield from first
     yield from (word for word in order if word not in first)
     yield from compounds(rng, words, first)
+
+
+def first_words(parts: tuple[object, ...], language: str, apart: int, count: int) -> tuple[str, ...]:
+    """The first words of a stream that is drawn for these `parts`."""
+    return _first_words(parts, language, apart, enough(count))[:count]
+
+
+def enough(count: int) -> int:
+    """A number that is at most a quarter above `count`, and the same for many: lists of several sizes are tried for one
+    prompt, and what is made for one of them serves the next."""
+    step = 1 << max(0, count.bit_length() - 3)
+    return -(-count // step) * step
+
+
+@lru_cache(4)
+def _first_words(parts: tuple[object, ...], language: str, apart: int, count: int) -> tuple[str, ...]:
+    return tuple(islice(word_stream(draws(*parts), vocabulary(language), apart), count))
 
 
 @cache

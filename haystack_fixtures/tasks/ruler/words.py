@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from typing import Any
 
 from needlework.haystack_fixtures.draws import draws, shuffled
@@ -12,7 +12,7 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.ruler.protocol import FAMILY, VERSION, seeds
-from needlework.haystack_fixtures.tasks.ruler.vocabulary import vocabulary, word_stream
+from needlework.haystack_fixtures.tasks.ruler.vocabulary import first_words, vocabulary
 from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
 
 COMMON = 10
@@ -61,13 +61,10 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     name = cell.needle.partition("_")[0]
     parts, language, times = (*seeds("ruler_cwe", suite, cell, seed), name), suite.language, FREQUENCIES[name]
 
-    def stream(apart: int, count: int) -> list[str]:
-        return list(islice(word_stream(draws(*parts), vocabulary(language), apart), count))
-
     # The example's words first, then the common ones, then as many others as the list has room for.
     shown = times.example_words
-    common = stream(shown + COMMON, shown + COMMON)[shown:]
-    example = stream(shown + COMMON, shown)
+    stream = partial(first_words, parts, language, shown + COMMON)
+    example, common = stream(shown), stream(shown + COMMON)[shown:]
 
     def others(count: int) -> int:
         return (count * _UNIT - COMMON * times.common) // times.other
@@ -76,7 +73,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         return answer, {"entries": count * _UNIT, "chance": COMMON / (COMMON + others(count))}
 
     def units(count: int) -> list[str]:
-        words = stream(shown + COMMON, shown + COMMON + others(count))[shown + COMMON :]
+        words = stream(shown + COMMON + others(count))[shown + COMMON :]
         entries = _numbered(common, times.common, words, times.other, (*parts, count))
         return ["".join(entries[at : at + _UNIT]) for at in range(0, len(entries), _UNIT)]
 
