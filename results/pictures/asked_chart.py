@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from math import log
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from needlework.haystack_fixtures.grid.cells import depth_label
@@ -17,7 +18,7 @@ from needlework.results.pictures.parts import FRAME, INK, SOFT, ink_on
 from needlework.results.statistics.in_short.lengths import adaptive_clause
 from needlework.results.statistics.panels import depth_order
 from needlework.results.style.fonts import fonts_for
-from needlework.results.style.text import fit, length_labels, one_line
+from needlework.results.style.text import length_labels, one_line
 from needlework.results.tables.adaptive import answer, bar_words, cost_words, length_words, series_name
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _LEAST, _MOST = (0.86, 0.92, 0.96), (0.10, 0.35, 0.50)  # colours of one trial a
 _BRACKET = "#c2410c"
 _COLORS = {"pass": "#2f7d4f", "fail": "#b3261e"}
 _NARROWEST = 6.4
-_TITLE = 11.0  # letters in an inch
+_TITLE, _LINE = 9.2, 0.24  # letters in an inch; inches between the lines of a title
 
 
 def write_asked_charts(
@@ -68,7 +69,10 @@ def _drawn(name: str, found: Sequence[Statement], formats: Sequence[Format]) -> 
     depths = sorted({depth for each in first.lengths for depth in each.per_depth}, key=depth_order)
     across = max(_CELL * len(first.lengths), _NARROWEST - _LEFT - _RIGHT)
     down, above = _ROW * len(depths), _BAR * len(found)
-    width, height = _LEFT + across + _RIGHT, _TOP + above + down + _BOTTOM
+    width = _LEFT + across + _RIGHT
+    said = adaptive_clause(first)
+    title = wrap(f"{one_line(first.model)} {said}" if said else name, int(_TITLE * width), max_lines=3, placeholder="…")
+    height = _TOP + _LINE * (len(title) - 1) + above + down + _BOTTOM
     with rc_context(look_of(fonts_for(name))):
         figure = Figure(figsize=(width, height), facecolor="white")
         FigureCanvasAgg(figure)
@@ -78,11 +82,13 @@ def _drawn(name: str, found: Sequence[Statement], formats: Sequence[Format]) -> 
             _bracket(axes, statement, down, above - _BAR * (at + 1))
         turns = sum(len(each.turns) for each in found)
         x = 0.12 / width
-        said = adaptive_clause(first)
-        title = fit(f"{one_line(first.model)} {said}" if said else name, int(_TITLE * width))
-        figure.text(x, 1 - 0.25 / height, title, fontsize=12, weight="bold", color=INK, va="center", parse_math=False)
+        for at, line in enumerate(title):
+            y = 1 - (0.25 + _LINE * at) / height
+            figure.text(x, y, line, fontsize=12, weight="bold", color=INK, va="center", parse_math=False)
         below = f"{name.removeprefix(one_line(first.model)).strip(' ·')}: {cost_words(first, turns)}{unasked}"
-        figure.text(x, 1 - 0.52 / height, below, fontsize=9, color=SOFT, va="center", parse_math=False)
+        figure.text(
+            x, 1 - (0.28 + _LINE * len(title)) / height, below, fontsize=9, color=SOFT, va="center", parse_math=False
+        )
         return [image_of(figure, format_) for format_ in formats]
 
 

@@ -158,3 +158,21 @@ def test_runs_on_documents_have_a_section_and_others_have_none(make_record: Make
     assert "the most similar one instead" in page.inside("bdi")
     assert "with 8k tokens of documents" in " ".join(page.inside("figcaption")).lower()
     assert "plot" not in {a.get("class") for _, a in Page(html_text(run_report([make_record()]), title="x")).elements}
+
+
+def test_absent_answers_of_many_tasks_are_one_section_and_levals_averages_stand_open(
+    make_record: MakeRecord,
+) -> None:
+    reference = {"absent": True, "control": "absent"}
+    twins = [
+        record
+        for task in ("niah", "chain", "count")
+        for record in (make_record(task=task), make_record(task=task, needle="code_absent", reference=reference))
+    ]
+    text = html_text(run_report(twins), title="x")
+    assert "Answers that are not there: 3 tasks" in Page(text).inside("bdi")
+    assert "mock · chain · answers that are not there" in Page(text).inside("bdi")
+
+    leval = [make_record(task=f"leval_{task}", length=16_000, scorer="leval_letter") for task in ("tpo", "quality")]
+    assert '<details class="more" open>' in html_text(run_report(leval), title="x")
+    assert '<details class="more" open>' not in text

@@ -1,5 +1,6 @@
 """The picture of an adaptive run: which cells were asked, and the bracket."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 from needlework.results.adaptive.statement import statements_of
@@ -39,3 +40,10 @@ def test_a_statement_for_each_bar(tmp_path):
 
 def test_nothing_holds_the_bar(tmp_path):
     assert "score >= 85.6 %: none" in texts(write_asked_charts(statements(0), tmp_path)[1])
+
+
+def test_a_long_title_goes_on_in_a_second_line(tmp_path):
+    name = "some-organisation/a-model-with-a-long-name-128k-instruct"
+    found = [replace(each, model=name) for each in statements(8_000)]
+    written = " ".join(texts(write_asked_charts(found, tmp_path)[1]))
+    assert f"{name} holds RULER's 85.6 % up to 8k tokens (95 % sure)" in written
