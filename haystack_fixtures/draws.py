@@ -28,9 +28,9 @@ def pick(rng: random.Random, items: Sequence[Item]) -> Item:
 
 def shuffled(rng: random.Random, items: Sequence[Item]) -> list[Item]:
     """The items in a drawn order (Fisher-Yates)."""
-    order = list(items)
+    order, random = list(items), rng.random
     for last in range(len(order) - 1, 0, -1):
-        other = below(rng, last + 1)
+        other = int(random() * (last + 1))  # `below`, without a call for each of perhaps 100,000
         order[last], order[other] = order[other], order[last]
     return order
 
