@@ -13,9 +13,7 @@ NEEDLEWORK_PERF_THREADS                          threads; with more than one, wa
 from __future__ import annotations
 
 import os
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,7 +35,6 @@ from needlework.haystack_fixtures.models.local.weights import weight_files
 from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
-from perf.arms import child_cpu_seconds
 
 LENGTHS = os.environ.get("NEEDLEWORK_PERF_LENGTHS", "300,600,900")
 DEPTHS = os.environ.get("NEEDLEWORK_PERF_DEPTHS", "0:100:4")
@@ -51,15 +48,6 @@ TOGETHER = Limits(chunk=2048, rows=BATCH, tokens=10**6)
 ONE_BY_ONE = Limits(chunk=2048, rows=1, tokens=10**6)
 UNIT = "CPU s" if THREADS == 1 else f"s, {THREADS} threads"
 clock = time.process_time if THREADS == 1 else time.perf_counter
-LOAD = """
-from needlework.haystack_fixtures.cache import default_cache_dir
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.model_named import load_model, resolve_tokenizer
-folder = default_cache_dir()
-tokenizer = resolve_tokenizer("smollm2", {}, None, folder)
-given = {"model_args": {}, "tokenizer": tokenizer, "connection": Connection(), "cache_dir": folder, "threads": 1}
-load_model("smollm2", longest=4000, **given)
-"""
 
 
 class Arm:
@@ -193,16 +181,4 @@ def test_one_long_prompt(perf_row):
         target=1.25,
         more=True,
         note=f"{reached:.0f} of the {peak:.0f} GF/s of a large matrix product here; linear layers: {arm.kernels}",
-    )
-
-
-def test_loading_a_second_time(perf_row):
-    prepare(default_cache_dir())
-    root = Path(__file__).parent.parent
-    runs = [child_cpu_seconds([sys.executable, "-c", LOAD], cwd=root)[0] for _ in range(3)]
-    perf_row(
-        what="embedded model loaded and tried out, new process, imports included",
-        ours=min(runs),
-        unit="CPU s",
-        target=3,
     )
