@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from needlework.haystack_fixtures.whole_files import write_whole
@@ -20,14 +21,17 @@ from needlework.results.records.controls import without_controls
 from needlework.results.records.record import UNSCORED
 from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.records.tests_of_cells import task_of
+from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style.palette import ColorsName
+from needlework.results.style.text import natural
 from needlework.results.tables.documents import document_rows, document_tables, documents_name
 from needlework.results.tables.field import field_group_table, field_name
 from needlework.results.tables.latency import latency_notes, latency_table
 from needlework.results.tables.leval import leval_name, leval_notes, leval_table
 from needlework.results.tables.needlebench import needlebench_name, needlebench_rows
 from needlework.results.tables.panels import twins_name, twins_rows
+from needlework.results.tables.ruler import ruler_name, ruler_notes, ruler_table
 
 LIMIT_BYTES = 3_000_000
 NOTICE_BYTES = 1_000  # kept free for what is said about things left out
@@ -47,6 +51,7 @@ def html_text(
     it, whatever their number: what `limit_bytes` limits is the details of the trials, and the page says what it left
     out.
     """
+    report = replace(report, panels=tuple(sorted(report.panels, key=_as_people_sort)))
     panels = report.panels
     records = without_controls(report.records)
     scores = panels_data(panels)
@@ -79,9 +84,15 @@ def html_text(
             (on_one_line(documents_name(each)), document_tables(each), document_rows(each)) for each in report.documents
         ],
         "field": [
+            *(
+                (on_one_line(ruler_name(each)), ruler_table(each), ruler_notes(each))
+                for each in report.ruler
+                if any(length.mean is not None for length in each.lengths)
+            ),
             *((on_one_line(leval_name(each)), leval_table(each), leval_notes(each)) for each in report.leval),
             *((on_one_line(field_name(each)), field_group_table(each), each.notes) for each in report.field),
         ],
+        "mixed": bool(report.macros),
         "facts": facts_tables(report.facts),
         "latency": _latency(report),
         "interrupted": report.interrupted,
@@ -96,6 +107,11 @@ def html_text(
     room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
     kept = fit(entries(records, panels), room)
     return with_details(kept.packed, kept.notice(limit_bytes))
+
+
+def _as_people_sort(panel: Panel) -> tuple[object, ...]:
+    """By the numbers in what was asked about: `n2` before `n16`."""
+    return panel.model, panel.task, natural(panel.needle)
 
 
 def _latency(report: RunReport) -> dict[str, object] | None:

@@ -79,8 +79,10 @@ def _best(scores: Mapping[str, Score | None]) -> str:
         for model, found in scores.items()
         if found is not None and found.low is not None and found.high is not None and found.range is None
     }
-    if len(ends) < len(scores):
+    if None in scores.values():
         return ""
+    if len(ends) < len(scores):
+        return "not all of them have an interval: none is shown to be best"
     best = max(ends, key=lambda model: ends[model][0])
     if all(ends[best][0] > high for model, (_, high) in ends.items() if model != best):
         return f"{one_line(best)} is best"

@@ -6,6 +6,7 @@ from needlework.results.html.report import html_text
 from needlework.results.html.words import word_id
 from needlework.results.records.record import UNSCORED, Record
 from needlework.results.statistics.gate_row import GateRow
+from needlework.results.statistics.published.ruler import TASKS
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_rows import run_statistics
@@ -176,3 +177,22 @@ def test_absent_answers_of_many_tasks_are_one_section_and_levals_averages_stand_
     leval = [make_record(task=f"leval_{task}", length=16_000, scorer="leval_letter") for task in ("tpo", "quality")]
     assert '<details class="more" open>' in html_text(run_report(leval), title="x")
     assert '<details class="more" open>' not in text
+
+
+def test_what_was_asked_about_stands_in_the_order_of_its_numbers(make_record: MakeRecord) -> None:
+    records = [make_record(task="count", needle=f"n{count}", length=n) for count in (2, 16, 128) for n in (500, 1000)]
+    cells = [text for text in Page(html_text(run_report(records), title="x")).inside("bdi") if text in CHAINS]
+    assert list(dict.fromkeys(cells)) == CHAINS
+
+
+CHAINS = ["n2", "n16", "n128"]
+
+
+def test_rulers_means_by_length_stand_open(make_record: MakeRecord) -> None:
+    records = [make_record(task=task, length=n, repeat=i) for task in TASKS for n in (4000, 8000) for i in range(2)]
+    text = html_text(run_report(records), title="x")
+    page = Page(text)
+    assert "RULER · mock · en" in page.inside("bdi")
+    assert any("score: the mean of 13 tasks, each weighing the same" in each for each in page.inside("caption"))
+    assert "wAvg(inc) 100, wAvg(dec) 100" in " ".join(page.inside("p"))
+    assert '<details class="more" open>' in text

@@ -90,6 +90,10 @@ def test_rulers_effective_length_is_said_of_several_lengths(make_record: MakeRec
 def test_two_models_have_their_published_scores_beside_each_other(make_record: MakeRecord) -> None:
     records = ruler(make_record, {4000: 0}) + [{**each, "model": "b"} for each in ruler(make_record, {4000: 13})]
     assert in_short(run_report(records)).sentence.startswith("2 models, scores in percent: b 0 (")
+    once = [record for record in records if not record["repeat"]]
+    assert in_short(run_report(once)).sentence == (
+        "2 models, scores in percent: b 0, mock 100; not all of them have an interval: none is shown to be best."
+    )
 
 
 def longbench(make_record: MakeRecord, task: str, number: int, *, right: bool) -> Record:
