@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.controls import as_asked, retriever_of
-from needlework.results.records.record import NOTHING_SAID, UNSCORED, Record
+from needlework.results.records.record import NOTHING_SAID, Record
 from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.in_short.faults import Fault, faults_of
@@ -24,6 +23,7 @@ from needlework.results.statistics.in_short.parts import (
     span,
 )
 from needlework.results.statistics.in_short.published import published_clauses
+from needlework.results.statistics.in_short.rests import rests
 from needlework.results.statistics.in_short.surer import Surer, asks_the_rest, surer
 from needlework.results.statistics.in_short.tasks import spread, task_clauses
 from needlework.results.statistics.panels import Panel, Tally, trial_of
@@ -65,7 +65,7 @@ def in_short(report: RunReport) -> InShort:
         lead=lead,
         rest="; ".join(rest),
         models=tuple(f"{'; '.join(clauses)}." for clauses in told.values()) if len(told) > 1 else (),
-        rests=_rests(report),
+        rests=rests(report),
         faults=faults_of(report.records),
         surer=_surer(report),
     )
@@ -172,22 +172,6 @@ def _panel_of(record: Record) -> tuple[str, str, str]:
 def _statistics(report: RunReport, panel: Panel) -> PanelStatistics | None:
     at = panel.model, panel.task, panel.needle
     return next((each for each in report.statistics if (each.model, each.task, each.needle) == at), None)
-
-
-def _rests(report: RunReport) -> str:
-    """`304 trials of 19 independent questions; 3 without a score (2 invalid, 1 error)`."""
-    trials, counts = len(report.records), Counter(record["outcome"] for record in report.records)
-    lost = [f"{counts[name]:,} {name}" for name in UNSCORED if counts[name]]
-    without = f"; {sum(counts[name] for name in UNSCORED):,} without a score ({', '.join(lost)})" if lost else ""
-    # Models, controls and retrievers are asked the same questions: none counts twice.
-    samples = len({_sample(record) for record in report.records})
-    of = f"{samples:,} independent {'question' if samples == 1 else 'questions'}"
-    return f"{trials:,} {'trial' if trials == 1 else 'trials'} of {of}{without}"
-
-
-def _sample(record: Record) -> tuple[str, str, int]:
-    trial = trial_of(record)
-    return ("", "", trial.sample) if task_of(trial.task) in OWN_DOCUMENTS else (trial.task, trial.needle, trial.sample)
 
 
 def _surer(report: RunReport) -> Surer | None:
