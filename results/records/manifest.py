@@ -104,6 +104,15 @@ def known_before(path: Path, recipe: str) -> dict[str, Any]:
     return {"models": {}, **kept}
 
 
+def models_before(path: Path) -> list[str]:
+    """The models of the run that a manifest tells of; none where it cannot be read."""
+    try:
+        models = json.loads(path.read_text(encoding="utf-8"))["options"]["model"]
+    except (OSError, ValueError, RecursionError, LookupError, TypeError):
+        return []
+    return [model for model in models if isinstance(model, str)] if isinstance(models, list) else []
+
+
 def notes_of(manifest: Mapping[str, Any]) -> list[str]:
     """What a manifest has to say of its run in a report."""
     left = manifest.get("left_out")

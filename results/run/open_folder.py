@@ -19,6 +19,7 @@ from needlework.results.records.manifest import (
     known_before,
     manifest,
     merge_facts,
+    models_before,
     notes_of,
     write_manifest,
 )
@@ -73,6 +74,16 @@ class OpenFolder:
                 self.written_at = at.isoformat(" ", timespec="minutes")
             self._earlier = read_journal(self.path / JOURNAL)
         return self._earlier
+
+    def replaced(self) -> list[str]:
+        """What to say before the run where its folder has a run of models that are not asked now."""
+        if self._settings.fresh or not (self.path / JOURNAL).exists():
+            return []
+        gone = [model for model in models_before(self.path / MANIFEST) if model not in self._settings.model]
+        if not gone:
+            return []
+        line = f"{self.path.name} has a run of {', '.join(gone)}: this one replaces its files (its answers stay in the"
+        return [f"needlework: {line} journal); another --run-name keeps both"]
 
     def open(self) -> None:
         """Lock the journal and write a first manifest. Raises `InputError` where the folder cannot take a run."""

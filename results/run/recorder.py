@@ -59,11 +59,12 @@ class Recorder:
         self._broken_report = ""
         self.folder = OpenFolder(settings, folder, config.rootpath, self._selected)
 
-    def pytest_report_header(self) -> str | None:
+    def pytest_report_header(self) -> list[str] | None:
         if self._settings.plan or self._config.option.collectonly or not cells_to_come(self._config):
             return None
         models = ", ".join(dict.fromkeys(self._settings.model))
-        return f"needlework: preset {self._settings.preset}, model {models}, results in {relative(self.folder.path)}"
+        told = f"needlework: preset {self._settings.preset}, model {models}, results in {relative(self.folder.path)}"
+        return [told, *self.folder.replaced()]
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:

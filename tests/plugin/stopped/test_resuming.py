@@ -72,3 +72,9 @@ def test_answers_from_the_journal_are_told(project):
     assert "; 4 were asked now" in told
     assert "6 of 6 answers are from this run's journal" in (again := project.run().stdout.str())
     assert "none was asked now" in again
+
+
+def test_a_name_that_has_a_run_of_another_model_is_told_before_anything_is_asked(project):
+    told = "needlework: r has a run of mock:perfect: this one replaces its files"
+    assert told not in project.run().stdout.str()
+    assert told in project.run("--lengths=400", model="mock:wrong").stdout.str()
