@@ -59,9 +59,9 @@ gpu: $(VENV)/.ready
 faults: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.faults.bench
 
-# `--strict`: a link that leads nowhere, or a page that the menu lacks, is an error.
+# `--strict`: a link that leads nowhere, or a page that the menu lacks, is an error. Warnings of jieba's code are not ours.
 site: $(VENV)/.ready-dev
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 PYTHONWARNINGS=ignore:pkg_resources,ignore::SyntaxWarning $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
 setup: $(VENV)/.ready
