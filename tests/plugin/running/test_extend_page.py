@@ -236,6 +236,55 @@ def test_a_run_on_disk_is_read_without_heavy_libraries(project, monkeypatch):
     assert result.outlines == ["mock:middle · niah · code 0.6666666666666666 6", "2 of 6"]
 
 
+# What the page's examples call of a tracker, noted in a file; whether the tracker has it is not tested here.
+TRACKER = """
+from contextlib import contextmanager
+
+def note(*given):
+    with open("told.log", "a") as file:
+        file.write(f"{given}\\n")
+
+class Summary(dict):
+    def __setitem__(self, name, value):
+        note(name, value)
+
+class Started:
+    summary = Summary()
+    def log(self, given):
+        note(*given.items())
+    def save(self, path, base_path):
+        note("file", path)
+
+@contextmanager
+def start_run(run_name):
+    yield Started()
+
+@contextmanager
+def init(project, name, config):
+    yield Started()
+
+def set_experiment(name): pass
+def log_params(given): pass
+def log_metric(name, value, step=None): note(name, value, step)
+def log_artifact(path): note("file", path)
+"""
+
+
+@pytest.mark.parametrize("tracker", ["mlflow", "wandb"])
+def test_a_trackers_hook_is_handed_every_score(project, tracker):
+    examples = re.findall(r"```python\n# conftest.py\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (hook,) = (code for code in examples if f"import {tracker}" in code)
+    project.pytester.makeconftest(hook)
+    project.pytester.makepyfile(**{tracker: TRACKER})
+    project.pytester.syspathinsert()
+    result = project.run(model="mock:middle")
+    assert "failed" not in result.stdout.str()
+    told = (project.pytester.path / "told.log").read_text(encoding="utf-8")
+    assert "niah/score" in told
+    assert told.count("niah/code") == 2  # lengths
+    assert "report.html" in told
+
+
 @pytest.mark.parametrize("raised", ["RuntimeError('no disk')", "SystemExit(0)"])
 def test_a_report_of_ones_own_that_fails_is_one_line_and_keeps_the_exit_code(project, raised):
     project.pytester.makeconftest(
