@@ -149,10 +149,11 @@ def _squeezed(text: str, value: str) -> list[Span]:
 
 
 def _goes_on(text: str, start: int, end: int) -> bool:
-    """A hyphen or underscore joins it to another word."""
+    """A hyphen or underscore joins it to another word, or a point to further digits: `v2.5` is not `v2`."""
     before, after = text[max(0, start - 2) : start], text[end : end + 2]
     signs = ("-", "_", "/")
-    return (before[-1:] in signs and before[:1].isalnum()) or (after[:1] in signs and after[1:].isalnum())
+    decimals = text[end - 1].isdigit() and after[:1] == "." and after[1:].isdigit()
+    return decimals or (before[-1:] in signs and before[:1].isalnum()) or (after[:1] in signs and after[1:].isalnum())
 
 
 def _alike(text: str, value: str, read: Sequence[Number]) -> list[Span]:

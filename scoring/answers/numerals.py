@@ -66,6 +66,8 @@ def wanted_number(value: str) -> Wanted | None:
     around = [part.strip() for part in (found[1], found[3]) if part.strip()]
     if len(around) > 1 or (around and around[0] not in _unit_names()):
         return None
+    if found[1] and not found[1].endswith(" ") and around[0] not in _currencies():
+        return None  # `v2`, `m3`: a name. Only money's signs touch a number from before
     read = _readings(found[2].lstrip("-"))
     if not read or found[2].startswith("-"):
         return None

@@ -192,3 +192,16 @@ def test_a_long_answer_takes_no_longer_than_its_length(piece: str) -> None:
     start = time.process_time()
     match_score(answer, BERGEN)
     assert time.process_time() - start < 0.15
+
+
+@pytest.mark.parametrize("value", ["v2!", "v2", "m3", "L2", "K9"])
+def test_a_short_name_of_a_letter_and_a_digit_is_no_number_with_a_unit(value: str) -> None:
+    statement = f"The pass code of the red house is {value}."
+    wanted = Reference(answers=(value,), question="What is the pass code of the red house?", statement=statement)
+    for answer in (value, f"The pass code is {value}.", f"The answer is **{value}**", statement):
+        assert match_score(answer, wanted).verdict == "found", answer
+    for answer in (f"Not {value}, but b3.", f"The answer is not {value}.", "It is 2 V.", "The pass code is q7."):
+        assert match_score(answer, wanted).verdict == "wrong", answer
+    if value[-1].isdigit():
+        assert match_score(f"The pass code is {value}.5", wanted).verdict == "wrong"
+        assert match_score(f"The pass code is {value}0.", wanted).verdict == "wrong"
