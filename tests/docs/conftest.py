@@ -14,12 +14,21 @@ import pytest
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.models.local.smollm2 import installed_gguf, prepare
 from tests.docs.commands import PAGES, copy_checkout, files
+from tests.docs.readers_files import write_published
 from tests.haystack_fixtures.configuration.importing.test_published_configurations import CDME, COMMAND
 
 # Names that pages give to what a user has.
-_CHECKPOINTS = ("my-model", "qwen3-8b", "base", "weights", "internlm2_5-7b-chat-1m", "FOLDER")
+_CHECKPOINTS = ("my-model", "llama2-7b-chat", "qwen3-8b", "base", "weights", "internlm2_5-7b-chat-1m", "FOLDER")
 _GGUFS = ("model.Q8_0.gguf", "Qwen3-8B.Q4_K_M.gguf")
 _RUNS = ("main", "change", "new", "model-a", "model-b", "step1000", "step2000", "step3000", "short", "long", "a", "b")
+_OTHERS = ("qwen", "llama", "mistral")
+_JUDGED = ("--task", "doc_position", "--lengths", "4k", "--depths", "50", "--scorer", "judge_documents")
+_OF_LEVAL = {
+    "closed": ("--preset", "leval-closed", "--leval-data", "LEval", "--limit", "2"),
+    "open": ("--preset", "leval-open", "--leval-data", "LEval", "--limit", "2"),
+    "llm": ("--preset", "leval-open", "--leval-data", "LEval", "--leval-subset", "llm"),
+    "notes": ("--leval-data", "my-notes.cleaned.jsonl"),
+}
 _OWLS = {"name": "owls", "needle": "艾达在船屋里养了三只猫头鹰。", "question": "艾达养了几只猫头鹰?", "answer": "三"}
 _QUESTIONS = {"0": {"question": "What is a needle?", "answer": "a statement", "answer_doc": "glossary.md"}}
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
@@ -66,6 +75,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
         _write_rows(folder / name, _QUESTIONS)
     (folder / "cdme8k.py").write_text(CDME, encoding="utf-8")
     (folder / "evalscope.sh").write_text(COMMAND, encoding="utf-8")
+    write_published(folder)
     env = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         **dict.fromkeys(_KEYS, "no-key"),
@@ -76,9 +86,16 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     made = Machine(folder, env)
     assert made.run("needlework", "import-config", "evalscope.sh", "--out", "evalscope.toml").returncode == 0
     grid = ("--lengths", "1k,4k", "--depths", "0,50", "--repeats", "2")
-    for name, model in (("nightly", "mock:perfect"), *((name, "mock:rate=0.8") for name in _RUNS)):
-        done = made.run("pytest", "benchmarks", "-q", "--model", model, "--run-name", name, *grid)
+    runs = {"nightly": ("mock:perfect", grid)}
+    runs |= dict.fromkeys((*_RUNS, *_OTHERS), ("mock:rate=0.8", grid))
+    runs |= {name: ("mock:rate=0.8", options) for name, options in _OF_LEVAL.items()}
+    judged = ("--preset", "own-documents", "--documents", "docs", "--questions", "how-to.json", *_JUDGED)
+    runs["judged"] = ("mock:perfect", (*judged, "--judge", "mock:judge"))
+    for name, (model, options) in runs.items():
+        done = made.run("pytest", "benchmarks", "-q", "--model", model, "--run-name", name, *options)
         assert done.returncode == 0, done.stdout + done.stderr
+    records = json.loads((folder / "results/runs/judged/results.json").read_text(encoding="utf-8"))["records"]
+    (folder / "mine.csv").write_text(f"item,human,verdict\n{records[0]['id']},right,\n", encoding="utf-8")
     return made
 
 

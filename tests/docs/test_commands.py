@@ -24,6 +24,8 @@ _MEANT = {
     "RUN_B": f"{RUNS}/change",
     "hf:/shared/my-model": "hf:./my-model",
     "/shared/my-model": "./my-model",
+    "DIR": "documents",
+    "SPEC": "mock:perfect",
     "URL": "http://127.0.0.1:8000/v1",
     "$URL": "http://127.0.0.1:8000/v1",
 }
@@ -38,6 +40,10 @@ _FAR_ENOUGH = (
     "has no question that may be asked",  # a mock has checked them
     "'parrot:grey': use one of",  # tests/plugin/running/test_extend_page.py installs it
 )
+# Answers of other harnesses, which no test here makes: that the file is missing is as far as their command can come.
+_ELSEWHERE = ("logs/", "out/", "outputs/")
+# Answers of other harnesses, which no test here makes: that the file is missing is as far as their command can come.
+_ELSEWHERE = ("logs/", "out/", "outputs/")
 # A gate that fails or cannot decide is no wrong command.
 _PYTEST_CODES = (0, 1, 10, 11)
 _CODES = (0, 1, 3, 10, 11)
@@ -93,7 +99,10 @@ def _within_reach(words: list[str], machine: Machine) -> list[str]:
                 return [*words, "--plan"]
             case "launch" if "--dry-run" not in words:
                 return [*words[:3], "--dry-run", *words[3:]]
-            case "questions":
+            case "judge-audit":
+                return [f"{RUNS}/judged" if word == _MEANT["RUN"] else word for word in words]
+            case "questions" | "judge":
+                words = [re.sub(r"^openai:.*", "mock:judge", word) if "judge" in words else word for word in words]
                 return [re.sub(r"^openai:.*", "mock:perfect", word) for word in words]
         return words
     mocked = any(word.startswith("mock:") for word in words)
@@ -112,7 +121,12 @@ def _typed(words: list[str], codes: tuple[int, ...], machine: Machine) -> str | 
     said = done.stdout + done.stderr
     if done.returncode in codes and "Traceback" not in said and "INTERNALERROR" not in said:
         return None
-    return None if any(each in said for each in _FAR_ENOUGH) else f"exit code {done.returncode}: {said[-600:]}"
+    elsewhere = any(word.startswith(_ELSEWHERE) and f"{word}': is no file and no folder" in said for word in words)
+    return (
+        None
+        if elsewhere or any(each in said for each in _FAR_ENOUGH)
+        else f"exit code {done.returncode}: {said[-600:]}"
+    )
 
 
 def _expanded(word: str, folder: Path) -> list[str]:
