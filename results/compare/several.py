@@ -12,6 +12,7 @@ from typing import Any
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.files.read_run import Run
 from needlework.results.files.several_file import COMPARISON, SCHEMA, several_object
+from needlework.results.html.comparison_head import several_sentence
 from needlework.results.html.several import several_html
 from needlework.results.pictures.score_lines import write_score_lines
 from needlework.results.records.windows import common_window, windows_of
@@ -70,7 +71,8 @@ def write_several(
     """Write report.html, scores.png and .svg, and comparison.json; return their paths. `links`: to each run's report;
     `facts`: what else comparison.json says of each.
     """
-    pictures = write_score_lines(found.found, folder / "scores", title=title)
+    told = several_sentence(found.found).rstrip(".")
+    pictures = write_score_lines(found.found, folder / "scores", title=told or title, below=title if told else "")
     picture = next((path.read_bytes() for path in pictures if path.suffix == ".png"), None)
     parts = _parts(found)
     page = several_html(

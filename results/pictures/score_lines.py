@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Protocol
 
 from needlework.haystack_fixtures.whole_files import write_whole
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 _COLORS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKS = "osD^vPX"
 _DASHES = ("-", "--", "-.", ":")
-_WIDTH, _HEIGHT, _ROW = 7.6, 3.4, 0.24  # inches
+_WIDTH, _HEIGHT, _ROW = 7.6, 3.4, 0.24  # inches; the last one: of a line of the title, a row of the legend
+_LETTERS = 8.8  # of the title, in an inch
 _ASIDE = 0.055  # of the distance of two lengths: lines that lie on each other are seen
 
 
@@ -48,21 +50,23 @@ class Line(Protocol):
     def lengths(self) -> Mapping[int, Scores]: ...
 
 
-def write_score_lines(found: Sequence[Line], stem: Path, *, title: str) -> list[Path]:
-    """Write `stem`.png and `stem`.svg, and return their paths; none where no length has a score."""
+def write_score_lines(found: Sequence[Line], stem: Path, *, title: str, below: str = "") -> list[Path]:
+    """Write `stem`.png and `stem`.svg, and return their paths; none where no length has a score. `below`: what to say
+    first in the line under the title.
+    """
     found = [each for each in found if each.scores.trials]
     lengths = sorted({length for each in found for length in each.lengths})
     if not any(scores.n for each in found for scores in each.lengths.values()):
         return []
     paths = []
-    for format_, image in zip(FORMATS, _drawn(found, lengths, one_line(title)), strict=True):
+    for format_, image in zip(FORMATS, _drawn(found, lengths, one_line(title), one_line(below)), strict=True):
         path = stem.with_name(f"{stem.name}.{format_}")
         write_whole(path, image)
         paths.append(path)
     return paths
 
 
-def _drawn(found: Sequence[Line], lengths: Sequence[int], title: str) -> list[bytes]:
+def _drawn(found: Sequence[Line], lengths: Sequence[int], title: str, below: str) -> list[bytes]:
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -70,13 +74,15 @@ def _drawn(found: Sequence[Line], lengths: Sequence[int], title: str) -> list[by
     longest = max(len(one_line(each.name)) for each in found)
     columns = min(len(found), 5 if longest <= 12 else 3 if longest <= 24 else 2)
     rows = -(-len(found) // columns)
-    height = _HEIGHT + _ROW * rows
+    titles = wrap(title, int(_LETTERS * _WIDTH), max_lines=3, placeholder="…")
+    top = 0.38 + _ROW * len(titles)
+    height = _HEIGHT + _ROW * (rows + len(titles) - 1)
     names = "".join(one_line(each.name) for each in found)
     with rc_context(look_of(fonts_for(title + names))):
         figure = Figure(figsize=(_WIDTH, height), facecolor="white")
         FigureCanvasAgg(figure)
-        below = 0.55 + _ROW * rows
-        axes = figure.add_axes((0.085, below / height, 0.895, (height - below - 0.62) / height))
+        foot = 0.55 + _ROW * rows
+        axes = figure.add_axes((0.085, foot / height, 0.895, (height - foot - top) / height))
         for at, each in enumerate(found):
             _line(axes, each, at, len(found), lengths)
         axes.set_xticks(range(len(lengths)), length_labels(lengths), fontsize=9, color=INK)
@@ -98,9 +104,11 @@ def _drawn(found: Sequence[Line], lengths: Sequence[int], title: str) -> list[by
             fontsize=8.5,
             handlelength=3,
         )
-        figure.text(0.02, 1 - 0.24 / height, title, fontsize=12, weight="bold", color=INK, va="center")
-        said = "bands: 95 % intervals; x: no trial of that length has a score"
-        figure.text(0.02, 1 - 0.47 / height, said, fontsize=8.5, color=SOFT, va="center")
+        for at, line in enumerate(titles):
+            y = 1 - (0.24 + _ROW * at) / height
+            figure.text(0.02, y, line, fontsize=12, weight="bold", color=INK, va="center", parse_math=False)
+        said = f"{below}{': ' if below else ''}bands are 95 % intervals; x: no trial of that length has a score"
+        figure.text(0.02, 1 - (top - 0.15) / height, said, fontsize=8.5, color=SOFT, va="center", parse_math=False)
         return [image_of(figure, format_) for format_ in FORMATS]
 
 

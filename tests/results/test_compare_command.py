@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -268,6 +269,8 @@ def test_three_runs_are_each_compared_with_the_first(tmp_path, capsys):
     assert [line.split()[0] for line in lines[1:4]] == ["step500", "step1000", "step10000"]
     assert lines[2].split()[-2:] == ["1k", "worse"]
     assert {path.name for path in out.iterdir()} == {"report.html", "scores.png", "scores.svg", "comparison.json"}
+    drawn = "".join(ElementTree.parse(out / "scores.svg").getroot().itertext())
+    assert "Against step500, step1000 is worse (-100.0 points); no difference is" in " ".join(drawn.split())
     assert [*faults_of("comparison", json.loads((out / "comparison.json").read_text()))] == []
     assert [*faults_of("summary", json.loads((out / "comparison.json").read_text()))] != []
     assert main([runs[0], runs[2], runs[2]]) == 2
