@@ -24,7 +24,7 @@ _MEANT = {
     "RUN_B": f"{RUNS}/change",
     "hf:/shared/my-model": "hf:./my-model",
     "/shared/my-model": "./my-model",
-    "DIR": "documents",
+    "DIR": "docs",
     "SPEC": "mock:perfect",
     "URL": "http://127.0.0.1:8000/v1",
     "$URL": "http://127.0.0.1:8000/v1",

@@ -196,3 +196,10 @@ def test_rulers_means_by_length_stand_open(make_record: MakeRecord) -> None:
     assert any("score: the mean of 13 tasks, each weighing the same" in each for each in page.inside("caption"))
     assert "wAvg(inc) 100, wAvg(dec) 100" in " ".join(page.inside("p"))
     assert '<details class="more" open>' in text
+
+
+def test_where_no_picture_and_no_table_says_more_the_cells_stand_open(make_record: MakeRecord) -> None:
+    questions = [make_record(task="leval_tpo", needle=f"doc0_q{at}", depth=None) for at in range(3)]
+    assert '<details class="more" id="heatmaps" open>' in html_text(run_report(questions))
+    grid = [make_record(length=length, depth=depth) for length in (1000, 2000) for depth in (0, 50)]
+    assert '<details class="more" id="heatmaps">' in html_text(run_report([*grid, make_record(task="copy")]))
