@@ -1,4 +1,4 @@
-"""`python -m perf.pictures [NAME ...]` (`make pictures`): the docs' pictures, from real runs of the embedded model.
+"""`python -m perf.pictures [NAME ...]` (`make pictures`): the docs' pictures, from runs of the embedded model.
 
 Each run lies in `results/runs/pictures-NAME` and goes on where it was stopped: a second call asks nothing that is
 answered. All of them take about 20 minutes of two cores. What shows pages of `needlework serve` (`docs/pages.md`) or
@@ -67,9 +67,13 @@ DRAWINGS = {
         ),
         {"documents-size-*.png": "documents-size.png", "documents-position-*.png": "documents-position.png"},
     ),
-    "adaptive": Drawing(
-        ("--adaptive", "quick", "--lengths", "512,1k,2k,4k", "--adaptive-bar", "85.6"),
-        {"asked-*.png": "asked-smollm2.png"},
+    # Of a simulated model, as its caption says: the embedded one holds no bar long enough for a bracket.
+    "asked": Drawing(
+        (
+            *("--adaptive", "--adaptive-bar", "85.6,relative", "--model", "mock:curve=4k:1,16k:0.97,32k:0.6"),
+            *("--lengths", "4k:128k", "--length-spacing", "doubling", "--depths", "0:100:11"),
+        ),
+        {"asked-*.png": "asked.png"},
     ),
 }
 
