@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from needlework.haystack_fixtures.asking.engine import Engine
@@ -24,12 +24,14 @@ class Ready:
     build_s: float
 
 
-def ask(engine: Engine, cell: Cell) -> Exchange:
-    """Ask one cell. Never raises for a fault of model or server: that is the exchange's error."""
+def begin(engine: Engine, cell: Cell) -> Callable[[], Exchange]:
+    """Make one cell ready, and return what asks it. Neither raises for a fault of model or server: that is the
+    exchange's error.
+    """
     ready = make_ready(engine, cell)
     if isinstance(ready, Exchange):
-        return ready
-    return _finished(engine, ready, ready.model.respond(request_of(ready.trial)))
+        return lambda: ready
+    return lambda: _finished(engine, ready, ready.model.respond(request_of(ready.trial)))
 
 
 def ask_many(engine: Engine, cells: Sequence[Cell]) -> list[Exchange]:

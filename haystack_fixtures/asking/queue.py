@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from needlework.haystack_fixtures.asking.ask import ask, ask_many
+from needlework.haystack_fixtures.asking.ask import ask_many, begin
 from needlework.haystack_fixtures.asking.batches import Batches
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.asking.look_ahead import LookAhead
@@ -64,7 +64,7 @@ class Queue:
         if stored is not None:
             return self._replayed(cell, stored)
         ahead = self._ahead.get(cell.model)
-        exchange = ask(self._engine, cell) if ahead is None else ahead.take(cell)
+        exchange = begin(self._engine, cell)() if ahead is None else ahead.take(cell)
         self._engine.forget_key(cell)
         if cell in self._elsewhere:
             exchange = replace(exchange, flags=(*exchange.flags, OTHER_SERVER))
@@ -83,10 +83,15 @@ class Queue:
             return LookAhead((), self._ask_ahead, width, self._wanted, spare=width if served else 0)
         return None
 
-    def _ask_ahead(self, cell: Cell) -> Exchange:
-        exchange = ask(self._engine, cell)
-        self._keep(exchange)
-        return exchange
+    def _ask_ahead(self, cell: Cell) -> Callable[[], Exchange]:
+        rest = begin(self._engine, cell)
+
+        def kept() -> Exchange:
+            exchange = rest()
+            self._keep(exchange)
+            return exchange
+
+        return kept
 
     def _ask_batch(self, cells: Sequence[Cell]) -> list[Exchange]:
         exchanges = ask_many(self._engine, cells)

@@ -9,7 +9,7 @@ from needlework.haystack_fixtures.asking.look_ahead import LookAhead
 
 
 def test_answers_belong_to_their_questions():
-    ahead = LookAhead(range(50), lambda n: n * n, width=4)
+    ahead = LookAhead(range(50), lambda n: lambda: n * n, width=4)
 
     assert [ahead.take(n) for n in range(50)] == [n * n for n in range(50)]
     assert ahead.take(99) == 9801, "a question that was not announced is answered too"
@@ -28,14 +28,14 @@ def test_many_run_at_once_and_never_more_than_allowed():
             running -= 1
         return n
 
-    ahead = LookAhead(range(40), work, width=8)
+    ahead = LookAhead(range(40), lambda n: lambda: work(n), width=8)
     assert [ahead.take(n) for n in range(40)] == list(range(40))
     assert 4 <= most <= 8
 
 
 def test_unread_answers_are_bounded():
     done = []
-    ahead = LookAhead(range(1000), lambda n: done.append(n) or n, width=2)
+    ahead = LookAhead(range(1000), lambda n: lambda: done.append(n) or n, width=2)
     ahead.take(0)
     time.sleep(0.1)
 
@@ -44,7 +44,7 @@ def test_unread_answers_are_bounded():
 
 def test_each_question_is_asked_once():
     asked = []
-    ahead = LookAhead([1, 2, 3], lambda n: asked.append(n) or n, width=2)
+    ahead = LookAhead([1, 2, 3], lambda n: lambda: asked.append(n) or n, width=2)
     for n in (3, 1, 2):
         ahead.take(n)
     ahead.close()
@@ -54,7 +54,7 @@ def test_each_question_is_asked_once():
 
 def test_a_question_taken_before_its_turn_is_not_asked_again():
     asked = []
-    ahead = LookAhead(range(100), lambda n: asked.append(n) or n, width=2)
+    ahead = LookAhead(range(100), lambda n: lambda: asked.append(n) or n, width=2)
     taken = [ahead.take(n) for n in (70, *range(70), *range(71, 100))]
 
     assert taken[0] == 70
@@ -63,7 +63,7 @@ def test_a_question_taken_before_its_turn_is_not_asked_again():
 
 def test_spare_threads_let_work_that_waits_be_overtaken():
     everyone = threading.Barrier(6)
-    ahead = LookAhead(range(6), lambda n: everyone.wait(5) and n, width=2, spare=4)
+    ahead = LookAhead(range(6), lambda n: lambda: everyone.wait(5) and n, width=2, spare=4)
 
     assert {ahead.take(n) for n in range(6)} <= set(range(6))
 
@@ -74,7 +74,7 @@ def test_what_goes_wrong_in_a_thread_is_told_where_the_answer_is_taken():
             raise ZeroDivisionError
         return n
 
-    ahead = LookAhead(range(3), work, width=1)
+    ahead = LookAhead(range(3), lambda n: lambda: work(n), width=1)
     assert ahead.take(0) == 0
     with pytest.raises(ZeroDivisionError):
         ahead.take(1)
@@ -83,7 +83,7 @@ def test_what_goes_wrong_in_a_thread_is_told_where_the_answer_is_taken():
 
 def test_closing_drops_what_has_not_begun():
     begun, go_on = [], threading.Event()
-    ahead = LookAhead(range(8), lambda n: (begun.append(n), go_on.wait(5)), width=2)
+    ahead = LookAhead(range(8), lambda n: lambda: (begun.append(n), go_on.wait(5)), width=2)
     ahead._fill()
     while len(begun) < 2:
         time.sleep(0.005)
@@ -92,3 +92,21 @@ def test_closing_drops_what_has_not_begun():
     time.sleep(0.05)
 
     assert sorted(begun) == [0, 1]
+
+
+def test_one_thread_makes_ready_in_order_and_a_few_ahead():
+    ready, go_on = [], threading.Event()
+
+    def begin(n):
+        ready.append((n, threading.get_ident()))
+        return lambda: go_on.wait(5) and n
+
+    ahead = LookAhead(range(40), begin, width=4)
+    ahead._fill()
+    time.sleep(0.1)
+    waiting = [n for n, _ in ready]
+    go_on.set()
+
+    assert [ahead.take(n) for n in range(40)] == list(range(40))
+    assert waiting == list(range(len(waiting))) and 4 <= len(waiting) < 16
+    assert len({thread for _, thread in ready}) == 1
