@@ -108,5 +108,6 @@ def test_one_thread_makes_ready_in_order_and_a_few_ahead():
     go_on.set()
 
     assert [ahead.take(n) for n in range(40)] == list(range(40))
-    assert waiting == list(range(len(waiting))) and 4 <= len(waiting) < 16
+    assert waiting == list(range(len(waiting)))
+    assert 4 <= len(waiting) < 16
     assert len({thread for _, thread in ready}) == 1
