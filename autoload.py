@@ -3,6 +3,8 @@
 A run asks for them by naming them: `pytest --pyargs needlework.benchmarks`, or a path inside that folder. Any other run
 gets no option, no fixture and no marker of ours, and pays for this module alone; its project opts in with
 `pytest_plugins = ("needlework.plugin",)` in `conftest.py`, or with `-p needlework.plugin`.
+
+PYTEST_DONT_REWRITE: nor are the assertions of our modules (`AsTheyAre`).
 """
 
 from __future__ import annotations

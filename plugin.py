@@ -1,4 +1,7 @@
-"""The pytest plugin. A project's `conftest.py` has it by `pytest_plugins = ("needlework.plugin",)`."""
+"""The pytest plugin. A project's `conftest.py` has it by `pytest_plugins = ("needlework.plugin",)`.
+
+PYTEST_DONT_REWRITE: see `autoload`; pytest would warn where this was imported before it is named.
+"""
 
 from __future__ import annotations
 

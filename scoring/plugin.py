@@ -1,6 +1,8 @@
 """The `assert_scored` fixture: score an exchange, record it with the test, go on.
 
 Recording is all it does: results are reported, and turned into an exit code, elsewhere.
+
+PYTEST_DONT_REWRITE: see `needlework.autoload`; pytest would warn where this was imported before it is named.
 """
 
 from __future__ import annotations
