@@ -49,7 +49,7 @@ class ByteBpe:
         self._encoding = encoding
         self._marks = set(encoding.special_tokens_set)
         self._ids = ids
-        self._incomplete = bool((ids < 0).any())
+        self._lacking = bytes(np.flatnonzero(ids[:256] < 0).tolist())  # bytes that are no token by themselves
         self._sizes = sizes
         self._composed = composed
         self._trusted: set[str] = set()
@@ -75,7 +75,9 @@ class ByteBpe:
         ids, sizes = self._ids[ranks], self._sizes[ranks]
         places = sizes.cumsum()
         # A pattern that passes over something would lose it.
-        if (self._incomplete and len(ids) and ids.min() < 0) or (places[-1] if len(ids) else 0) != len(data):
+        if (places[-1] if len(ids) else 0) != len(data):
+            return None
+        if len(data.translate(None, self._lacking)) < len(data) and ids.min() < 0:
             return None
         places -= sizes
         return Encoded(text, ids, char_starts(places, text, data))
