@@ -109,7 +109,13 @@ def test_a_run_at_64(benchmark: Any, perf_row: Any, tmp_path: Path, latency_s: f
         unit="% of ideal",
         target=90,
         more=True,
-        note="from the first question to the last answer, two short ones that calibrate included; the run took "
-        f"{1000 * seen['cpu_s'] / (10 * repeats):.2f} CPU ms a cell in all, so that one core could do "
-        f"{10 * repeats / seen['cpu_s']:.0f} a second",
+        note="from the first question to the last answer, two short ones that calibrate included",
+    )
+    each_ms = 1000 * seen["cpu_s"] / (10 * repeats)
+    perf_row(
+        what=f"a cell of a run of {10 * repeats:,} at {1000 * latency_s:.0f} ms",
+        ours=each_ms,
+        unit="CPU ms",
+        target=2,
+        note=f"the whole process, from its start to its files, divided by its cells: {1000 / each_ms:.0f} a second",
     )
