@@ -17,11 +17,11 @@ _MEANT = "needlework: "
 
 
 def check(plan: Plan) -> None:
-    """Have pytest plan the first shard: options, tests, models, tokenizers, texts, lengths. Nothing is asked.
+    """Have pytest plan the run as one shard: options, tests, models, tokenizers, texts, lengths. Nothing is asked.
 
     Raises `InputError`.
     """
-    run = ["--results-dir", str(plan.folder.parent), "--run-name", plan.folder.name, "--shard", f"1/{plan.shards}"]
+    run = ["--results-dir", str(plan.folder.parent), "--run-name", plan.folder.name, "--shard", "1/1"]
     code, said = _said([*plan.words, *run, "--plan", "-q"], plan.here)
     if code:
         raise _refused(plan, said, error_line(said) or "pytest finds no test in it")
