@@ -57,7 +57,7 @@ class Drawing:
 DRAWINGS = {
     "quick": Drawing(("--heatmap-numbers",), {"heatmap-niah-*.png": "quick-smollm2.png"}, "report-quick.png"),
     "families": Drawing(
-        ("--preset", "families", "--language", "en", "-k", "len512 or len1000 or copy"),
+        ("--preset", "families", "--language", "en", "-k", "len512 or len1000 or copy or mrcr or graph"),
         {"tasks-*.png": "families-smollm2.png"},
     ),
     "documents": Drawing(
