@@ -99,6 +99,11 @@ def cuts_near(source: HaystackSource, tokens: int, *, around: int, any_grapheme:
 
     At sentence ends and after words; after any grapheme where words are not spaced, or everywhere when asked for.
     """
+    key = ("near", tokens, around, any_grapheme)
+    return source.remember(key, lambda: _near(source, tokens, around, any_grapheme))
+
+
+def _near(source: HaystackSource, tokens: int, around: int, any_grapheme: bool) -> Cuts:
     begin, stop = wide = _stretch(source, tokens - around, tokens + around)
     # Prompts of one length look at nearly the same stretch: what is found in a wider one serves many. Only what follows
     # a letter's mark may read differently from there.

@@ -85,7 +85,7 @@ class HaystackSource:
             found = self._made[key] = make()
             while len(self._made) > _REMEMBERED:
                 self._made.popitem(last=False)
-        else:
+        elif len(self._made) > _REMEMBERED // 2:
             with suppress(KeyError):  # another thread made so much meanwhile
                 self._made.move_to_end(key)
         return cast(Made, found)

@@ -21,6 +21,7 @@ _WORDS = regex.compile(
 _NOT_BY_ITSELF = "\u03a3\u0130\u212a"
 _SENTENCE = 4096  # characters; no sentence and its closing is longer, nor a term that is searched for quickly
 _FOUR, _FOURS_BITS = 4, 20
+_FEW = 12  # texts that are searched for in less time than looking through all of it takes
 _SPREAD = 2654435761  # multiplying by a prime near the golden ratio's share spreads numbers evenly
 
 
@@ -119,8 +120,9 @@ def _may_hold(source: HaystackSource, lowered: str) -> bool:
 def _has_fours(source: HaystackSource, lowered: bytes) -> bool:
     """Whether a source may have a text, both in lower case: false where four bytes of it stand nowhere.
 
-    A source is looked through once for all texts, in steps of two bytes: what it has, it has from the first byte or
-    from the second one on in such steps. Nearly always four bytes are missing, and nothing has to be searched.
+    Where there are more than a few texts, a source is looked through once for all, in steps of two bytes: what it has,
+    it has from the first byte or from the second one on in such steps. Nearly always four bytes are missing, and
+    nothing has to be searched.
     """
 
     def make() -> bytes:
@@ -130,6 +132,10 @@ def _has_fours(source: HaystackSource, lowered: bytes) -> bool:
             table[np.frombuffer(part, "<u4", len(part) // _FOUR) * np.uint32(_SPREAD) >> (32 - _FOURS_BITS)] = True
         return table.tobytes()
 
+    searched = source.remember("searched", set[bytes])
+    if len(searched) < _FEW:
+        searched.add(lowered)
+        return True
     table = source.remember("fours", make)
     last = len(lowered) - _FOUR + 1
 

@@ -41,13 +41,19 @@ def haystacks(draw: st.DrawFn) -> tuple[HaystackSource, Cut]:
     return source, Cut(end, tail, draw(st.sampled_from(["", ".", "。", " . ."])), 0)
 
 
-@given(haystack=haystacks(), words=st.lists(st.text(LETTERS, min_size=1, max_size=7), min_size=1, max_size=3))
-def test_a_word_is_found_as_in_the_whole_haystack(haystack, words):
+@given(
+    haystack=haystacks(),
+    words=st.lists(st.text(LETTERS, min_size=1, max_size=7), min_size=1, max_size=3),
+    few=st.integers(0, 3),
+)
+def test_a_word_is_found_as_in_the_whole_haystack(haystack, words, few):
     source, cut = haystack
     whole = cut.text(source)
-    for word in words:
-        assert unique._holds(source, cut, word) == (word in whole)
-        assert unique._holds_word(source, cut, word) == occurs(word.lower(), whole.lower())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unique, "_FEW", few)
+        for word in words:
+            assert unique._holds(source, cut, word) == (word in whole)
+            assert unique._holds_word(source, cut, word) == occurs(word.lower(), whole.lower())
 
 
 @given(haystack=haystacks(), block=st.integers(1, 7))
