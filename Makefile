@@ -42,9 +42,9 @@ format: $(VENV)/.ready-dev
 	$(BIN)/ruff format .
 
 # Ours against the peers' algorithms, in one run; the rows are kept in perf/rows.json and printed as one table, and a
-# line of the aims that are met and missed. On an idle machine.
+# line of the aims that are met and missed. On an idle machine. `make perf LONG=1` adds grids of 121 cells: half an hour.
 perf: $(VENV)/.ready-perf
-	$(BIN)/pytest perf --benchmark-columns=min,median,rounds --benchmark-sort=name
+	$(BIN)/pytest perf $(if $(LONG),--long) --benchmark-columns=min,median,rounds --benchmark-sort=name
 	$(BIN)/python -m perf.report
 
 # The docs' pictures, from real runs of the embedded model, never of a mock; a second call asks nothing again.

@@ -13,6 +13,10 @@ ROWS = Path(__file__).parent / "rows.json"
 _FOUND = pytest.StashKey[list[dict[str, Any]]]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="measure also what takes a quarter of an hour each")
+
+
 @pytest.fixture
 def perf_row(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Add one row: `perf_row(what="grid, cold", ours=0.09, peer=0.76, unit="CPU s", target=8, peer_name="EvalScope")`.

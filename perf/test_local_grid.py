@@ -4,10 +4,12 @@
 the plain cells are spread between the other arms, so that a machine that gets slower does not favour one of them.
 Sizes come from the environment (the defaults take minutes):
 
-NEEDLEWORK_PERF_LENGTHS, NEEDLEWORK_PERF_DEPTHS  the grid; the published one is 200:2200:11 x 0:100:11
+NEEDLEWORK_PERF_LENGTHS, NEEDLEWORK_PERF_DEPTHS  the grid
 NEEDLEWORK_PERF_DOCUMENT                         tokens of the document with 8 questions; published: 3200
 NEEDLEWORK_PERF_PROMPT                           tokens of the long prompt; published: 4000
 NEEDLEWORK_PERF_THREADS                          threads; with more than one, wall seconds are measured
+
+With `--long` (`make perf LONG=1`) a grid of 121 cells up to 2,200 tokens is measured as well: a quarter of an hour.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from needlework.haystack_fixtures.models.local.choose_runner import choose_runne
 from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
 from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
 from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
+from needlework.haystack_fixtures.models.local.onednn_attention import faster_attention
 from needlework.haystack_fixtures.models.local.open_plain import plain_config
 from needlework.haystack_fixtures.models.local.opened import Placement
 from needlework.haystack_fixtures.models.local.plain_llama import read_model, shape_of
@@ -69,7 +72,7 @@ class Arm:
         if plain:
             self.runner, self.batch = GenerateRunner(model, STOPS), 1
         elif kernels:
-            self.runner = TreeRunner(model, STOPS)
+            self.runner = TreeRunner(model, STOPS, attend_whole=faster_attention())
         elif tree:
             self.runner, sharing = choose_runner(model, STOPS, None)
             assert sharing == "batched"
@@ -135,6 +138,17 @@ def test_a_grid(tokenizer, tmp_path, perf_row):
         Arm("all, with kernels", 3.5, kernels=True),
     ]
     compare(Arm("", plain=True), arms, prompts, perf_row, f"grid {LENGTHS} x {DEPTHS}")
+
+
+@pytest.mark.parametrize("needle", ["each its own", "one for all"])
+def test_a_grid_of_121_cells(needle, tokenizer, tmp_path, perf_row, request):
+    if not request.config.getoption("--long"):
+        pytest.skip("takes a quarter of an hour: pytest perf --long")
+    one = {"needle_set": "san_francisco"} if needle == "one for all" else {}  # as LLMTest and EvalScope ask
+    prompts = [prompt.ids for prompt in build(tokenizer, tmp_path, lengths="200:2200:11", depths="0:100:11", **one)]
+    shared = sum(map(len, prompts)) / tree_size(prompts)
+    what = f"121 cells up to 2,200, needle {needle} (tokens / tokens of their tree: {shared:.1f})"
+    compare(Arm("", plain=True), [Arm("all, with kernels", 4.5, kernels=True)], prompts, perf_row, what)
 
 
 def test_questions_on_one_document(tokenizer, tmp_path, perf_row):

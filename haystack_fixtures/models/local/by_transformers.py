@@ -10,6 +10,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.local.args import LocalOptions, rope_parameters, window_of
 from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
 from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
+from needlework.haystack_fixtures.models.local.onednn_attention import faster_attention
 from needlework.haystack_fixtures.models.local.opened import Opened, Placement, stop_ids
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
@@ -53,6 +54,7 @@ def open_by_transformers(
         processors(generation, penalty),
         attention=options.attn_implementation,
         cache=options.cache,
+        attend_whole=faster_attention() if kernels == "onednn" and _is_float32_here(model, options) else None,
     )
     return Opened(
         runner,
@@ -108,6 +110,12 @@ def processors(generation: Any, penalty: float) -> Callable[[Any, Any], Any] | N
     if getattr(generation, "suppress_tokens", None):
         chain.append(library.SuppressTokensLogitsProcessor(generation.suppress_tokens))
     return chain if len(chain) else None
+
+
+def _is_float32_here(model: Any, options: LocalOptions) -> bool:
+    import torch
+
+    return options.device_map is None and model.device.type == "cpu" and model.dtype == torch.float32
 
 
 def _describe(model: Any, device: str) -> dict[str, str | int | float | None]:

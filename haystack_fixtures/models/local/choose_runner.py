@@ -11,6 +11,7 @@ from typing import Any
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
 from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner
+from needlework.haystack_fixtures.models.local.onednn_attention import Whole
 from needlework.haystack_fixtures.models.local.tree_attention import NAME, tree_attention
 from needlework.haystack_fixtures.models.local.tree_runner import TreeRunner
 from needlework.haystack_fixtures.models.local.try_tree import why_not_over_a_tree
@@ -27,12 +28,14 @@ def choose_runner(
     *,
     attention: str | None = None,
     cache: str = "plain",
+    attend_whole: Whole | None = None,
 ) -> tuple[TreeRunner | GreedyRunner | GenerateRunner, str]:
     """The best runner for a model, and how it shares work between prompts.
 
     `batched`: equal beginnings computed once, answers written together; `prefix: WHY`: one at a time, what the last
     prompt began with is not computed again; `none: WHY`. `attention`: what the user asked for by name. `cache`:
-    `plain`, `offloaded` or `quantized`. A cache that the model cannot have raises `InputError`.
+    `plain`, `offloaded` or `quantized`. A cache that the model cannot have raises `InputError`. `attend_whole`: faster
+    attention for a model in float32 on a CPU.
     """
     if cache == "quantized":
         new_cache(model, cache)
@@ -44,7 +47,8 @@ def choose_runner(
     why_not = f"attn_implementation={attention} was asked for" if attention is not None else _why_no_tree(model)
     if why_not is None:
         model.set_attn_implementation(NAME)
-        return TreeRunner(model, stop_ids, processors, "cpu" if cache == "offloaded" else None), "batched"
+        store = "cpu" if cache == "offloaded" else None
+        return TreeRunner(model, stop_ids, processors, store, attend_whole), "batched"
     return GreedyRunner(model, stop_ids, processors, partial(new_cache, model, cache)), f"prefix: {why_not}"
 
 

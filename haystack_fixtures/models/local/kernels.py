@@ -37,10 +37,10 @@ def use_fast_linears(model: Any, room: int) -> str:
     layers = [layer for layer in model.modules() if _is_plain_linear(layer)]
     if not layers:
         return "plain"
-    operators = _operators()
-    if operators is None:
+    found = operators()
+    if found is None:
         return "plain"
-    fast, pack = operators
+    fast, pack = found
     if sum(layer.weight.numel() * 4 for layer in layers) > room:
         pack = _as_it_is
     with torch.inference_mode():
@@ -65,7 +65,7 @@ def _numbers(layer: Any) -> int:
     return int(layer.weight.numel())
 
 
-def _operators() -> tuple[Fast, Pack] | None:
+def operators() -> tuple[Fast, Pack] | None:
     """oneDNN's product, and what puts weights into its order for some number of rows; `None` where they are missing."""
     import torch
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.models.local.args import LocalOptions
 from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
+from needlework.haystack_fixtures.models.local.onednn_attention import faster_attention
 from needlework.haystack_fixtures.models.local.opened import Opened, Placement, stop_ids
 from needlework.haystack_fixtures.models.local.plain_llama import PlainLlama, read_model, shape_of
 from needlework.haystack_fixtures.models.local.tree_attention import NAME
@@ -69,7 +70,11 @@ def open_plain(
         return None
     used = use_fast_linears(model, room) if kernels == "auto" else "plain"
     return Opened(
-        TreeRunner(model, stop_ids(config["eos_token_id"], tokenizer)),
+        TreeRunner(
+            model,
+            stop_ids(config["eos_token_id"], tokenizer),
+            attend_whole=faster_attention() if used == "onednn" else None,
+        ),
         "batched",
         used,
         vocabulary=model.vocabulary,

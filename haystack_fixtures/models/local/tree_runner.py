@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from needlework.haystack_fixtures.models.local.greedy_runner import Generated, Limits
+from needlework.haystack_fixtures.models.local.onednn_attention import Whole
 from needlework.haystack_fixtures.models.local.token_tree import (
     Chain,
     Ids,
@@ -20,7 +21,7 @@ from needlework.haystack_fixtures.models.local.token_tree import (
     passes,
     trunk_first,
 )
-from needlework.haystack_fixtures.models.local.tree_attention import (
+from needlework.haystack_fixtures.models.local.tree_rows import (
     Rows,
     Tails,
     next_rows,
@@ -46,7 +47,8 @@ class TreeRunner:
     """Runs one model over a tree that stays from call to call, up to the limits given.
 
     A transformers model's code stays its own; only its attention and its cache are replaced (`tree_attention`).
-    `store`: device that keeps the prompts' keys and values, where that is not the model's.
+    `store`: device that keeps the prompts' keys and values, where that is not the model's. `attend_whole`: attention of
+    long runs of prompt tokens, where the device's usual one is slower.
     """
 
     def __init__(
@@ -55,11 +57,13 @@ class TreeRunner:
         stop_ids: Sequence[int],
         processors: Callable[[Any, Any], Any] | None = None,
         store: str | None = None,
+        attend_whole: Whole | None = None,
     ) -> None:
         self._model = model
         self._stops = frozenset(stop_ids)
         self._processors = processors
         self._store = store
+        self._attend_whole = attend_whole
         self._tree = TokenTree()
 
     def run(self, prompts: Sequence[Ids], budgets: Sequence[int], limits: Limits) -> list[Generated]:
@@ -122,7 +126,8 @@ class TreeRunner:
                         places.append(first + end - run.begin - 1)
                 run.chain.filled = run.end
                 first += run.end - run.begin
-            logits = self._forward(ids.tolist(), rows_of_runs(runs, self._store), places or [len(ids) - 1])
+            rows = rows_of_runs(runs, self._store, self._attend_whole)
+            logits = self._forward(ids.tolist(), rows, places or [len(ids) - 1])
             for (chain, end), said in zip(wanted, logits, strict=False):
                 chain.ends[end] = said.clone()
             share = (time.perf_counter() - begun) / len(ids)

@@ -56,7 +56,7 @@ def test_wrong_numbers_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(rows: Any, weight: Any, bias: Any) -> Any:
         return torch.nn.functional.linear(rows, weight, bias) * 1.001
 
-    monkeypatch.setattr(kernels, "_operators", lambda: (wrong, lambda weight, _rows: weight))
+    monkeypatch.setattr(kernels, "operators", lambda: (wrong, lambda weight, _rows: weight))
     assert left_alone(tiny("Llama"))
 
 
@@ -66,7 +66,7 @@ def test_a_kernel_that_fails_is_not_used(error: Exception, monkeypatch: pytest.M
     def fails(rows: Any, weight: Any, bias: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(kernels, "_operators", lambda: (fails, lambda weight, _rows: weight))
+    monkeypatch.setattr(kernels, "operators", lambda: (fails, lambda weight, _rows: weight))
     assert left_alone(tiny("Llama"))
 
 
