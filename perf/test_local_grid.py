@@ -23,11 +23,11 @@ import pytest
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.models.local.args import LocalOptions
+from needlework.haystack_fixtures.models.local.attention_parts import faster_attention
 from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
 from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
 from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
 from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
-from needlework.haystack_fixtures.models.local.onednn_attention import faster_attention
 from needlework.haystack_fixtures.models.local.open_plain import plain_config
 from needlework.haystack_fixtures.models.local.opened import Placement
 from needlework.haystack_fixtures.models.local.plain_llama import read_model, shape_of

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.local.attention_parts import Whole
 from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
 from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner
-from needlework.haystack_fixtures.models.local.onednn_attention import Whole
 from needlework.haystack_fixtures.models.local.tree_attention import NAME, tree_attention
 from needlework.haystack_fixtures.models.local.tree_runner import TreeRunner
 from needlework.haystack_fixtures.models.local.try_tree import why_not_over_a_tree

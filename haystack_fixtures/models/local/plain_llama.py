@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.models.local.tree_attention import Rows, tree_attention
+from needlework.haystack_fixtures.models.local.tree_attention import tree_attention
+from needlework.haystack_fixtures.models.local.tree_rows import Rows
 
 ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from needlework.haystack_fixtures.models.local.onednn_attention import FEWEST, MOST, Whole
+from needlework.haystack_fixtures.models.local.attention_parts import FEWEST, MOST, Whole
 from needlework.haystack_fixtures.models.local.token_tree import Path, Piece, Run, length, path_to, pieces
 
 Span = tuple[int, int, Path]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.models.local import onednn_attention, tree_rows
+from needlework.haystack_fixtures.models.local import attention_parts, tree_rows
+from needlework.haystack_fixtures.models.local.attention_parts import attend_whole, faster_attention
 from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
 from needlework.haystack_fixtures.models.local.greedy_runner import Limits
-from needlework.haystack_fixtures.models.local.onednn_attention import attend_whole, faster_attention
 from tests.haystack_fixtures.models.local.test_tree_equals_generate import (
     BATCHED,
     answers_of,
@@ -38,7 +38,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def always_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onednn_attention, "_GAIN", 0.0)
+    monkeypatch.setattr(attention_parts, "_GAIN", 0.0)
 
 
 @settings(max_examples=25)
@@ -80,7 +80,7 @@ def test_answers_are_those_of_generate(kind: str, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.usefixtures("always_faster")
 def test_wrong_numbers_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onednn_attention, "operators", lambda: (lambda *given: by_torch(*given) * 1.001, None))
+    monkeypatch.setattr(attention_parts, "operators", lambda: (lambda *given: by_torch(*given) * 1.001, None))
     assert faster_attention() is None
 
 
@@ -90,12 +90,12 @@ def test_a_kernel_that_fails_is_not_used(error: Exception, monkeypatch: pytest.M
     def fails(*_given: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(onednn_attention, "operators", lambda: (fails, None))
+    monkeypatch.setattr(attention_parts, "operators", lambda: (fails, None))
     assert faster_attention() is None
 
 
 def test_what_is_missing_or_not_faster_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onednn_attention, "_GAIN", float("inf"))
+    monkeypatch.setattr(attention_parts, "_GAIN", float("inf"))
     assert faster_attention() is None
-    monkeypatch.setattr(onednn_attention, "operators", lambda: None)
+    monkeypatch.setattr(attention_parts, "operators", lambda: None)
     assert faster_attention() is None
