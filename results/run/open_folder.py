@@ -77,7 +77,11 @@ class OpenFolder:
 
     def replaced(self) -> list[str]:
         """What to say before the run where its folder has a run of models that are not asked now."""
-        if self._settings.fresh or not (self.path / JOURNAL).exists():
+        try:
+            known = not self._settings.fresh and (self.path / JOURNAL).exists()
+        except OSError:  # a name that is too long: told when the folder is opened
+            known = False
+        if not known:
             return []
         gone = [model for model in models_before(self.path / MANIFEST) if model not in self._settings.model]
         if not gone:
