@@ -64,7 +64,8 @@ _VERBS = (
 )
 _STATES = "(?:mention|contain|include|specify|state|appear|exist|indicate|describe|list|refer|offer|cover|seem|address)"
 _PARTICIPLES = (
-    "(?:mentioned|specified|provided|stated|given|found|present|included|available|listed|known|described|disclosed"
+    r"(?:mentioned|specified|provided|stated|given|found|present|included|available(?! to (?!me\b|us\b))|listed|known"
+    "|described|disclosed"
     "|revealed|indicated|contained|discussed|clear|evident|answered|in the (?:text|document|context|passage))"
 )
 # What a text that is silent has none of. Any noun would do for a model, but `there is no` begins many sentences.

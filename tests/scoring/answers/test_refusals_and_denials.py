@@ -420,3 +420,19 @@ def test_a_denied_value_is_not_found(answer: str) -> None:
 @pytest.mark.parametrize("answer", DENIED_ZH)
 def test_a_denied_value_in_chinese_is_not_found(answer: str) -> None:
     assert match_score(answer, ZH_CODE).value == 0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "It is a code that allows the company to create a new product that is not available to the general public.",
+        "It is a code that lets you open doors; it is not available to staff.",
+    ],
+)
+def test_what_is_not_available_to_others_is_no_refusal(answer: str) -> None:
+    assert match_score(answer, CODE).verdict == "wrong"
+
+
+@pytest.mark.parametrize("answer", ["That information is not available to me.", "Jag vet inte.", "Jeg ved ikke."])
+def test_what_the_model_does_not_have_is_one(answer: str) -> None:
+    assert match_score(answer, CODE).verdict == "refused"
