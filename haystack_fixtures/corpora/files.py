@@ -88,7 +88,8 @@ def _read(file: Path) -> str:
     try:
         return clean_text(file.read_text("utf-8-sig"), str(file))
     except UnicodeDecodeError as error:
-        remedy = f"byte {error.start} is not UTF-8: save it as UTF-8 (iconv -f gb18030 -t utf-8, for one)"
+        own = "iconv -t utf-8 -f latin1, or -f gb18030: its own encoding"
+        remedy = f"byte {error.start} is not UTF-8: save it as UTF-8 ({own})"
         raise InputError("corpus file", file, remedy) from None
     except OSError as error:
         raise InputError("corpus file", file, f"cannot be read: {error.strerror}") from None

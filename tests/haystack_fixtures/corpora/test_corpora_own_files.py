@@ -71,12 +71,13 @@ def test_empty_files_are_skipped_and_an_empty_corpus_is_refused(tmp_path: Path) 
     assert load(tmp_path).documents == ("text",)
 
 
-def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    (tmp_path / "old.txt").write_bytes("三国".encode("gb18030"))
+@pytest.mark.parametrize(("text", "encoding"), [("三国", "gb18030"), ("Über", "latin1")])
+def test_a_file_that_is_not_utf8_is_named(tmp_path: Path, text: str, encoding: str) -> None:
+    (tmp_path / "old.txt").write_bytes(text.encode(encoding))
     line = complaint(tmp_path)
     assert "old.txt" in line
     assert "byte 0 is not UTF-8" in line
-    assert "iconv" in line
+    assert f"-f {encoding}" in line
 
 
 def test_a_file_with_nul_characters_is_not_text(tmp_path: Path) -> None:
