@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from needlework.haystack_fixtures.command_line import OneLineParser
 from needlework.haystack_fixtures.errors import InputError
 
-ENGINES = ("slurm", "ray", "local", "kubernetes")
+ENGINES = ("local", "slurm", "ray", "kubernetes")
 
 
 def parsed(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -17,7 +17,10 @@ def parsed(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     ours, after = (words[: words.index("--")], words[words.index("--") + 1 :]) if "--" in words else (words, None)
     # OpenCompass: `--slurm -p PARTITION -q QOS --max-num-workers N --retry N`.
     ours = ["slurm", *(word for word in ours if word != "--slurm")] if "--slurm" in ours else ours
-    options = _parser().parse_args(ours)
+    parser = _parser()
+    if not ours or ours[0] not in (*ENGINES, "-h", "--help"):
+        parser.error(f"{f'{ours[0]!r} is none: ' if ours else ''}an engine comes first: {', '.join(ENGINES)}")
+    options = parser.parse_args(ours)
     if after is None:
         raise InputError("launch", options.engine, "write `--` and then the options of pytest, --run-name among them")
     return options, after

@@ -27,6 +27,14 @@ def test_without_dashes_it_is_told_what_to_write():
         parsed(["local"])
 
 
+@pytest.mark.parametrize("words", [[], ["slrm"], ["--dry-run", "--lenghts", "1k"], ["--dry-run", "--", "--model", "m"]])
+def test_an_engine_comes_first(words, capsys):
+    with pytest.raises(SystemExit):
+        parsed(words)
+
+    assert "an engine comes first: local, slurm, ray, kubernetes" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words",
     [
