@@ -207,7 +207,12 @@ def _cut_torn_tail(file: FileIO) -> None:
         file.seek(size - step)
         newline = file.read(step).rfind(b"\n")
         if newline >= 0:
-            file.truncate(size - step + newline + 1)
+            _cut_to(file, size - step + newline + 1)
             return
         size -= step
-    file.truncate(0)
+    _cut_to(file, 0)
+
+
+def _cut_to(file: FileIO, size: int) -> None:
+    if file.seek(0, os.SEEK_END) > size:  # a cut that cuts nothing would still count as written now
+        file.truncate(size)

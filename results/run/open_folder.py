@@ -69,9 +69,6 @@ class OpenFolder:
     def earlier(self) -> list[Record]:
         """What the journal held before this session."""
         if self._earlier is None:
-            with suppress(OSError):
-                at = datetime.fromtimestamp((self.path / JOURNAL).stat().st_mtime)
-                self.written_at = at.isoformat(" ", timespec="minutes")
             self._earlier = read_journal(self.path / JOURNAL)
         return self._earlier
 
@@ -92,6 +89,9 @@ class OpenFolder:
     def open(self) -> None:
         """Lock the journal and write a first manifest. Raises `InputError` where the folder cannot take a run."""
         fresh = self._settings.fresh
+        with suppress(OSError):  # before the journal is opened: what is torn is cut then
+            at = datetime.fromtimestamp((self.path / JOURNAL).stat().st_mtime)
+            self.written_at = at.isoformat(" ", timespec="minutes")
         self._journal = Journal(self.path / JOURNAL, fresh=fresh)
         self._earlier = [] if fresh else self.earlier
         self._journaled = {(identity(record), ruling_of(record)) for record in self._earlier}

@@ -1,6 +1,8 @@
 """A run that is started again goes on; other options do not mix in."""
 
 import json
+import os
+from datetime import UTC, datetime
 
 
 def test_a_named_run_goes_on_where_it_stopped(project):
@@ -72,6 +74,20 @@ def test_answers_from_the_journal_are_told(project):
     assert "; 4 were asked now" in told
     assert "6 of 6 answers are from this run's journal" in (again := project.run().stdout.str())
     assert "none was asked now" in again
+
+
+def test_the_time_that_is_told_is_of_the_last_session_that_asked(project):
+    project.run("-k", "depth50")
+    path = project.runs / "r" / "journal.jsonl"
+    at = datetime(2026, 1, 2, 3, 4, tzinfo=UTC).astimezone()
+    os.utime(path, (at.timestamp(), at.timestamp()))
+    told = f"journal, written {at.replace(tzinfo=None).isoformat(' ', timespec='minutes')}; "
+
+    assert f"{told}none was asked now" in project.run("-k", "depth50").stdout.str()
+    with path.open("a") as file:
+        file.write('{"key": "half of a killed run')
+    os.utime(path, (at.timestamp(), at.timestamp()))
+    assert f"{told}4 were asked now" in project.run().stdout.str()
 
 
 def test_a_name_that_has_a_run_of_another_model_is_told_before_anything_is_asked(project):

@@ -1,6 +1,7 @@
 """The journal keeps what was written, whatever happens to the process."""
 
 import json
+import os
 from io import FileIO
 
 import pytest
@@ -50,6 +51,15 @@ def test_a_torn_last_line_costs_that_line_alone(tmp_path_factory, cut, text):
     assert read_journal(path) == [record(1, text)]
     written(path, [record(3)])
     assert read_journal(path) == [record(1, text), record(3)]
+
+
+def test_opening_a_whole_journal_does_not_touch_it(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    written(path, [record(1)])
+    os.utime(path, (1_000_000, 1_000_000))
+    written(path, [])
+
+    assert path.stat().st_mtime == 1_000_000
 
 
 def test_a_file_without_a_single_whole_line_is_emptied(tmp_path):
