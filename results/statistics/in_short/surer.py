@@ -50,25 +50,30 @@ def surer(records: Sequence[Record], found: EffectiveLength | None, overall: Tal
     if family_of(task) in _FIXED:
         return None
     asked = 1 + max(record["repeat"] for record in records)
-    if found is not None and found.few and found.needed and found.samples:
-        repeats = asked * ceil(found.needed / found.samples)
-        return _repeats(repeats, "to prove a length, as far as every answer is right")
     if found is not None and found.status == "undetermined" and found.decisive is not None:
-        more = _to_decide(records, found)
-        return _repeats(asked + more * asked // max(1, found.samples or 1), "to decide the length") if more else None
+        return _to_decide(records, found, asked)
+    if overall.interval is None:
+        return _repeats(2 * asked, "for an interval: one sample has none")
     if _half_width(overall) > _WIDE:
         return _repeats(4 * asked, "for an interval half as wide")
     return None
 
 
-def _to_decide(records: Sequence[Record], found: EffectiveLength) -> int | None:
-    """Further samples after which the decisive length is decided, if they score as those so far."""
+def _to_decide(records: Sequence[Record], found: EffectiveLength, asked: int) -> Surer | None:
+    """The fewest repeats after which the decisive length is decided, if their samples score as those so far.
+
+    With too few samples to prove any length, the promise is kept to where every answer is right.
+    """
     trials = [trial for record in records if (trial := trial_of(record)).length == found.decisive]
     scored = [(trial.score, trial.sample_name) for trial in trials if trial.score is not None]
     if not scored:
         return None
+    if found.few and found.needed and found.samples and all(score == 1 for score, _ in scored):
+        repeats = ceil(asked * found.needed / found.samples)
+        return _repeats(repeats, "to prove a length, as far as every answer is right")
     evidence = of_scores([score for score, _ in scored], [sample for _, sample in scored])
-    return further_samples(evidence, lambda low, high: low >= found.threshold or high < found.threshold, 1)
+    more = further_samples(evidence, lambda low, high: low >= found.threshold or high < found.threshold, 1)
+    return _repeats(asked + ceil(more * asked / evidence.samples), "to decide the length") if more else None
 
 
 def _half_width(found: Tally) -> float:

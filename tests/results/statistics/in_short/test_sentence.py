@@ -54,7 +54,32 @@ def test_few_samples_say_how_many_it_takes(make_record: MakeRecord) -> None:
     )
     assert told.rests == "10 trials of 5 independent questions"
     assert told.surer is not None
-    assert told.surer.repeats == 25
+    assert told.surer.repeats == 24
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "wanted"),
+    [
+        ({1000: 5, 4000: 2}, 5, Surer("to prove a length, as far as every answer is right", 24)),
+        ({1000: 3, 4000: 2}, 5, Surer("to decide the length", 13)),  # what is wrong already is no proof, however often
+        ({1000: 1}, 1, Surer("for an interval: one sample has none", 2)),
+        ({1000: 9}, 9, Surer("for an interval half as wide", 36)),
+        ({1000: 40, 4000: 40}, 40, None),
+    ],
+)
+def test_more_repeats_are_the_fewest_that_are_enough(
+    make_record: MakeRecord, right: dict[int, int], of: int, wanted: Surer | None
+) -> None:
+    assert said(spread(make_record, right, of=of)).surer == wanted
+
+
+def test_repeats_of_several_samples_are_no_multiple_of_those_so_far(make_record: MakeRecord) -> None:
+    records = [
+        make_record(length=length, repeat=sample % 2, outcome="found", reference={"sample": sample})
+        for length in (1000, 4000)
+        for sample in range(10)
+    ]
+    assert said(records).surer == Surer("to prove a length, as far as every answer is right", 5)
 
 
 def test_one_length_has_a_score_and_no_length(make_record: MakeRecord) -> None:
