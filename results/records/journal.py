@@ -133,13 +133,19 @@ def line_of(record: Record | WaitingAnswer) -> str:
 
 def read_journal(path: Path) -> list[Record]:
     """All records in the order written; a line that a killed process left half is passed over."""
+    return read_and_count(path)[0]
+
+
+def read_and_count(path: Path) -> tuple[list[Record], int]:
+    """The records as `read_journal` gives them, and how many lines are none. Half a line at the end is not counted."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return []
+        return [], 0
     except OSError as error:
         raise InputError("journal", path, f"cannot be read ({error.strerror})") from None
-    return list(records_of(data))
+    found = [_record(line) for line in _lines_of(data)]
+    return [record for record in found if record is not None], found.count(None)
 
 
 def read_waiting(folder: Path) -> list[WaitingAnswer]:
@@ -179,16 +185,26 @@ def drop_waiting(folder: Path) -> None:
 
 def records_of(data: bytes) -> Iterator[Record]:
     """The records of a journal's lines; a line that is spoilt is as good as none: its trial is asked again."""
-    for line in _lines_of(data):
-        if not fault_of(line) and cast("Mapping[str, Any]", line).get("key") is not None:
-            yield completed(cast("Mapping[str, Any]", line))
+    yield from (record for line in _lines_of(data) if (record := _record(line)) is not None)
+
+
+def _record(line: object) -> Record | None:
+    if fault_of(line) or cast("Mapping[str, Any]", line).get("key") is None:
+        return None
+    return completed(cast("Mapping[str, Any]", line))
 
 
 def _lines_of(data: bytes) -> Iterator[object]:
-    """What stands on each line; what follows the last newline is left out, it may not be whole yet."""
-    for line in data.split(b"\n")[:-1]:
-        with contextlib.suppress(ValueError, RecursionError):
-            yield json.loads(line, parse_float=_finite, parse_constant=_finite)
+    """What stands on each line that is not empty, `None` where that is not JSON; what follows the last newline is left
+    out, it may not be whole yet."""
+    return (_json_of(line) for line in data.split(b"\n")[:-1] if line.strip())
+
+
+def _json_of(line: bytes) -> object:
+    try:
+        return json.loads(line, parse_float=_finite, parse_constant=_finite)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _finite(text: str) -> float:

@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.misfit import Misfit, left_out
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.whole_files import drop_halves
-from needlework.results.records.journal import Journal, drop_waiting, line_of, read_journal
+from needlework.results.records.journal import Journal, drop_waiting, line_of, read_and_count
 from needlework.results.records.manifest import (
     command_line,
     known_before,
@@ -48,6 +48,7 @@ class OpenFolder:
         self._root = root
         self._journal: Journal | None = None
         self._earlier: list[Record] | None = None
+        self._unread = 0  # lines of the journal that are no records
         self._journaled: set[tuple[object, str | None]] = set()  # records, and which ruling they have
         self._started = _now()
         self._opened_s = time.monotonic()
@@ -69,7 +70,7 @@ class OpenFolder:
     def earlier(self) -> list[Record]:
         """What the journal held before this session."""
         if self._earlier is None:
-            self._earlier = read_journal(self.path / JOURNAL)
+            self._earlier, self._unread = read_and_count(self.path / JOURNAL)
         return self._earlier
 
     def replaced(self) -> list[str]:
@@ -158,7 +159,13 @@ class OpenFolder:
     def notes(self) -> list[str]:
         """What is to be said of the run beside its records."""
         asked = {"limit": self._settings.limit, "adaptive": self._settings.adaptive}
-        return notes_of({**self.facts, "options": asked})
+        return [*self._unread_note(), *notes_of({**self.facts, "options": asked})]
+
+    def _unread_note(self) -> list[str]:
+        if not self._unread or self._settings.fresh:
+            return []
+        lines = "1 line" if self._unread == 1 else f"{self._unread} lines"
+        return [f"{lines} of {JOURNAL} could not be read (damaged): trials that stood only there are asked again"]
 
     def early_line(self) -> str:
         """What a session says that was ended before its first answer."""

@@ -90,6 +90,20 @@ def test_the_time_that_is_told_is_of_the_last_session_that_asked(project):
     assert f"{told}4 were asked now" in project.run().stdout.str()
 
 
+def test_a_damaged_journal_is_told_once_with_its_lines(project):
+    project.run()
+    path = project.runs / "r" / "journal.jsonl"
+    first, second, *rest = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([first[:99] + "\n", second.replace('"', "?"), *rest]) + '{"key": "half of a killed run')
+
+    told = project.run().stdout.str()
+    line = "2 lines of journal.jsonl could not be read (damaged): trials that stood only there are asked again"
+    assert told.count(line) == 1
+    assert "4 of 6 answers are from this run's journal" in told
+    assert line in json.loads(project.file("summary.json"))["notes"]
+    assert "could not be read" not in project.run("--fresh").stdout.str()
+
+
 def test_a_name_that_has_a_run_of_another_model_is_told_before_anything_is_asked(project):
     told = "needlework: r has a run of mock:perfect: this one replaces its files"
     assert told not in project.run().stdout.str()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.checks import completed
-from needlework.results.records.journal import Journal, line_of, read_journal
+from needlework.results.records.journal import Journal, line_of, read_and_count, read_journal
 
 
 def record(n, text=""):
@@ -123,3 +123,13 @@ def test_a_spoilt_line_costs_that_line_alone(tmp_path):
 
 def test_no_journal_is_no_records(tmp_path):
     assert read_journal(tmp_path / "nothing.jsonl") == []
+
+
+def test_lines_that_are_no_records_are_counted(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    written(path, [record(1), record(2)])
+    assert read_and_count(path) == ([record(1), record(2)], 0)
+
+    path.write_bytes(b'null\n[1, 2]\n\xff\n\n{"key": "k9"}\n' + path.read_bytes() + b'{"key": "half of a killed run')
+    assert read_and_count(path) == ([record(1), record(2)], 4), "an empty line and the torn one are no damage"
+    assert read_and_count(tmp_path / "nothing.jsonl") == ([], 0)
