@@ -91,7 +91,7 @@ def test_a_set_of_files_is_the_same_for_every_seed():
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.toml", "", "has no needles"),
+        ("a.toml", "", "has no needles; add [[needle]] tables with"),
         ("a.toml", "x = [", "not valid TOML"),
         ("a.toml", "[[needle]]\nneedle='x'\nquestion='y'\n", "'answer'"),
         ("a.toml", "[[needle]]\nneedle='x'\nquestion='y'\nanswer='z'\nhaystack='?'\n", "unknown field 'haystack'"),
@@ -100,7 +100,7 @@ def test_a_set_of_files_is_the_same_for_every_seed():
         ("a.toml", "[joint]\nquestion='q'\n[[needle]]\nneedle='x'\nquestion='y'\nanswer='z'\n", "[joint] needs"),
         ("a.jsonl", "{bad\n", "a.jsonl:1"),
         ("a.jsonl", "[1]\n", "one object"),
-        ("a.jsonl", "", "has no needles"),
+        ("a.jsonl", "", "has no needles; add lines with"),
     ],
 )
 def test_a_wrong_file_is_one_line_that_names_it(tmp_path, name, text, said):

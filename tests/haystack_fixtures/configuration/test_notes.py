@@ -1,0 +1,48 @@
+"""What a run's user is told of needles and answers that do not go together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from needlework.haystack_fixtures.configuration.notes import notes
+from needlework.haystack_fixtures.configuration.presets import built_in_presets
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+
+
+def told(folder: Path, **said: Any) -> list[str]:
+    return [line for line in notes(resolve_settings(said, {}, folder)) if "is not in its needle" in line]
+
+
+@pytest.mark.parametrize(
+    ("needle", "answer", "lines"),
+    [
+        ("The code is 5.", "7", 1),
+        ("The code is 57.", "7", 1),
+        ("The code is 5.", "5", 0),
+        ("Three owls live there.", "three", 0),
+        ("密码是五。", "五", 0),
+    ],
+)
+def test_an_answer_that_its_needle_does_not_say(tmp_path: Path, needle: str, answer: str, lines: int) -> None:
+    assert len(told(tmp_path, needle=needle, question="Which?", answer=answer)) == lines
+
+
+def test_a_file_of_needles_has_one_line_however_many(tmp_path: Path) -> None:
+    rows = ['{"needle": "It is 5.", "question": "What?", "answer": "7"}'] * 3
+    file = tmp_path / "owls.jsonl"
+    file.write_text("\n".join(rows))
+    (line,) = told(tmp_path, needle_set=str(file))
+    assert "the answer '7' is not in its needle 'It is 5.', and so with 2 more" in line
+    assert not told(tmp_path, needle_set=str(file), scorer="judge_llmtest", judge="mock:judge")
+    file.write_text("")
+    assert not told(tmp_path, needle_set=str(file))  # the run refuses it, where it asks
+
+
+def test_several_needles_answer_together_and_published_ones_are_as_published(tmp_path: Path) -> None:
+    together = '["Ada has 3 owls.", "Ben has 4 owls."]'
+    assert not told(tmp_path, needles=together, question="How many?", answer="7", task="multi_needle")
+    for name in built_in_presets():
+        assert not told(tmp_path, preset=name)
