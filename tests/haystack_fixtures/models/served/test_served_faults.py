@@ -169,7 +169,7 @@ def test_faults_that_stay_get_their_kind(
     planted: PlantedServer, model: Callable[..., ServedModel], question: Request, fault: Answer, kind: str
 ) -> None:
     planted.plant(fault)
-    response = model(timeout_s=0.2, retries=1).respond(question)
+    response = model(timeout_s=0.2 if fault.wait_s else 20, retries=1).respond(question)
     assert response.error is not None
     assert (response.error.kind, response.error.fatal) == (kind, False)
     assert response.attempts == 2
