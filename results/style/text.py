@@ -87,6 +87,11 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
+def counted(number: int, what: str) -> str:
+    """`1 sample`, `1,200 samples`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def relative(path: Path) -> str:
     """The path as a user types it here."""
     try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from needlework.results.statistics.board.boards import Board, Row
 from needlework.results.statistics.board.entry import Entry
 from needlework.results.statistics.board.ranks import Ranks, needed_samples
-from needlework.results.style.text import length_labels, percent1
+from needlework.results.style.text import counted, length_labels, percent1
 from needlework.results.tables.columns import NONE
 
 _MOST = 6  # lengths that have a column of their own in a terminal
@@ -23,7 +23,7 @@ def rank_words(ranks: Ranks) -> str:
 
 def board_title(board: Board) -> str:
     """`niah: 12 trials of 6 samples, 300 to 600 tokens, scored by match@3`."""
-    parts = [f"{board.trials:,} trials of {board.samples:,} samples"]
+    parts = [f"{counted(board.trials, 'trial')} of {counted(board.samples, 'sample')}"]
     if board.lengths:
         first, last = length_labels([board.lengths[0], board.lengths[-1]])
         parts.append(f"{first} tokens" if first == last else f"{first} to {last} tokens")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from needlework.results.statistics.board.changes import Change, needed_samples
 from needlework.results.statistics.board.series import Point, Series
-from needlework.results.style.text import length_labels, percent1
+from needlework.results.style.text import counted, length_labels, percent1
 from needlework.results.tables.board import SECONDS, effective_words, seconds_words
 from needlework.results.tables.columns import NONE
 from needlework.results.tables.comparison import p_words, points1
@@ -20,7 +20,8 @@ def series_title(series: Series) -> str:
 def size_words(series: Series) -> str:
     """`4 runs of 36 trials of 12 samples`."""
     first = series.points[0].entry
-    return f"{len(series.points):,} runs of {first.trials:,} trials of {series.samples:,} samples"
+    trials, samples = counted(first.trials, "trial"), counted(series.samples, "sample")
+    return f"{counted(len(series.points), 'run')} of {trials} of {samples}"
 
 
 def series_sentence(series: Series) -> str:

@@ -10,6 +10,7 @@ from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.panels import trial_of
 from needlework.results.statistics.run_report import RunReport
+from needlework.results.style.text import counted
 
 
 def rests(report: RunReport) -> str:
@@ -22,12 +23,12 @@ def rests(report: RunReport) -> str:
     without = f"; {sum(counts[name] for name in UNSCORED):,} without a score ({', '.join(lost)})" if lost else ""
     # Models, controls and retrievers are asked the same questions: none counts twice.
     samples = len({_sample(record) for record in report.records})
-    of = _counted(samples, "independent question")
+    of = counted(samples, "independent question")
     if all(_is_leval(record) for record in report.records):
         questions = len({(record["task"], *record["needle"].split("_")[:2]) for record in report.records})
         if samples < questions:
-            of = f"{_counted(questions, 'question')} on {_counted(samples, 'independent document')}"
-    return f"{_counted(trials, 'trial')} of {of}{without}"
+            of = f"{counted(questions, 'question')} on {counted(samples, 'independent document')}"
+    return f"{counted(trials, 'trial')} of {of}{without}"
 
 
 def _sample(record: Record) -> tuple[str, str, int]:
@@ -39,7 +40,3 @@ def _sample(record: Record) -> tuple[str, str, int]:
 
 def _is_leval(record: Record) -> bool:
     return family_of(task_of(record["task"])) == "leval"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.style.text import one_line
+from needlework.results.style.text import counted, one_line
 from needlework.results.web.page import Context, Page
 from needlework.results.web.rating import marks
 from needlework.results.web.rating.desk import Desk, Rated
@@ -68,9 +68,9 @@ def _read(sources: Sources) -> Rated:
 
 def _how_far(desk: Desk) -> list[str]:
     if not desk.is_read:
-        return [f"answers of {_many(len(desk.context.sources.runs), 'run')}, read when this is opened"]
+        return [f"answers of {counted(len(desk.context.sources.runs), 'run')}, read when this is opened"]
     people = [each.annotator.name for each in desk.rows()]
-    told = f"{_many(len(desk.items.items), 'question')}, answers of {_many(len(desk.items.models), 'model')}"
+    told = f"{counted(len(desk.items.items), 'question')}, answers of {counted(len(desk.items.models), 'model')}"
     if all(model.startswith("mock") for model in desk.items.models):
         told += ": mock models, to try the page with"
     return [told, f"rated by {', '.join(people[:_NAMED])}" if people else "nobody has begun"]
@@ -81,12 +81,8 @@ def _left(found: Items, items: Items, contexts: int) -> str:
     left = len(found.items) - len(items.items)
     if not left:
         return ""
-    each = f"{_many(contexts, 'context')} of each question; --rate-contexts and --rate-questions change that"
+    each = f"{counted(contexts, 'context')} of each question; --rate-contexts and --rate-questions change that"
     return f"Of the trials {left:,} are left out ({each})."
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _start(desk: Desk, request: Request) -> Response:

@@ -40,6 +40,12 @@ def candidate(make_record: Make) -> Callable[..., Candidate]:
     return build
 
 
+def test_a_board_of_one_sample_says_so(make_record: Make) -> None:
+    entries = {entry.task: entry for entry in entries_of([make_record(depth=depth) for depth in (0.0, 100.0)])}
+    (board,) = boards_of([Candidate("one", "run-one", "", entries, dict.fromkeys(entries, ""), "")])
+    assert board_title(board).startswith("niah: 2 trials of 1 sample, 1k tokens")
+
+
 def test_the_better_model_stands_first_and_equal_ones_are_tied(candidate: Callable[..., Candidate]) -> None:
     (board,) = boards_of(
         [
