@@ -123,11 +123,11 @@ OF_A_SERVER = {"urllib3", "needlework.haystack_fixtures.models.served.http"}
 )
 def test_the_first_question_waits_for_nothing_that_it_does_not_need(words, uses, tmp_path):
     code = (
-        "import os, sys, pytest\n"
+        f"import os, sys, pytest\nLATER = {LATER - uses!r}\n"
         "class AtFirstAnswer:\n"
         "    @pytest.hookimpl(tryfirst=True)\n"
         "    def pytest_cell_answered(self):\n"
-        f"        print('LOADED', sorted({LATER - uses!r} & set(sys.modules)), flush=True)\n"
+        "        os.write(1, f'LOADED {sorted(LATER & set(sys.modules))}\\n'.encode())  # whole: threads come together\n"
         "        os._exit(0)\n"
         f"words = '-s -p no:cacheprovider -p no:hypothesispytest -p no:anyio --corpus pydoc {words}'.split()\n"
         f"pytest.main(['benchmarks', *words, '--results-dir', {str(tmp_path)!r}], plugins=[AtFirstAnswer()])\n"
