@@ -127,7 +127,7 @@ def test_the_first_question_waits_for_nothing_that_it_does_not_need(words, uses,
         "class AtFirstAnswer:\n"
         "    @pytest.hookimpl(tryfirst=True)\n"
         "    def pytest_cell_answered(self):\n"
-        "        os.write(1, f'LOADED {sorted(LATER & set(sys.modules))}\\n'.encode())  # whole: threads come together\n"
+        "        os.write(1, f'LOADED {sorted(LATER & set(sys.modules))}\\n'.encode())  # threads are several\n"
         "        os._exit(0)\n"
         f"words = '-s -p no:cacheprovider -p no:hypothesispytest -p no:anyio --corpus pydoc {words}'.split()\n"
         f"pytest.main(['benchmarks', *words, '--results-dir', {str(tmp_path)!r}], plugins=[AtFirstAnswer()])\n"
