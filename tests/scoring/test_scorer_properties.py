@@ -13,6 +13,7 @@ from needlework.scoring.answers.normalize import flatten, normalize, normalize_l
 from needlework.scoring.published.cdme import edit_score, edit_scores, squeeze
 from needlework.scoring.registry import SCORERS
 from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scorers.wanted import spellings
 from needlework.scoring.scores import Reference
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
@@ -70,7 +71,7 @@ def test_the_bare_value_is_found(value: str) -> None:
         assert match_score(answer, reference).verdict == "found", answer
 
 
-@given(_ANY_TEXT.filter(lambda text: bool(normalize(text))))
+@given(_ANY_TEXT.filter(lambda text: bool(normalize(text)) and bool(spellings(text))))
 def test_any_bare_reference_is_found(value: str) -> None:
     assert match_score(value, Reference((value,))).verdict == "found"
 

@@ -29,7 +29,7 @@ def test_from_the_page_to_the_numbers(chrome, serve, tmp_path, capsys):
     chrome.open(f"{address}0/")
     chrome.until("return document.body.dataset.ready")
     chrome.tell_name()
-    chrome.press("a", "Where did the wind come from?")
+    chrome.press("+", "Where did the wind come from?")
     chrome.driver.switch_to.active_element.send_keys("\ue004the west")  # Tab
     chrome.until("return /^kept/.test(document.getElementById('kept').textContent)")
     chrome.open(address)
