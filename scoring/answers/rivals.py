@@ -18,6 +18,7 @@ _SAID = re.compile(
     r"(?:(?:(?<!\w)(?:is|are|be|reads|equals|ist|lautet|est|es)|'s)(?:\s(?:aber|actually|indeed|really))?"
     r"|[:=]|->|は|是|为|это|- )\s*(?:the\s)?[\"'(*$\\{\s]*$"
 )
+_QUERY = re.compile(r"[\"')*\s]*\?")
 _LIST = re.compile(r"[\"')*\s]*(?:[,;/|&+]|-)?\s*(?:(?:and|und|et|y|и|e)(?!\w)|和|与|、|と)?[\"'(*\s]*-?\s*")
 
 
@@ -104,4 +105,5 @@ def _listed(sketch: str, places: Sequence[int], right: Iterable[int], wrong: Ite
 
 
 def _is_said(sketch: str, place: int) -> bool:
-    return _SAID.search(sketch[max(0, place - 30) : place]) is not None
+    """Whether words such as `is` lead to a value that is not asked about: `the code is 4712?` says nothing."""
+    return _SAID.search(sketch[max(0, place - 30) : place]) is not None and not _QUERY.match(sketch, place + 1)

@@ -127,7 +127,7 @@ FRAMES = (
 )
 
 
-# Not read alike yet: owners of a value that stand behind the colon of a frame, and a doubt about two values behind one.
+# Not read alike yet: owners of a value that stand behind the colon of a frame.
 UNREAD = {
     "Oslos Code ist 4712.",
     "silver kettle: 5938264",
@@ -135,7 +135,6 @@ UNREAD = {
     "For the tin drum it's 5938264, but nothing is said about the copper lantern.",
     "Pewter jug → 5938264. Copper lantern → not given.",
     "The tin bucket: 5938264. The copper lantern: unknown.",
-    "4712? 6300? I can't tell.",
 }
 FRAMED = [each for each in ANSWERS if "\n" not in each[2] and each[0] != "?" and each[2] not in UNREAD]
 
