@@ -1,16 +1,10 @@
-"""The journal: one JSON line for each record, appended as cells end. What is in it survives the process.
-
-Cells are asked ahead of pytest, one test at a time, so answers wait for their test. Until then they stand in files of
-the same format, one for each process that asks, and the lines are of a second kind: `answers-PID.jsonl`. A run that
-ends by itself removes these; after one that was killed they are read with the journal.
-"""
+"""The journal: one JSON line for each record, appended as cells end. What is in it survives the process."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from io import FileIO
@@ -20,12 +14,11 @@ from typing import Any, cast
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.whole_files import write_whole
-from needlework.results.records.checks import completed, fault_of, is_waiting
+from needlework.results.records.checks import completed, fault_of
 from needlework.results.records.claim import Claim
 from needlework.results.records.record import Record, WaitingAnswer
 
 FSYNC_EVERY_S = 1.0
-WAITING_FILES = "answers-*.jsonl"
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -101,31 +94,6 @@ class Journal:
         self._file.seek(0, os.SEEK_END)
 
 
-class WaitingAnswers:
-    """This process's file of waiting answers, made with the first. `append` may be called from several threads."""
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / WAITING_FILES.replace("*", str(os.getpid()))
-        self._turn = threading.Lock()
-        self._file: FileIO | None = None
-        self._closed = False
-
-    def append(self, answer: WaitingAnswer) -> None:
-        """Write an answer down. A disk that is full is told by the journal, which is written next."""
-        line = f"{line_of(answer)}\n".encode("ascii")
-        with self._turn, contextlib.suppress(OSError):
-            if not self._closed:
-                self._file = self._file or FileIO(self._path, "a")
-                self._file.write(line)
-
-    def close(self) -> None:
-        """Write no more: requests may still end when the run has."""
-        with self._turn:
-            self._closed = True
-            if self._file is not None:
-                self._file.close()
-
-
 def line_of(record: Record | WaitingAnswer) -> str:
     """A record as the journal holds it: JSON in ASCII, on one line."""
     return _encode(record)
@@ -144,48 +112,13 @@ def read_and_count(path: Path) -> tuple[list[Record], int]:
         return [], 0
     except OSError as error:
         raise InputError("journal", path, f"cannot be read ({error.strerror})") from None
-    found = [_record(line) for line in _lines_of(data)]
+    found = [_record(line) for line in lines_of(data)]
     return [record for record in found if record is not None], found.count(None)
-
-
-def read_waiting(folder: Path) -> list[WaitingAnswer]:
-    """The answers that processes of a killed run had got and that no test of theirs has scored."""
-    found = []
-    for path in sorted(folder.glob(WAITING_FILES)):
-        with contextlib.suppress(OSError):
-            found += [line for line in _lines_of(path.read_bytes()) if is_waiting(line)]
-    return found
-
-
-class ArrivingAnswers:
-    """The answers that processes of a run write down from now on, whichever they are; those before are left out."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._read: dict[Path, int] = {}  # bytes, up to the last whole line
-        for _ in self.new():
-            pass
-
-    def new(self) -> Iterator[WaitingAnswer]:
-        """Those that have come since the last look."""
-        for path in self._folder.glob(WAITING_FILES):
-            with contextlib.suppress(OSError), path.open("rb") as file:
-                file.seek(self._read.get(path, 0))
-                data = file.read()
-                self._read[path] = self._read.get(path, 0) + data.rfind(b"\n") + 1
-                yield from (line for line in _lines_of(data) if is_waiting(line))
-
-
-def drop_waiting(folder: Path) -> None:
-    """Remove the files of waiting answers: everything in them is in the journal, or not wanted."""
-    for path in folder.glob(WAITING_FILES):
-        with contextlib.suppress(OSError):
-            path.unlink()
 
 
 def records_of(data: bytes) -> Iterator[Record]:
     """The records of a journal's lines; a line that is spoilt is as good as none: its trial is asked again."""
-    yield from (record for line in _lines_of(data) if (record := _record(line)) is not None)
+    yield from (record for line in lines_of(data) if (record := _record(line)) is not None)
 
 
 def _record(line: object) -> Record | None:
@@ -194,7 +127,7 @@ def _record(line: object) -> Record | None:
     return completed(cast("Mapping[str, Any]", line))
 
 
-def _lines_of(data: bytes) -> Iterator[object]:
+def lines_of(data: bytes) -> Iterator[object]:
     """What stands on each line that is not empty, `None` where that is not JSON; what follows the last newline is left
     out, it may not be whole yet."""
     return (_json_of(line) for line in data.split(b"\n")[:-1] if line.strip())

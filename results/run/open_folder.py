@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.misfit import Misfit, left_out
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.whole_files import drop_halves
-from needlework.results.records.journal import Journal, drop_waiting, line_of, read_and_count
+from needlework.results.records.journal import Journal, line_of, read_and_count
 from needlework.results.records.manifest import (
     command_line,
     known_before,
@@ -28,6 +28,7 @@ from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
 from needlework.results.records.stored_answers import ruling_of
 from needlework.results.records.tests_of_cells import identity
+from needlework.results.records.waiting_answers import drop_waiting
 from needlework.results.run.pace import Pace, pace_facts, pace_of
 from needlework.results.run.selected import Selected
 

@@ -9,7 +9,7 @@ import pytest
 
 from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
 from needlework.haystack_fixtures.workers.distribution import worker_name
-from needlework.results.records.journal import WaitingAnswers
+from needlework.results.records.waiting_answers import WaitingAnswers
 from needlework.results.session.kept import WAITING, folder_of, stored_of
 
 

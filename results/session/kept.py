@@ -11,9 +11,10 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.session.kept import settings_of
 from needlework.haystack_fixtures.trials.exchange import StoredAnswer
 from needlework.haystack_fixtures.workers.distribution import is_worker
-from needlework.results.records.journal import WaitingAnswers, read_journal, read_waiting
+from needlework.results.records.journal import read_journal
 from needlework.results.records.run_folder import JOURNAL
 from needlework.results.records.stored_answers import stored_answers
+from needlework.results.records.waiting_answers import WaitingAnswers, read_waiting
 from needlework.results.run.recorder import Recorder
 
 RECORDER = "needlework-recorder"

@@ -12,9 +12,9 @@ from typing import Literal
 from needlework.haystack_fixtures.grid.cells import parse_id
 from needlework.results.merge.missing import Missing, absent_shards
 from needlework.results.merge.parts import Part, parts_of
-from needlework.results.records.journal import WAITING_FILES, read_waiting
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.tests_of_cells import latest_of_each
+from needlework.results.records.waiting_answers import WAITING_FILES, read_waiting
 
 State = Literal["ended", "interrupted", "writing", "not begun"]
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from needlework.haystack_fixtures.grid.cells import parse_id
-from needlework.results.records.journal import ArrivingAnswers
 from needlework.results.records.run_folder import JOURNAL
+from needlework.results.records.waiting_answers import ArrivingAnswers
 from needlework.results.run.carried import carried_by
 from needlework.results.run.progress.tally import Tally
 

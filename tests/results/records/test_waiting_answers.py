@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import ModelError, Response
 from needlework.haystack_fixtures.trials.exchange import Exchange
-from needlework.results.records.journal import WaitingAnswers, drop_waiting, read_waiting
 from needlework.results.records.stored_answers import stored_answers
+from needlework.results.records.waiting_answers import WaitingAnswers, drop_waiting, read_waiting
 from needlework.results.run.make_record import waiting_answer
 
 SUITE = SimpleNamespace(language="en")

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from needlework.results.records.journal import ArrivingAnswers
+from needlework.results.records.waiting_answers import ArrivingAnswers
 from needlework.results.run.progress.live import shortened
 from needlework.results.run.progress.tally import Tally
 

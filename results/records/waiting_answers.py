@@ -1,0 +1,81 @@
+"""Waiting answers: what has come, and no test has scored yet.
+
+Cells are asked ahead of pytest, one test at a time, so answers wait for their test. Until then they stand in files of
+the journal's format, one for each process that asks, and the lines are of a second kind: `answers-PID.jsonl`. A run
+that ends by itself removes these; after one that was killed they are read with the journal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from io import FileIO
+from pathlib import Path
+
+from needlework.results.records.checks import is_waiting
+from needlework.results.records.journal import line_of, lines_of
+from needlework.results.records.record import WaitingAnswer
+
+WAITING_FILES = "answers-*.jsonl"
+
+
+class WaitingAnswers:
+    """This process's file of waiting answers, made with the first. `append` may be called from several threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / WAITING_FILES.replace("*", str(os.getpid()))
+        self._turn = threading.Lock()
+        self._file: FileIO | None = None
+        self._closed = False
+
+    def append(self, answer: WaitingAnswer) -> None:
+        """Write an answer down. A disk that is full is told by the journal, which is written next."""
+        line = f"{line_of(answer)}\n".encode("ascii")
+        with self._turn, contextlib.suppress(OSError):
+            if not self._closed:
+                self._file = self._file or FileIO(self._path, "a")
+                self._file.write(line)
+
+    def close(self) -> None:
+        """Write no more: requests may still end when the run has."""
+        with self._turn:
+            self._closed = True
+            if self._file is not None:
+                self._file.close()
+
+
+def read_waiting(folder: Path) -> list[WaitingAnswer]:
+    """The answers that processes of a killed run had got and that no test of theirs has scored."""
+    found = []
+    for path in sorted(folder.glob(WAITING_FILES)):
+        with contextlib.suppress(OSError):
+            found += [line for line in lines_of(path.read_bytes()) if is_waiting(line)]
+    return found
+
+
+class ArrivingAnswers:
+    """The answers that processes of a run write down from now on, whichever they are; those before are left out."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[Path, int] = {}  # bytes, up to the last whole line
+        for _ in self.new():
+            pass
+
+    def new(self) -> Iterator[WaitingAnswer]:
+        """Those that have come since the last look."""
+        for path in self._folder.glob(WAITING_FILES):
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                file.seek(self._read.get(path, 0))
+                data = file.read()
+                self._read[path] = self._read.get(path, 0) + data.rfind(b"\n") + 1
+                yield from (line for line in lines_of(data) if is_waiting(line))
+
+
+def drop_waiting(folder: Path) -> None:
+    """Remove the files of waiting answers: everything in them is in the journal, or not wanted."""
+    for path in folder.glob(WAITING_FILES):
+        with contextlib.suppress(OSError):
+            path.unlink()
