@@ -19,6 +19,8 @@ _SAID = re.compile(
     r"|[:=]|->|は|是|为|это|- )\s*(?:the\s)?[\"'(*$\\{\s]*$"
 )
 _QUERY = re.compile(r"[\"')*\s]*\?")
+_CODE = r"(?<![^\W_])(?:[a-z]{1,3}-?)?\d[\w-]*"
+_BESIDE = 60
 _LIST = re.compile(r"[\"')*\s]*(?:[,;/|&+]|-)?\s*(?:(?:and|und|et|y|и|e)(?!\w)|和|与|、|と)?[\"'(*\s]*-?\s*")
 
 
@@ -44,14 +46,26 @@ def preferred(lines: str, read: Sequence[Reading]) -> Preferred:
     return "wrong" if said[0] else "unread"
 
 
-def is_one_of_two(text: str, end: int) -> bool:
-    """Whether an `or` and another number follow the value that ends there: `12 or 13`."""
-    return _or_number().match(text, end) is not None
+def is_one_of_two(sketch: str, rank: int) -> bool:
+    """Whether an `or` and another number or code stand beside a right value: `12 or 13`, `b3 or a7`.
+
+    `sketch`: the answer with a `MARK` for each right value; `rank`: which of them, from 0.
+    """
+    place = -1
+    for _ in range(rank + 1):
+        place = sketch.index(MARK, place + 1)
+    before = sketch[max(0, place - _BESIDE) : place]
+    return _or_next().match(sketch, place + 1) is not None or _next_or().search(before) is not None
 
 
 @cache
-def _or_number() -> re.Pattern[str]:
-    return compiled(r"[\"')*\s]*,?\s*<either>(?:\s|[\"'(*])*\d", "either")
+def _or_next() -> re.Pattern[str]:
+    return compiled(rf"[\"')*\s]*,?\s*<either>[\s\"'(*]*{_CODE}", "either")
+
+
+@cache
+def _next_or() -> re.Pattern[str]:
+    return compiled(rf"{_CODE}[\"')*\s]*,?\s*<either>[\s\"'(*]*$", "either")
 
 
 def _is_alternative(sketch: str, start: int, end: int) -> bool:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from needlework.scoring.answers.folding import fold_lines
-from needlework.scoring.answers.mentions import find_mentions
+from needlework.scoring.answers.mentions import find_mentions, sketch_of
 from needlework.scoring.answers.passages import CLOSING, LONG, conclusion, first_sentence, split_at_question, weight
 from needlework.scoring.answers.readings import Reading, is_quote, read_values
 from needlework.scoring.answers.refusals import declined_until
@@ -171,7 +171,7 @@ def _judge_one(lines: str, read: Sequence[Reading]) -> Score:
         return Score(0.0, "distractor", known[-1], why) if known else Score(0.0, "wrong", text[:_SHOWN], why)
     if which == "unread":
         return Score(0.0, "unclear", text[:_SHOWN], "gives two values of one shape")
-    if is_one_of_two(text, last.mention.span.end):
+    if is_one_of_two(sketch_of(text, [each.mention for each in right]), right.index(last)):
         return Score(0.0, "wrong", text[:_SHOWN], "gives the value or another one")
     return Score(1.0, "found", last.mention.value, f"{last.mention.value[:60]!r} at character {last.start}")
 

@@ -31,6 +31,7 @@ LAB = Reference(
 )
 ZH_CODE = Reference(("48213",), statement="密码是48213。", distractors=("77120",), question="密码是多少？请回答。")
 THREE = Reference(("三",), question="有几个？")
+A7 = Reference(("a7", "a-7"), question="Which room is it?")
 UUID = Reference(("3f2a-91bc-77de",), statement="The key is 3f2a-91bc-77de.")
 GEMS = Reference((), parts=("48213", "55601", "10934"), distractors=("77120",), question="What are the three codes?")
 
@@ -38,6 +39,9 @@ FILLER = "People wander along the river and talk about the weather and the price
 ZH_FILLER = "江上的渔夫每天清晨划船出去，傍晚才带着几条鱼回来。"
 
 FOUND = [
+    (A7, "A7 or A-7"),
+    (A7, "a7, or so it says"),
+    (A7, "Room B3 or not, it is a7."),
     (CODE, "48213"),
     (CODE, "The code is: 48213."),
     (CODE, "The secret code for Lisbon is 48213."),
@@ -116,6 +120,11 @@ FOUND = [
 ]
 
 MISSED: list[tuple[Reference, str, Verdict]] = [
+    (A7, "b3 or a7", "wrong"),
+    (A7, "a7 or b3", "wrong"),
+    (A7, "It is either B3 or A7.", "wrong"),
+    (A7, "12, maybe a7", "wrong"),
+    (A7, "**r2d2** or **a7**", "wrong"),
     (CODE, "", "empty"),
     (CODE, " \n\t\u3000", "empty"),
     (CODE, "148213", "wrong"),
