@@ -45,6 +45,14 @@ def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
     """
 
 
+@pytest.hookspec
+def pytest_needlework_news(config: pytest.Config, line: str) -> None:
+    """Something has come up while cells run that who waits should know at once: a server has fallen silent.
+
+    Called in threads, in the process that asks. The results plugin writes the line to the terminal.
+    """
+
+
 @pytest.hookspec(firstresult=True)
 def pytest_needlework_server_folder(config: pytest.Config) -> Path | None:
     """Name the folder for the log of a server that the run starts. The results plugin names one in the run's folder."""

@@ -34,7 +34,7 @@ class Engine:
     """Builds the trials of a run and loads its models, each when it is needed first. Threads may share it.
 
     `workers`: processes that share this run (concurrency and CPU threads are divided between them). `tasks`: those that
-    its suites name. `serving`: the server that the run starts for its model.
+    its suites name. `serving`: the server that the run starts for its model. `tell`: is given a line for who waits.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Engine:
         workers: int = 1,
         tasks: Tasks = TASKS,
         serving: Serving | None = None,
+        tell: Callable[[str], object] | None = None,
     ) -> None:
         self.settings = settings
         self._tasks = tasks
@@ -55,7 +56,7 @@ class Engine:
             for series in grid(settings, tasks)
         }
         self._builders: dict[tuple[str, str | None], TrialBuilder] = {}
-        self._pool = ModelPool(settings, cache_dir, workers, serving)
+        self._pool = ModelPool(settings, cache_dir, workers, serving, tell)
         self._keys: dict[Cell, str] = {}
         # One for what is made once, another for prompts: who looks up a key does not wait for those that build.
         self._turn, self._building = threading.RLock(), threading.RLock()

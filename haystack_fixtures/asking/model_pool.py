@@ -38,10 +38,19 @@ class ModelPool:
     """Loads models on first use. Not thread-safe: callers that share it take turns.
 
     `workers`: processes that share this machine's cores. `serving`: the server that the run starts for its model.
+    `tell`: is given a line for who waits.
     """
 
-    def __init__(self, settings: Settings, cache_dir: Path, workers: int, serving: Serving | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        cache_dir: Path,
+        workers: int,
+        serving: Serving | None = None,
+        tell: Callable[[str], object] | None = None,
+    ) -> None:
         self._serving = serving
+        self._tell = tell
         self._settings = settings
         self._cache_dir = cache_dir
         self._workers = workers
@@ -170,6 +179,7 @@ class ModelPool:
             concurrency=-(-self._settings.concurrency // self._workers),
             workers=self._workers,
             strict_model=self._settings.strict_model,
+            tell=self._tell,
             too_long_pattern=re.compile(too_long, re.IGNORECASE) if too_long else None,
         )
 

@@ -113,6 +113,7 @@ def engine_of(config: pytest.Config) -> Engine:
             workers=distribution.worker_count(config),
             tasks=tasks_of(config),
             serving=serving_of(config),
+            tell=lambda line: config.hook.pytest_needlework_news(config=config, line=line),
         )
     return config.stash[ENGINE]
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from needlework.results.session import answers, batches, benchmark, letters, plan, reports, sharding, start
+from needlework.results.session import answers, batches, benchmark, letters, news, plan, reports, sharding, start
 
-PARTS = (start, benchmark, sharding, plan, batches, answers, letters, reports)
+PARTS = (start, benchmark, sharding, plan, batches, answers, letters, news, reports)

@@ -23,7 +23,7 @@ class Connection:
     another model than the one under test do not count. `too_long_pattern`: how this server says that a prompt does not
     fit, where its words are not known here. `workers`: processes that ask this server at the same time. `batch`:
     nobody is asked: requests are written to files, or `answers` are read from some. `ended`: says why a server that the
-    run has started cannot come back, empty while it may.
+    run has started cannot come back, empty while it may. `tell`: is given a line for who waits, at once, in threads.
     """
 
     base_url: str | None = field(default=None, repr=False)  # may carry a user and password
@@ -38,6 +38,7 @@ class Connection:
     batch: bool = False
     answers: AnswerFiles | None = None
     ended: Callable[[], str] | None = field(default=None, repr=False, compare=False)
+    tell: Callable[[str], object] | None = field(default=None, repr=False, compare=False)
 
 
 def is_loopback(url: str) -> bool:

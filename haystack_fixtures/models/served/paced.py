@@ -15,6 +15,7 @@ from needlework.haystack_fixtures.models.served.errors import Fault, Retries, cr
 from needlework.haystack_fixtures.models.served.facts.server_facts import ServerFacts
 from needlework.haystack_fixtures.models.served.http.client import Allowed
 from needlework.haystack_fixtures.models.served.pace.pacing import Sign
+from needlework.haystack_fixtures.models.served.pace.told import back_line, farewell, silent_line
 from needlework.haystack_fixtures.models.served.pace.turnstile import Passage, Turnstile
 from needlework.haystack_fixtures.models.served.reading.budget import within_budget
 from needlework.haystack_fixtures.models.served.reading.reply import Reply
@@ -48,6 +49,7 @@ class PacedModel:
         self._tokenizer = tokenizer
         self._timeout_s = connection.timeout_s
         self._ended = connection.ended or (lambda: "")
+        self._tell = connection.tell or (lambda _line: None)
         self._retries = connection.retries
         self._workers = connection.workers
         self._longest = 0  # prompt tokens that it has answered
@@ -146,10 +148,19 @@ class PacedModel:
             gone = self._gate.leave(passage, *_told(outcome))
         ended = self._ended() if isinstance(outcome, Fault) and outcome.sign in ("gone", "broken", "down") else ""
         if (gone or ended) and isinstance(outcome, Fault):
-            outcome = replace(outcome, message=ended or self._farewell(outcome), retry=False, fatal=True)
+            last = farewell(str(self._transport.identity["server"]), self._gate.silent, outcome.message)
+            outcome = replace(outcome, message=ended or last, retry=False, fatal=True)
             self._error(outcome)
             self._transport.abort()
+        elif (left_s := self._gate.news(passage)) is not None:
+            self._tell(self._news(left_s, outcome))
         return outcome
+
+    def _news(self, left_s: float, outcome: Reply | Fault | None) -> str:
+        """`left_s`: as `Pace.news` has it."""
+        why = self._transport.redactor.clean(outcome.message) if isinstance(outcome, Fault) else ""
+        server = str(self._transport.identity["server"])
+        return silent_line(server, printable(why), left_s) if left_s else back_line(server)
 
     def _allowed(self, request: Request) -> Allowed:
         silence_s = self._timeout_s + request.prompt.tokens / PREFILL_PER_S
@@ -165,13 +176,6 @@ class PacedModel:
             return f"its window is {window.tokens} tokens{share}"
         longest = self._longest
         return f"one of {longest} tokens was answered{share}" if request.prompt.tokens <= longest else ""
-
-    def _farewell(self, fault: Fault) -> str:
-        row = self._gate.silent
-        if row is None:
-            server = self._transport.identity["server"]
-            return f"{server} never answered ({fault.message}); start the server or mend --base-url"
-        return f"the server is gone: {row} attempts in a row failed ({fault.message}); run again to go on from here"
 
     def _error(self, fault: Fault, hopeless: bool = False) -> ModelError:
         """The error that a record tells. One that would come to every further request closes the gate."""

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from needlework.results.records.run_folder import JOURNAL
 from needlework.results.records.waiting_answers import ArrivingAnswers
 from needlework.results.run.carried import carried_by
 from needlework.results.run.progress.tally import Tally
+from needlework.results.run.progress.terminal import output_of
 
 PROGRESS = "needlework-progress"
 _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"
@@ -173,15 +174,9 @@ class Progress:
 def progress_of(config: pytest.Config, folder: Path, *, all_named: bool = False) -> Progress | None:
     """What shows the progress of a run into `folder`; nothing with `-q`. `all_named`: as for `Progress`."""
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
-    capture: Any = config.pluginmanager.get_plugin("capturemanager")
     if not isinstance(reporter, pytest.TerminalReporter) or config.option.verbose < 0:
         return None
-    # While a test runs, pytest has put a file in the place of standard output.
-    with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
-        try:
-            output = os.dup(sys.__stdout__.fileno()) if sys.__stdout__ is not None else None
-        except (OSError, ValueError):  # a notebook's
-            output = None
+    output = output_of(config)
     if output is None:
         return None
     live = reporter.hasmarkup and reporter.isatty and sys.platform != "win32"

@@ -21,6 +21,7 @@ is nobody behind it. `gone`: nobody took the request.
 """
 
 ROW = 10  # attempts in a row without a sign of life, of all requests together: now it is the server, not a request
+TOLD = 3  # in a row: who waits is told
 PATIENCE_S = 120.0  # for a server that has answered before: long enough for most to start again
 NEVER_HEARD_S = 10.0  # for one that has not: a wrong address is told at once
 _WAVES = 3  # time-outs take longer than that patience; so often a request may wait for its time-out
@@ -46,6 +47,7 @@ class Pace:
     heard: bool = field(default=False, init=False)
     silent: int = field(default=0, init=False)
     _silent_since: float = field(default=0.0, init=False)
+    _told: bool = field(default=False, init=False)
     _ended: int = field(default=0, init=False)
     _turned_away: int = field(default=0, init=False)
 
@@ -112,5 +114,18 @@ class Pace:
 
     def given_up(self, now: float, took_s: float) -> bool:
         """Whether the outage has lasted too long. `took_s`: how long the last attempt waited in vain."""
+        return self.outage and self._left_s(now, took_s) <= 0
+
+    def news(self, now: float, took_s: float) -> float | None:
+        """Tell once that a server has fallen silent, by the seconds until it is given up, and once that it is back: 0.
+
+        `None`: nothing is new. A server that was never heard is given up so soon that nobody has to be told before.
+        """
+        if self._told is (self.silent >= TOLD) or not self.heard:
+            return None
+        self._told = not self._told
+        return max(1.0, self._left_s(now, took_s)) if self._told else 0.0
+
+    def _left_s(self, now: float, took_s: float) -> float:
         patience = PATIENCE_S if self.heard else NEVER_HEARD_S
-        return self.outage and now - self._silent_since >= max(patience, _WAVES * took_s)
+        return self._silent_since + max(patience, _WAVES * took_s) - now

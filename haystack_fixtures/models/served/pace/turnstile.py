@@ -85,6 +85,12 @@ class Turnstile:
                 self._changed.notify(max(1, self._pace.slots - self._pace.in_flight))
             return self._pace.given_up(now, now - passage.since)
 
+    def news(self, passage: Passage) -> float | None:
+        """What is to be told after an attempt has left, as `Pace.news` has it."""
+        with self._changed:
+            now = self.now()
+            return None if self._why else self._pace.news(now, now - passage.since)
+
     def wait(self, seconds: float) -> None:
         """Pause one request, unless the gate is closed meanwhile."""
         if self._why is None:

@@ -35,8 +35,15 @@ def clock() -> SleptTime:
 
 @pytest.fixture
 def make(mock_tokenizer: Tokenizer, clock: SleptTime) -> Callable[..., ServedModel]:
-    def made(url: str, *, retries: int = 2, timeout_s: float = 5.0, width: int = 8) -> ServedModel:
-        connection = Connection(url, "NO_SUCH_KEY", timeout_s, retries)
+    def made(
+        url: str,
+        *,
+        retries: int = 2,
+        timeout_s: float = 5.0,
+        width: int = 8,
+        tell: Callable[[str], object] | None = None,
+    ) -> ServedModel:
+        connection = Connection(url, "NO_SUCH_KEY", timeout_s, retries, tell=tell)
         gate = Turnstile(width, now=clock.now, sleep=clock.sleep)
         model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
         model._jitter = random.Random(0)
@@ -66,6 +73,26 @@ def test_a_storm_costs_no_request(
     response = make(planted.url, retries=9).respond(question)
     assert (response.text, response.attempts) == ("Paris", 12), "from the 10th on it is the server, not the request"
     assert clock.now() < PATIENCE_S
+
+
+def test_who_waits_is_told_once_that_a_server_has_fallen_silent_and_once_that_it_is_back(
+    planted: PlantedServer, make: Callable[..., ServedModel], question: Request, clock: SleptTime
+) -> None:
+    said: list[tuple[float, str]] = []
+    planted.plant(good(), good(), *[BAD_GATEWAY] * 8, good(), BAD_GATEWAY, good())
+    model = make(planted.url, retries=9, tell=lambda line: said.append((clock.now(), line)))
+    assert [model.respond(question).text for _ in range(3)] == ["Paris"] * 3
+    (at, silent), (_, back) = said
+    assert at <= 3, "after three attempts, with pauses of up to one and two seconds"
+    assert silent.startswith(f"{planted.url} does not answer any more (HTTP 502: <html>Bad Gateway</html>): the run waits")
+    assert "Ctrl-C" in silent
+    assert back == f"{planted.url} answers again: the run goes on"
+
+
+def test_a_wrong_address_is_told_only_by_the_error(make: Callable[..., ServedModel], question: Request) -> None:
+    said: list[str] = []
+    ask_until_fatal(make(NOBODY, retries=4, tell=said.append), question)
+    assert not said
 
 
 def test_refusals_are_waited_out_beyond_the_retries(
