@@ -8,7 +8,9 @@ import json
 import socket
 import subprocess
 import sys
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +22,17 @@ CONCURRENCY, RETRIES, DEPTHS = 64, 4, 10
 TRANSIENT = {"rate_limit", "server", "timeout", "protocol"}
 
 
-def run(folder: Path, url: str, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [
+def command(folder: Path, url: str, *args: str) -> list[str]:
+    return [
         sys.executable, "-m", "pytest", "benchmarks/test_niah.py", "-q", "-p", "no:cacheprovider",
         "-p", "no:hypothesispytest", "--model=openai:gpt-4", "--template=raw", f"--base-url={url}", "--corpus=pydoc",
         "--lengths=400", f"--results-dir={folder}", "--run-name=r", f"--concurrency={CONCURRENCY}",
         f"--retries={RETRIES}", *args,
     ]  # fmt: skip
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+
+
+def run(folder: Path, url: str, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(folder, url, *args), cwd=ROOT, capture_output=True, text=True, timeout=600)
 
 
 def journal(folder: Path) -> list[dict[str, Any]]:
@@ -94,3 +99,27 @@ def test_a_dead_server_ends_the_run_and_the_next_run_goes_on(tmp_path: Path) -> 
         result = run(tmp_path, storm.url, *grid)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "30 scored" in result.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_server_that_dies_during_the_run_is_told_at_once_and_waited_for(workers: int, tmp_path: Path) -> None:
+    grid = ("--depths=0:100:10", "--repeats=20", f"-n{workers}", "--concurrency=4")
+    with (tmp_path / "said").open("w+", encoding="utf-8") as said:
+        with storm_server(latency_s=0.1) as storm:
+            running = subprocess.Popen(command(tmp_path, storm.url, *grid), cwd=ROOT, stdout=said, stderr=said)
+            wait_for(lambda: (tmp_path / "r" / "journal.jsonl").exists() and len(journal(tmp_path)) > 4)
+        wait_for(lambda: f"{storm.url} does not answer any more" in (tmp_path / "said").read_text(encoding="utf-8"))
+        assert running.poll() is None
+        with storm_server(port=storm.port):
+            assert running.wait(timeout=100) == 0
+    told = (tmp_path / "said").read_text(encoding="utf-8")
+    assert told.count("does not answer any more") == told.count("answers again: the run goes on") == 1
+    assert "200 scored" in told
+
+
+def wait_for(true: Callable[[], bool], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.1)
