@@ -12,8 +12,8 @@ from needlework.haystack_fixtures.errors import InputError, TooShortError
 from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, covering, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, first_cut, padded_cut, patched_cuts
 from needlework.haystack_fixtures.haystacks.hashes import filler_sha256, text_sha256
+from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.haystack_fixtures.haystacks.splice import WindowMemo
 from needlework.haystack_fixtures.haystacks.unique import check_unique
 from needlework.haystack_fixtures.prompts.prompt import Message, PlacedNeedle, Prompt
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import chain
 
 from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Spliced, WindowMemo
 from needlework.haystack_fixtures.haystacks.placement import Place, gap, place_for
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.haystack_fixtures.haystacks.splice import Piece, Range, Seams, Spliced, WindowMemo, splice
+from needlework.haystack_fixtures.haystacks.splice import Seams, splice
 
 
 @dataclass(frozen=True, slots=True)

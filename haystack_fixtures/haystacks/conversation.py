@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from needlework.haystack_fixtures.haystacks.joints import AroundTurns, Joints, irregular
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
-from needlework.haystack_fixtures.haystacks.splice import WindowMemo
+from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
 from needlework.haystack_fixtures.prompts.prompt import PlacedNeedle, Prompt
 from needlework.haystack_fixtures.prompts.turns import Turn
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer

@@ -10,8 +10,9 @@ from typing import Literal
 import regex
 
 from needlework.haystack_fixtures.errors import TooShortError
+from needlework.haystack_fixtures.haystacks.pieces import Range, Spliced, WindowMemo
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
-from needlework.haystack_fixtures.haystacks.splice import Range, Spliced, WindowMemo, splice
+from needlework.haystack_fixtures.haystacks.splice import splice
 from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
 from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
 

@@ -9,8 +9,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.pieces import Piece
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.haystack_fixtures.haystacks.splice import Piece
 
 if TYPE_CHECKING:
     from hashlib import _Hash

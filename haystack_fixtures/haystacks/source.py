@@ -19,7 +19,8 @@ from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.draws import draws, pick, shuffled
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.document_cache import EncodedDocument, encode_documents
-from needlework.haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
+from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, WindowMemo, text_of
+from needlework.haystack_fixtures.haystacks.splice import splice
 from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 
 JOINER = "\n\n"

@@ -8,79 +8,20 @@ its tokens and the source's run in step; while they do not, it grows, in the end
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Segment, Spliced, WindowMemo
+from needlework.haystack_fixtures.haystacks.word_splice import splice_at_words
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
 
 _REACH = 32
 _IN_STEP = 8
 # A longer text is encoded once by itself and is a source then, so that a search does not encode it at every step.
 _LONG = 1000
 _SEAMS_KEPT = 4000
-
-
-class Range(NamedTuple):
-    """Characters start..end of an encoded text."""
-
-    source: Encoded
-    start: int
-    end: int
-
-
-Piece = str | Range
-
-
-@dataclass(frozen=True, slots=True)
-class Spliced:
-    """The tokens of a whole text: runs low..high out of encoded texts whose character 0 stands at `shift`."""
-
-    segments: tuple[tuple[Encoded, int, int, int], ...]
-
-    @property
-    def count(self) -> int:
-        """Tokens in all."""
-        return sum(high - low for _, low, high, _ in self.segments)
-
-    def ids(self, head: Sequence[int] = ()) -> NDArray[np.int32]:
-        """All ids in one piece, behind those of `head`."""
-        return np.concatenate(
-            (np.asarray(head, np.int32), *(source.ids[low:high] for source, low, high, _ in self.segments))
-        )
-
-    def encoded(self, text: str) -> Encoded:
-        """Ids and starts in one piece; `text` is the whole text."""
-        starts = [source.starts[low:high] + shift for source, low, high, shift in self.segments]
-        return Encoded(text, self.ids(), np.concatenate((np.empty(0, np.int64), *starts)))
-
-    def tokens_before(self, place: int) -> int:
-        """How many tokens begin before a place."""
-        count = 0
-        for source, low, high, shift in self.segments:
-            if low < high and source.starts[high - 1] >= place - shift:
-                return count + max(int(source.starts.searchsorted(place - shift)) - low, 0)
-            count += high - low
-        return count
-
-    def start(self, token: int) -> int | None:
-        """Where a token begins; `None` behind the last."""
-        for source, low, high, shift in self.segments:
-            if token < high - low:
-                return int(source.starts[low + token]) + shift
-            token -= high - low
-        return None
-
-
-class WindowMemo:
-    """Remembers encodings of short texts, the least recently used go first. May be shared by threads."""
-
-    def __init__(self, tokenizer: Tokenizer, capacity: int = 4096) -> None:
-        self.encode = lru_cache(capacity)(tokenizer.encode)
-        """`Tokenizer.encode`, or its earlier result."""
 
 
 class _Part(NamedTuple):
@@ -115,7 +56,8 @@ def splice(pieces: Sequence[Piece], memo: WindowMemo, seams: Seams | None = None
 
     What `seams` already holds is not looked at again; it keeps its sources alive.
     """
-    found = _seam_by_seam(pieces, memo, {} if seams is None else seams)
+    found = splice_at_words(pieces, memo) if memo.words_apart else None
+    found = found or _seam_by_seam(pieces, memo, {} if seams is None else seams)
     if found is not None:
         return found
     parts = _lay_out(pieces, memo)
@@ -135,11 +77,6 @@ def splice(pieces: Sequence[Piece], memo: WindowMemo, seams: Seams | None = None
         # The window between two cores did not come into step: everything between them has to see more.
         first, last = joined
         reach[first:last] = [2 * each for each in reach[first:last]]
-
-
-def text_of(pieces: Sequence[Piece]) -> str:
-    """The concatenation of the pieces."""
-    return "".join(piece if isinstance(piece, str) else piece.source.text[piece.start : piece.end] for piece in pieces)
 
 
 def _lay_out(pieces: Sequence[Piece], memo: WindowMemo) -> list[_Part]:
@@ -207,7 +144,7 @@ Seams = dict[tuple[object, ...], _Between | None]
 
 def _seam_by_seam(pieces: Sequence[Piece], memo: WindowMemo, seams: Seams) -> Spliced | None:
     """What `splice` finds when every seam is in step at once and no range is too short for its two seams."""
-    segments: list[tuple[Encoded, int, int, int]] = []
+    segments: list[Segment] = []
     left: Range | None = None
     shift = begin = low = place = 0
     between: list[str] = []
@@ -281,7 +218,7 @@ def _seam_of(text: str, left: Range | None, right: Range | None, memo: WindowMem
 
 def _join(cores: Sequence[_Core], parts: Sequence[_Part], length: int, memo: WindowMemo) -> Spliced | tuple[int, int]:
     """Cores and windows in turn; or the seams first..last of the window that is out of step."""
-    segments: list[tuple[Encoded, int, int, int]] = []
+    segments: list[Segment] = []
     left: _Core | None = None
     begin = 0  # the first token of the left core's source that is still to be taken
     for right in (*cores, None):

@@ -19,8 +19,9 @@ from needlework.haystack_fixtures.haystacks.build import finish, search
 from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.document_cache import EncodedDocument
+from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, WindowMemo, text_of
 from needlework.haystack_fixtures.haystacks.source import Closing, EncodedDocuments, HaystackSource
-from needlework.haystack_fixtures.haystacks.splice import Piece, Range, WindowMemo, splice, text_of
+from needlework.haystack_fixtures.haystacks.splice import splice
 from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
 
 _SIGNS = "-=*#~+"

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 # The same on text whose digits have been cut out one by one: a piece ends before a digit as it does at the end.
 _GPT2_DIGITS = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
+_LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_QWEN = _LLAMA3.replace("{1,3}", "")
+# Patterns that match a space at the beginning of a word, or among white space, and look ahead over white space only:
+# where one stands behind another character, a word begins, whatever stands before and after (see `words_apart`).
+_WORDS_APART = (_GPT2, _GPT2_DIGITS, _LLAMA3, _QWEN)
 # Every kind of neighbour that a pattern tells apart.
 _TRIAL = "a{c}a {c} {c}{c}1{c}1!{c}!\n{c}\n\t{c}  {c}'s'{c} '{c}e '{c}{c}\r{c}A{c}Z"
 
@@ -43,8 +51,13 @@ class ByteBpe:
         sizes: NDArray[np.int64],
         *,
         composed: bool,
+        words_apart: bool,
     ) -> None:
-        """`ids`, `sizes`: int32, int64 [ranks], id (-1: none) and bytes of each rank. `composed`: text must be NFC."""
+        """`ids`, `sizes`: int32, int64 [ranks], id (-1: none) and bytes of each rank. `composed`: text must be NFC.
+
+        `words_apart`: see `tokenizer.words_apart`.
+        """
+        self.words_apart = words_apart
         self._inner = inner
         self._encoding = encoding
         self._marks = set(encoding.special_tokens_set)
@@ -136,6 +149,7 @@ def byte_bpe(described: Mapping[str, Any], inner: tokenizers.Tokenizer) -> ByteB
         np.asarray([*ids, *marks.values()], np.int32),
         np.asarray(sizes, np.int64),
         composed=composed,
+        words_apart=pattern in _WORDS_APART and not any(" " in mark for mark in marks),
     )
 
 

@@ -56,6 +56,11 @@ class FolderTokenizer:
         """Whether the folder has one."""
         return self._template is not None
 
+    @property
+    def words_apart(self) -> bool:
+        """See `tokenizer.words_apart`; known of a tokenizer once it has a fast twin."""
+        return self._twin is not None and self._twin.words_apart
+
     def encode(self, text: str) -> Encoded:
         """See `Tokenizer.encode`."""
         if self._vocabulary:

@@ -40,6 +40,7 @@ class TiktokenTokenizer:
 
     bos: tuple[int, ...] = ()
     has_chat_template = True
+    words_apart = True
 
     def __init__(self, name: str, encoding: tiktoken.Encoding, lengths: NDArray[np.int64], fingerprint: str) -> None:
         self.name = name

@@ -39,6 +39,12 @@ def approximation(tokenizer: object) -> float:
     return float(getattr(tokenizer, "error", 0.0))
 
 
+def words_apart(tokenizer: object) -> bool:
+    """Whether a new word begins at every space behind a printable ASCII character, whatever stands before and after:
+    two texts that are parted there have the tokens together that each has by itself."""
+    return bool(getattr(tokenizer, "words_apart", False))
+
+
 class Tokenizer(Protocol):
     """A tokenizer as the model under test uses it.
 

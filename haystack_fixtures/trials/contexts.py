@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.haystacks.conversation import GrowingConversat
 from needlework.haystack_fixtures.haystacks.document import Document, build_document, middle_cut
 from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
-from needlework.haystack_fixtures.haystacks.splice import WindowMemo
+from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
 from needlework.haystack_fixtures.haystacks.unique import stands_elsewhere
 from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments, ShownDocument, build_of_documents
 from needlework.haystack_fixtures.needles.canaries import Canaries

@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.haystacks.conversation import (
 from needlework.haystack_fixtures.haystacks.given_conversation import Conversation, build_given
 from needlework.haystack_fixtures.haystacks.joints import AroundTurns, Joints, joints_of
 from needlework.haystack_fixtures.haystacks.listing import ListSources
-from needlework.haystack_fixtures.haystacks.splice import WindowMemo
+from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
 from needlework.haystack_fixtures.prompts.prompt import Prompt
 from needlework.haystack_fixtures.settings.settings import Suite
 from needlework.haystack_fixtures.tasks.task import Asked

@@ -13,8 +13,8 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks import hashes, unique
 from needlework.haystack_fixtures.haystacks.candidate import Draft
 from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.pieces import Range, Spliced, text_of
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.haystack_fixtures.haystacks.splice import Range, Spliced, text_of
 from needlework.haystack_fixtures.haystacks.unique import check_unique, occurs, stands_elsewhere
 from needlework.haystack_fixtures.prompts.prompt import PlacedNeedle, Prompt
 from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded

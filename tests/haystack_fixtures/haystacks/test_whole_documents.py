@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.build import verify_prompt
+from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments
-from needlework.haystack_fixtures.haystacks.splice import WindowMemo
 from needlework.haystack_fixtures.haystacks.whole_documents import (
     OtherDocuments,
     ShownDocument,

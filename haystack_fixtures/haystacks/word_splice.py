@@ -1,0 +1,97 @@
+"""Tokens of pieces for tokenizers whose words stand apart: only the words at the seams are encoded.
+
+Byte-level tokenizers cut text into words first and then each word into tokens. The patterns that cut, of those that
+say `words_apart`, begin a new word at every space behind a printable ASCII character, and never look back from there
+or look ahead over it. So a text between two such spaces has the same tokens wherever it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from needlework.haystack_fixtures.haystacks.pieces import Piece, Segment, Spliced, WindowMemo
+from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
+
+# Characters: how far from a seam such a space is looked for, and from which length on a text's middle is encoded by
+# itself, because what stands beside it changes while it stays.
+_REACH = 400
+_LONG = 120
+
+
+def splice_at_words(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced | None:
+    """The tokens of the pieces' concatenation; `None` where no space is near a seam."""
+    segments: list[Segment] = []
+    shown = [each for piece in pieces if (each := _shown(piece)).start < each.end]
+    waiting, begin, place = "", 0, 0  # text that is not encoded yet, and where it begins; where the next piece does
+    apart = True  # whether a word begins with the piece
+    for number, (text, start, end, source) in enumerate(shown):
+        if apart and waiting:
+            segments.append(_encoded(waiting, begin, memo))
+            waiting = ""
+        begin = begin if waiting else place
+        follows = shown[number + 1] if number + 1 < len(shown) else None
+        first = start if apart and _parts(text, start) else _after(text, start, end)
+        apart = follows is not None and follows.text[follows.start] == " " and "!" <= text[end - 1] <= "~"
+        last = end if apart and _parts(text, end) else _before(text, start, end)
+        if (source is None and end - start <= _LONG) or not start <= first < last:
+            if end - start > _REACH:
+                return None
+            waiting += text[start:end]
+        else:
+            shift = place - start
+            if waiting or first > start:
+                segments.append(_encoded(waiting + text[start:first], begin, memo))
+            if source is None:
+                segments.append(_encoded(text[first:last], shift + first, memo))
+            else:
+                low, high = source.starts.searchsorted((first, last)).tolist()
+                segments.append((source, low, high, shift))
+            begin, waiting = shift + last, text[last:end]
+        place += end - start
+    if waiting:
+        segments.append(_encoded(waiting, begin, memo))
+    return Spliced(tuple(segments))
+
+
+class _Shown(NamedTuple):
+    """Characters start..end of a text, which was encoded if it is a source's."""
+
+    text: str
+    start: int
+    end: int
+    source: Encoded | None
+
+
+def _shown(piece: Piece) -> _Shown:
+    if isinstance(piece, str):
+        return _Shown(piece, 0, len(piece), None)
+    return _Shown(piece.source.text, piece.start, piece.end, piece.source)
+
+
+def _encoded(text: str, begin: int, memo: WindowMemo) -> Segment:
+    found = memo.encode(text)
+    return found, 0, len(found.ids), begin
+
+
+def _parts(text: str, place: int) -> bool:
+    """Whether a word of a text begins at a place, or the text begins or ends there."""
+    return place in (0, len(text)) or (text[place] == " " and "!" <= text[place - 1] <= "~")
+
+
+def _after(text: str, start: int, end: int) -> int:
+    """The first place behind the start of a stretch of text at which a word begins; -1 where none is near."""
+    stop = min(end, start + _REACH)
+    place = text.find(" ", start + 1, stop)
+    while place > 0 and not "!" <= text[place - 1] <= "~":
+        place = text.find(" ", place + 1, stop)
+    return place
+
+
+def _before(text: str, start: int, end: int) -> int:
+    """The last one before its end; -1 where none is near."""
+    stop = max(start + 1, end - _REACH)
+    place = text.rfind(" ", stop, end)
+    while place > 0 and not "!" <= text[place - 1] <= "~":
+        place = text.rfind(" ", stop, place)
+    return place
