@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 from needlework.haystack_fixtures.haystacks.cuts import Cut
@@ -11,6 +11,7 @@ from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Spliced,
 from needlework.haystack_fixtures.haystacks.placement import Place, gap, place_for
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.haystack_fixtures.haystacks.splice import Seams, splice
+from needlework.haystack_fixtures.haystacks.word_splice import next_word, splice_at_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class Frame:
     """Everything but the cut. `joined`: needles stand beside the haystack as they are, without a gap.
 
     `of_context`: a draft counts the tokens of its context alone; with so many characters of `before` and of `after`.
+    `heads`: those made so far, by their places.
     """
 
     before: str
@@ -29,6 +31,7 @@ class Frame:
     memo: WindowMemo
     joined: bool = False
     of_context: tuple[int, int] | None = None
+    heads: dict[tuple[int, ...], Head] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +58,90 @@ class Draft:
 
 def draft_of(frame: Frame, cut: Cut) -> Draft:
     """Put template, haystack and needles together and count them."""
-    places = tuple(place_for(frame.source, depth, cut) for depth in frame.depths)
-    order = sorted(range(len(places)), key=lambda number: places[number].char)
+    source = frame.source
+    places = tuple([place_for(source, depth, cut) for depth in frame.depths])
+    head = _head(frame, cut, places)
+    rest = [*_stretch(source, cut, head.char, cut.chars), frame.after]
+    pieces = (*head.pieces, *rest)
+    spliced = _joined(frame, head, cut, rest) if frame.memo.words_apart else None
+    spliced = spliced or splice(pieces, frame.memo, source.remember(("seams", frame.memo), Seams))
+    begin, end = len(frame.before), head.end + cut.chars - head.char
+    if frame.of_context is None:
+        count = spliced.count + frame.bos
+    else:
+        ahead_of_it, behind_it = frame.of_context
+        count = spliced.tokens_before(end + behind_it) - covering(spliced, begin - ahead_of_it)
+    return Draft(cut, places, pieces, head.spans, head.counted, (begin, end), spliced, count)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A prompt up to its last needle, which ends at `end`; `char` characters of the haystack stand before that.
+
+    `split`, `spliced`: the next place of the source at which a word begins, and the tokens up to there.
+    """
+
+    pieces: tuple[Piece, ...]
+    spans: tuple[tuple[int, int], ...]
+    counted: tuple[tuple[int, int], ...]
+    char: int
+    end: int
+    split: int
+    spliced: Spliced | None
+
+
+def _head(frame: Frame, cut: Cut, places: tuple[Place, ...]) -> Head:
+    """The head for these places; where the source goes on behind the last one, it is the same for all cuts."""
+    chars = tuple([place.char for place in places])
+    if max(chars, default=0) >= cut.end:
+        return _head_of(frame, cut, chars)
+    found = frame.heads.get(chars)
+    if found is None:
+        found = frame.heads[chars] = _head_of(frame, cut, chars)
+    return found
+
+
+def _head_of(frame: Frame, cut: Cut, places: tuple[int, ...]) -> Head:
+    source, closes = frame.source, frame.source.closes
     pieces: list[Piece] = [frame.before]
-    begin = here = len(frame.before)
-    spans, counted = [(0, 0)] * len(order), [(0, 0)] * len(order)
-    chars = cut.chars
-    closes = frame.source.closes
+    here = len(frame.before)
+    spans, counted = [(0, 0)] * len(places), [(0, 0)] * len(places)
     char, last = 0, ""  # how much of the haystack stands already, and what the context ends with
+    order = sorted(range(len(places)), key=places.__getitem__)
     for position, number in enumerate(order):
-        place, needle = places[number].char, frame.needles[number][1]
+        place, needle = places[number], frame.needles[number][1]
         if place > char:
-            pieces += _stretch(frame.source, cut, char, place)
-            last = _char(frame.source, cut, place - 1)
+            pieces += _stretch(source, cut, char, place)
+            last = _char(source, cut, place - 1)
             here += place - char
             char = place
         ahead = "" if frame.joined else gap(last, needle)
-        last_here = all(places[other].char > place for other in order[position + 1 :])
+        last_here = all(places[other] > place for other in order[position + 1 :])
         behind = closes
-        if not closes and not frame.joined and last_here and place < chars:
-            behind = gap(needle, _char(frame.source, cut, place))
+        if not closes and not frame.joined and last_here and place < cut.chars:
+            behind = gap(needle, _char(source, cut, place))
         pieces += [ahead, needle, behind]
         start = here + len(ahead)
         spans[number] = (start, start + len(needle))
         counted[number] = (here, start + len(needle) + len(behind))
         here, last = counted[number][1], behind or needle
-    pieces += _stretch(frame.source, cut, char, chars)
-    here += chars - char
-    pieces.append(frame.after)
-    spliced = splice(pieces, frame.memo, frame.source.remember(("seams", frame.memo), Seams))
-    if frame.of_context is None:
-        count = spliced.count + frame.bos
-    else:
-        ahead_of_it, behind_it = frame.of_context
-        count = spliced.tokens_before(here + behind_it) - covering(spliced, begin - ahead_of_it)
-    return Draft(cut, places, tuple(pieces), tuple(spans), tuple(counted), (begin, here), spliced, count)
+    split, spliced = -1, None
+    if frame.memo.words_apart and char < cut.end:
+        split = next_word(source.text, char, cut.end)
+        if split > 0:
+            spliced = splice_at_words([*pieces, Range(source.encoded, char, split)], frame.memo)
+    return Head(tuple(pieces), tuple(spans), tuple(counted), char, here, split, spliced)
+
+
+def _joined(frame: Frame, head: Head, cut: Cut, rest: Sequence[Piece]) -> Spliced | None:
+    """The tokens of a draft, those of its head not looked at again; `None` where they cannot be told apart."""
+    if head.spliced is None or head.split >= cut.end:
+        return None
+    tail = splice_at_words([Range(frame.source.encoded, head.split, cut.end), *rest[1:]], frame.memo)
+    if tail is None:
+        return None
+    place = head.end + head.split - head.char
+    return Spliced((*head.spliced.segments, *[(text, low, high, at + place) for text, low, high, at in tail.segments]))
 
 
 def covering(spliced: Spliced, place: int) -> int:

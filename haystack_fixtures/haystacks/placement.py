@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from math import ceil
 
 import regex
 
@@ -41,19 +41,20 @@ def place_for(source: HaystackSource, depth: float, cut: Cut) -> Place:
     Places are the haystack's start, its sentence ends, and its end. Depth 0 is the start and 100 the end, always.
     """
     chars = cut.chars
-    inner = int(source.ends.searchsorted(cut.end, "right" if chars > cut.end else "left"))
+    ends, tokens = source.end_places, source.end_tokens
+    inner = (bisect_right if chars > cut.end else bisect_left)(ends, cut.end)
 
     def at(number: int) -> int:
-        return 0 if number == 0 else cut.tokens if number > inner else int(source.ends_tokens[number - 1])
+        return 0 if number == 0 else cut.tokens if number > inner else tokens[number - 1]
 
     wanted = depth / 100 * cut.tokens
-    right = 1 + int(source.ends_tokens[:inner].searchsorted(ceil(wanted)))  # of a fraction numpy would make all of them
+    right = 1 + bisect_left(tokens, wanted, 0, inner)
     number = right - 1 if wanted - at(right - 1) <= at(right) - wanted else right
     if depth <= 0 or depth >= 100:
         number = 0 if depth <= 0 else inner + 1
     beside = [at(number) - at(number - 1)] if number else []
     beside += [at(number + 1) - at(number)] if number <= inner else []
-    char = 0 if number == 0 else chars if number > inner else int(source.ends[number - 1])
+    char = 0 if number == 0 else chars if number > inner else ends[number - 1]
     return Place(char, max(beside))
 
 

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -78,6 +79,16 @@ class HaystackSource:
     def shortest(self) -> int:
         """Characters of the shortest haystack: the first sentence."""
         return self.closing.shortest if self.closing else int(self.ends[0])
+
+    @cached_property
+    def end_places(self) -> list[int]:
+        """`ends`, for looking at one."""
+        return cast(list[int], self.ends.tolist())
+
+    @cached_property
+    def end_tokens(self) -> list[int]:
+        """`ends_tokens`, for looking at one."""
+        return cast(list[int], self.ends_tokens.tolist())
 
     def remember(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` returned for this key before, or returns now: haystacks of one source have much in common."""

@@ -8,7 +8,6 @@ or look ahead over it. So a text between two such spaces has the same tokens whe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from needlework.haystack_fixtures.haystacks.pieces import Piece, Segment, Spliced, WindowMemo
 from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
@@ -22,20 +21,24 @@ _LONG = 120
 def splice_at_words(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced | None:
     """The tokens of the pieces' concatenation; `None` where no space is near a seam."""
     segments: list[Segment] = []
-    shown = [each for piece in pieces if (each := _shown(piece)).start < each.end]
+    shown: list[tuple[str, int, int, Encoded | None]] = [
+        (each, 0, len(each), None) if isinstance(each, str) else (each[0].text, each[1], each[2], each[0])
+        for each in pieces
+        if each and (isinstance(each, str) or each[1] < each[2])
+    ]
     waiting, begin, place = "", 0, 0  # text that is not encoded yet, and where it begins; where the next piece does
-    apart = True  # whether a word begins with the piece
+    apart, last = True, len(shown) - 1  # whether a word begins with the piece
     for number, (text, start, end, source) in enumerate(shown):
         if apart and waiting:
             segments.append(_encoded(waiting, begin, memo))
             waiting = ""
         begin = begin if waiting else place
-        follows = shown[number + 1] if number + 1 < len(shown) else None
-        first = start if apart and _parts(text, start) else _after(text, start, end)
-        apart = follows is not None and follows.text[follows.start] == " " and "!" <= text[end - 1] <= "~"
-        last = end if apart and _parts(text, end) else _before(text, start, end)
-        if (source is None and end - start <= _LONG) or not start <= first < last:
-            if end - start > _REACH:
+        size = end - start
+        first = start if apart and _parts(text, start) else next_word(text, start, end)
+        apart = number < last and shown[number + 1][0][shown[number + 1][1]] == " " and "!" <= text[end - 1] <= "~"
+        stop = end if apart and _parts(text, end) else _last_word(text, start, end)
+        if (source is None and size <= _LONG) or not start <= first < stop:
+            if size > _REACH:
                 return None
             waiting += text[start:end]
         else:
@@ -43,30 +46,15 @@ def splice_at_words(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced | None
             if waiting or first > start:
                 segments.append(_encoded(waiting + text[start:first], begin, memo))
             if source is None:
-                segments.append(_encoded(text[first:last], shift + first, memo))
+                segments.append(_encoded(text[first:stop], shift + first, memo))
             else:
-                low, high = source.starts.searchsorted((first, last)).tolist()
+                low, high = source.starts.searchsorted((first, stop)).tolist()
                 segments.append((source, low, high, shift))
-            begin, waiting = shift + last, text[last:end]
-        place += end - start
+            begin, waiting = shift + stop, text[stop:end]
+        place += size
     if waiting:
         segments.append(_encoded(waiting, begin, memo))
     return Spliced(tuple(segments))
-
-
-class _Shown(NamedTuple):
-    """Characters start..end of a text, which was encoded if it is a source's."""
-
-    text: str
-    start: int
-    end: int
-    source: Encoded | None
-
-
-def _shown(piece: Piece) -> _Shown:
-    if isinstance(piece, str):
-        return _Shown(piece, 0, len(piece), None)
-    return _Shown(piece.source.text, piece.start, piece.end, piece.source)
 
 
 def _encoded(text: str, begin: int, memo: WindowMemo) -> Segment:
@@ -79,7 +67,7 @@ def _parts(text: str, place: int) -> bool:
     return place in (0, len(text)) or (text[place] == " " and "!" <= text[place - 1] <= "~")
 
 
-def _after(text: str, start: int, end: int) -> int:
+def next_word(text: str, start: int, end: int) -> int:
     """The first place behind the start of a stretch of text at which a word begins; -1 where none is near."""
     stop = min(end, start + _REACH)
     place = text.find(" ", start + 1, stop)
@@ -88,7 +76,7 @@ def _after(text: str, start: int, end: int) -> int:
     return place
 
 
-def _before(text: str, start: int, end: int) -> int:
+def _last_word(text: str, start: int, end: int) -> int:
     """The last one before its end; -1 where none is near."""
     stop = max(start + 1, end - _REACH)
     place = text.rfind(" ", stop, end)
