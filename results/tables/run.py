@@ -19,6 +19,7 @@ from needlework.results.tables.tasks import task_lines
 from needlework.results.tables.terminal import terminal_heatmaps
 
 _MOST_PANELS = 12  # heatmaps in a terminal; a run with more shows its table
+_NO_MISS = ("found", "error", "skipped")
 
 
 def run_lines(
@@ -46,8 +47,13 @@ def markdown_lines(report: RunReport) -> list[str]:
 def next_line(report: RunReport, folder: str) -> str:
     """What to do after the run, with `folder` as the user would write it."""
     line = f"next: open {folder}/report.html (a click on a cell shows its answers)"
-    missed = next((record["id"] for record in report.records if record["outcome"] != "found"), None)
+    missed = first_miss(report)
     return line if missed is None else f"{line}; needlework prompt {folder} {missed} prints what the model saw"
+
+
+def first_miss(report: RunReport) -> str | None:
+    """The first trial that a model answered, and not rightly: one that was not answered shows nothing it saw."""
+    return next((record["id"] for record in report.records if record["outcome"] not in _NO_MISS), None)
 
 
 def _tables(report: RunReport, *, ascii_only: bool = False, width: int = 1000) -> tuple[list[str], ...]:

@@ -11,6 +11,7 @@ from needlework.results.style.fold import folded
 from needlework.results.style.palette import ColorsName
 from needlework.results.style.text import fit
 from needlework.results.tables.brief import brief_lines
+from needlework.results.tables.run import first_miss
 
 MOST = 24  # lines of ours below the progress; pytest's last one is the 25th
 _FAULTS, _NOTES, _MODELS = 3, 4, 3  # how many of each are told
@@ -81,7 +82,7 @@ def _next(report: RunReport, found: InShort, folder: str, width: int, *, quiet: 
     yield from _wrapped(f"report: {folder}/report.html{more}", width)
     if quiet:
         return
-    missed = next((record["id"] for record in report.records if record["outcome"] != "found"), None)
+    missed = first_miss(report)
     if missed is not None:
         *first, end = folded(f"what the model saw: needlework prompt {folder} {missed}", width - 2)
         yield from ((f"{line} \\", "") for line in first)

@@ -82,6 +82,7 @@ def test_a_parquet_table_has_a_row_for_each_trial(run: Path) -> None:
     assert [row["outcome"] for row in table] == [*OUTCOMES] * 2
     assert [row["score"] for row in table[:5]] == [1.0, 0.0, 0.5, None, None]
     assert (table[9]["depth"], table[4]["error"], table[0]["run"]) == (None, "timeout: gone", "r")
+    assert (table[0]["answer"], table[0]["read_as"]) == ("It is 4711 ?.", "4711"), "half a surrogate has no UTF-8"
     assert (table[0]["expected"], table[0]["prompt_tokens"], table[0]["latency_s"]) == ("4711", None, 0.25)
 
 

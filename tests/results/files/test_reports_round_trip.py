@@ -187,6 +187,14 @@ def test_controls_and_escapes_do_not_reach_the_csv(make_record: Make, tmp_path: 
     assert b"\x1b" not in (tmp_path / "r.csv").read_bytes()
 
 
+def test_an_answer_is_what_the_model_said_and_beside_it_what_the_scorer_took(make_record: Make, tmp_path: Path) -> None:
+    said = {"text": "It was B7, or so."}
+    found = make_record(answer="b7", response=said)
+    write_csv(tmp_path / "r.csv", [found, make_record(outcome="unclear", answer="", response=said, repeat=1)])
+    rows = [(row["answer"], row["read_as"]) for row in read_rows(tmp_path / "r.csv")]
+    assert rows == [("It was B7, or so.", "b7"), ("It was B7, or so.", "")]
+
+
 def test_long_answers_are_cut_with_a_mark(make_record: Make, tmp_path: Path) -> None:
     write_csv(tmp_path / "r.csv", [make_record(answer="x" * 100_000)])
     answer = read_rows(tmp_path / "r.csv")[0]["answer"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
+
 from needlework.results.files.json_file import json_text
 from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
@@ -38,3 +40,11 @@ def test_the_next_step_names_a_trial_that_was_missed(make_record: Make) -> None:
     assert next_line(run_report([found, missed]), "runs/x").endswith(
         "needlework prompt runs/x b prints what the model saw"
     )
+
+
+@pytest.mark.parametrize("outcome", ["error", "skipped"])
+def test_the_next_step_names_no_trial_that_no_model_answered(make_record: Make, outcome: str) -> None:
+    unasked = make_record(id="a", outcome=outcome)
+
+    assert next_line(run_report([unasked]), "runs/x").endswith("(a click on a cell shows its answers)")
+    assert " b prints" in next_line(run_report([unasked, make_record(id="b", repeat=1, outcome="wrong")]), "runs/x")
