@@ -11,6 +11,7 @@ from needlework.results.style.text import counted, length_labels, percent1
 from needlework.results.tables.columns import NONE
 
 _MOST = 6  # lengths that have a column of their own in a terminal
+_TOLD = 5  # models that were asked otherwise
 RANK = "rank"
 SECONDS = "seconds an answer"
 SPENT = ("prompt tokens", "answer tokens", SECONDS, "seconds, slowest 5 %")  # of which less is better
@@ -48,7 +49,8 @@ def board_head(board: Board, *, every_length: bool = False) -> tuple[str, ...]:
 def board_row(board: Board, row: Row, *, every_length: bool = False) -> tuple[str, ...]:
     """A row in the order of `board_head`: tokens and seconds are of a trial, on average and in the median."""
     entry = row.entry
-    cells = [rank_words(row.ranks), row.who.name, _score(row.mean, row.low, row.high)]
+    name = f"{row.who.name} *" if row.who.name in board.otherwise else row.who.name
+    cells = [rank_words(row.ranks), name, _score(row.mean, row.low, row.high)]
     if board.has_misses:
         cells.append(percent1(row.counted))
     if entry is None:
@@ -77,15 +79,28 @@ def effective_words(entry: Entry) -> str:
 
 
 def board_notes(board: Board) -> list[str]:
-    """What its ranks rest on."""
+    """What its ranks rest on, and who was asked otherwise."""
     count = len(board.rows)
     if count < 2:
         return []
+    return [*_ties(board, count), *_otherwise(board)]
+
+
+def _ties(board: Board, count: int) -> list[str]:
     if all(row.ranks == (1, count) for row in board.rows):
         needed = needed_samples(count)
         few = f"; {needed} samples are the fewest that could show any" if board.samples < needed else ""
         return [f"no difference between these {count} is shown: all are tied{few}"]
     return []
+
+
+def _otherwise(board: Board) -> list[str]:
+    if not board.otherwise:
+        return []
+    told = [f"{name} ({board.otherwise[name]})" for name in sorted(board.otherwise)]
+    more = [f"and {len(told) - _TOLD} more"] * (len(told) > _TOLD)
+    listed = "; ".join([*told[:_TOLD], *more])
+    return [f"* asked in another way than the others here, which may be what differs: {listed}"]
 
 
 def _lengths(board: Board, every_length: bool) -> Sequence[str]:

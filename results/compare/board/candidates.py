@@ -16,12 +16,13 @@ from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.board.boards import Candidate
 from needlework.results.style.text import one_line
 
-# Of a suite: what a cell's identity has already, and how a model is addressed, which is the model's own affair.
+# Of a suite: how a model is addressed, which is the model's own affair; and what a cell's identity has already.
+_ADDRESS = ("template", "system_prompt", "answer_budget", "thinking_budget", "answer_prefix", "length_buffer")
 _APART = frozenset(
-    {"lengths", "depths", "repeats", "spread", "template", "system_prompt", "answer_budget", "thinking_budget"}
-    | {"answer_prefix", "tokenizer_model", "length_buffer", "scorer", "retriever", "questions", "documents", "data"}
-    | {"leval_data", "file_list", "data_limit"}
+    {*_ADDRESS, "lengths", "depths", "repeats", "spread", "tokenizer_model", "scorer", "retriever", "questions"}
+    | {"documents", "data", "leval_data", "file_list", "data_limit"}
 )
+_AROUND = ("canary", "cache_policy")  # options of a run that put something beside the text
 _MODEL = ("weights_sha256", "dtype", "quantization", "attn_implementation")
 _OPTIONS = ("model_arg", "server_id", "serve", "serve_arg")
 
@@ -38,7 +39,8 @@ def candidates_of(runs: Sequence[BoardRun], page: Path, *, newest: bool) -> tupl
         entries = {entry.task: entry for entry in run.entries if entry.model == model}
         name = one_line(model) if model not in twice else f"{one_line(model)} · {one_line(run.name)}"
         setting = {task: _setting(run.manifest, task) for task in entries}
-        found.append(Candidate(name, run.name, _link(run, page), entries, setting, run.why))
+        asked = {task: _address(run.manifest, task) for task in entries}
+        found.append(Candidate(name, run.name, _link(run, page), entries, setting, run.why, asked))
         if run.why:
             lines.append(f"{name} is not ranked: {run.why}")
     lines += [f"{one_line(run.name)} {run.why}" for run in runs if not run.entries]
@@ -66,7 +68,11 @@ def _models(run: BoardRun) -> list[str]:
 def _configuration(run: BoardRun, model: str) -> str:
     """What makes a run of a model another one of the same."""
     facts, options = _object(_object(run.manifest.get("models")).get(model)), _object(run.manifest.get("options"))
-    asked = sorted((entry.task, entry.cells) for entry in run.entries if entry.model == model)
+    asked = sorted(
+        (entry.task, entry.cells, _setting(run.manifest, entry.task), str(_address(run.manifest, entry.task)))
+        for entry in run.entries
+        if entry.model == model
+    )
     own = [model, {name: facts.get(name) for name in _MODEL}, {name: options.get(name) for name in _OPTIONS}, asked]
     return json.dumps(own, sort_keys=True, default=str)
 
@@ -78,16 +84,30 @@ def _time(run: BoardRun) -> float:
 
 def _setting(manifest: Mapping[str, Any], task: str) -> str:
     """How a run asked a task, beyond its cells: corpus, prompt and so on. Runs with another one are ranked apart."""
-    suites = manifest.get("suites")
     own = [
-        {name: value for name, value in suite.items() if name not in _APART}
+        {name: value for name, value in suite.items() if name not in _APART} for suite in _suites(manifest, task)
+    ]
+    names = sorted({f"{suite.get('corpus')}/{suite.get('language')}" for suite in own})
+    corpora, prompts = _object(manifest.get("corpora")), _object(manifest.get("prompts"))
+    texts = [_object(corpora.get(name)).get("sha256") for name in names]
+    shapes = sorted({str(prompts.get(f"{suite.get('prompt')}/{suite.get('language')}")) for suite in own})
+    return json.dumps([own, texts, shapes], sort_keys=True, default=str)
+
+
+def _address(manifest: Mapping[str, Any], task: str) -> dict[str, object]:
+    """How a run addressed a model in a task: what two rankable runs may differ in, and is told."""
+    options, suites = _object(manifest.get("options")), _suites(manifest, task)
+    own = {name: next((suite[name] for suite in suites if name in suite), None) for name in _ADDRESS}
+    return own | {name: options.get(name) for name in _AROUND}
+
+
+def _suites(manifest: Mapping[str, Any], task: str) -> list[Mapping[str, Any]]:
+    suites = manifest.get("suites")
+    return [
+        suite
         for suite in (suites if isinstance(suites, list) else ())
         if isinstance(suite, Mapping) and suite.get("task") == task_of(task.partition(" (")[0])
     ]
-    names = sorted({f"{suite.get('corpus')}/{suite.get('language')}" for suite in own})
-    corpora = _object(manifest.get("corpora"))
-    texts = [_object(corpora.get(name)).get("sha256") for name in names]
-    return json.dumps([own, texts], sort_keys=True, default=str)
 
 
 def _link(run: BoardRun, page: Path) -> str:

@@ -39,6 +39,7 @@ _PLAIN = (
     "answer_tokens",
     "latency_median_s",
     "latency_p95_s",
+    "asked_otherwise",
 )
 
 
@@ -79,13 +80,13 @@ def markdown_text(boards: Sequence[Board], title: str, notes: Sequence[str]) -> 
 
 def _values(number: int, board: Board, row: Row, lengths: Sequence[int]) -> list[object]:
     own = [board.task, number, row.who.name, row.who.run, *row.ranks, row.mean, row.low, row.high, row.counted]
-    entry = row.entry
+    entry, otherwise = row.entry, board.otherwise.get(row.who.name)
     if entry is None:
-        return [*own, *[None] * (len(_PLAIN) - len(own) + len(lengths))]
+        return [*own, *[None] * (len(_PLAIN) - len(own) - 1), otherwise, *[None] * len(lengths)]
     effective = entry.effective[:3] if entry.effective else (None, None, None)
     means = {length: mean for length, _, _, mean, _, _ in entry.by_length}
     seconds = entry.latency or (None, None)
-    told = (entry.trials, entry.n, *effective, entry.prompt_tokens, entry.answer_tokens, *seconds)
+    told = (entry.trials, entry.n, *effective, entry.prompt_tokens, entry.answer_tokens, *seconds, otherwise)
     return [*own, *told, *(means.get(length) for length in lengths)]
 
 

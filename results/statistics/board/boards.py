@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fsum, sqrt
 
 import numpy as np
 
 from needlework.results.statistics.board.entry import Codes, Entry
+from needlework.results.statistics.board.otherwise import asked_otherwise
 from needlework.results.statistics.board.ranks import Ranks, rank_ranges
 from needlework.results.statistics.intervals.clustered import Floats
 
@@ -18,7 +19,8 @@ ALL = "all tasks"
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One model of one run: its name on the board, and its entry of each task. `setting`: by task, what the run's
-    manifest says of how it was asked; `why`: why it is not ranked, empty where it is.
+    manifest says of how it was asked; `why`: why it is not ranked, empty where it is. `asked`: by task, the options
+    that are a model's own affair, and are told where they differ.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Candidate:
     entries: Mapping[str, Entry]
     setting: Mapping[str, str]
     why: str = ""
+    asked: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Models that were asked the same cells of one task, the best score first. `samples`: what ranks rest on."""
+    """Models that were asked the same cells of one task, the best score first. `samples`: what ranks rest on.
+
+    `otherwise`: by name, in what a model was asked in another way than most.
+    """
 
     task: str
     rows: tuple[Row, ...]
@@ -54,6 +60,7 @@ class Board:
     trials: int
     samples: int
     scorer: str
+    otherwise: Mapping[str, str]
 
     @property
     def has_misses(self) -> bool:
@@ -85,7 +92,8 @@ def _board(task: str, who: Sequence[Candidate]) -> Board:
     ]
     lengths = tuple(length for length, *_ in first.by_length)
     samples = len(np.unique(codes))
-    return Board(task, _ordered(rows), lengths, first.trials, samples, first.scorer)
+    otherwise = asked_otherwise({each.name: each.asked.get(task, {}) for each in who})
+    return Board(task, _ordered(rows), lengths, first.trials, samples, first.scorer, otherwise)
 
 
 def _of_all(who: Sequence[Candidate]) -> list[Board]:
@@ -108,7 +116,8 @@ def _of_all(who: Sequence[Candidate]) -> list[Board]:
         ]
         trials = sum(board.trials for board in boards)
         name = f"{ALL} ({', '.join(board.task for board in boards)})"
-        found.append(Board(name, _ordered(rows), (), trials, sums.shape[1], ""))
+        otherwise = {who: words for board in reversed(boards) for who, words in board.otherwise.items()}
+        found.append(Board(name, _ordered(rows), (), trials, sums.shape[1], "", otherwise))
     return found
 
 

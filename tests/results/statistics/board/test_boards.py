@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -26,6 +26,7 @@ def candidate(make_record: Make) -> Callable[..., Candidate]:
         tasks: tuple[str, ...] = ("niah",),
         setting: str = "",
         why: str = "",
+        asked: Mapping[str, object] | None = None,
         **fields: Any,
     ) -> Candidate:
         records = [
@@ -35,7 +36,8 @@ def candidate(make_record: Make) -> Callable[..., Candidate]:
             for repeat in range(12)
         ]
         entries = {entry.task: entry for entry in entries_of(reversed(records))}
-        return Candidate(name, f"run-{name}", "", entries, dict.fromkeys(entries, setting), why)
+        addressed = dict.fromkeys(entries, asked or {})
+        return Candidate(name, f"run-{name}", "", entries, dict.fromkeys(entries, setting), why, addressed)
 
     return build
 
@@ -44,6 +46,24 @@ def test_a_board_of_one_sample_says_so(make_record: Make) -> None:
     entries = {entry.task: entry for entry in entries_of([make_record(depth=depth) for depth in (0.0, 100.0)])}
     (board,) = boards_of([Candidate("one", "run-one", "", entries, dict.fromkeys(entries, ""), "")])
     assert board_title(board).startswith("niah: 2 trials of 1 sample, 1k tokens")
+
+
+def test_who_was_asked_in_another_way_is_marked_and_told_with_what_differs(candidate: Callable[..., Candidate]) -> None:
+    usual: dict[str, object] = {"template": "chat", "system_prompt": None}
+    tasks = ("chain", "niah")
+    boards = boards_of(
+        [
+            candidate("a", lambda *_: "found", tasks=tasks, asked=usual),
+            candidate("b", lambda *_: "found", tasks=tasks, asked=usual | {"system_prompt": "Be terse."}),
+            candidate("c", lambda *_: "wrong", tasks=tasks, asked=usual),
+        ]
+    )
+    assert len(boards) == 3
+    for board in boards:
+        assert [board_row(board, row)[1] for row in board.rows] == ["a", "b *", "c"]
+        assert board_notes(board)[-1].endswith('which may be what differs: b (system prompt "Be terse.", others none)')
+    same = boards_of([candidate(name, lambda *_: "found", asked=usual) for name in "ab"])
+    assert "*" not in "".join(board_notes(same[0]))
 
 
 def test_the_better_model_stands_first_and_equal_ones_are_tied(candidate: Callable[..., Candidate]) -> None:
