@@ -84,9 +84,7 @@ def _time(run: BoardRun) -> float:
 
 def _setting(manifest: Mapping[str, Any], task: str) -> str:
     """How a run asked a task, beyond its cells: corpus, prompt and so on. Runs with another one are ranked apart."""
-    own = [
-        {name: value for name, value in suite.items() if name not in _APART} for suite in _suites(manifest, task)
-    ]
+    own = [{name: value for name, value in suite.items() if name not in _APART} for suite in _suites(manifest, task)]
     names = sorted({f"{suite.get('corpus')}/{suite.get('language')}" for suite in own})
     corpora, prompts = _object(manifest.get("corpora")), _object(manifest.get("prompts"))
     texts = [_object(corpora.get(name)).get("sha256") for name in names]
