@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ def csv_text(records: Iterable[Record]) -> str:
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    for record in ordered:
-        writer.writerow([safe_cell(column(record)) for column in columns.values()])
+    values = tuple(columns.values())
+    writer.writerows([safe_cell(value(record)) for value in values] for record in ordered)
     return out.getvalue()
 
 
@@ -108,10 +109,7 @@ def _retrieval(name: str) -> Callable[[Record], object]:
 
 
 def _top(name: str) -> Callable[[Record], object]:
-    def value(record: Mapping[str, Any]) -> object:
-        return record.get(name)
-
-    return value
+    return methodcaller("get", name)
 
 
 COLUMNS: dict[str, Callable[[Record], object]] = {
@@ -146,9 +144,11 @@ _NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "s
 
 def safe_cell(value: object) -> str:
     """Write a value so that no spreadsheet takes it for a formula: numbers as they are, texts short and disarmed."""
-    if value is None or (isinstance(value, float) and not isfinite(value)):
+    if value is None:
         return ""
-    if isinstance(value, (int, float)):
+    if isinstance(value, float):
+        return repr(value) if isfinite(value) else ""
+    if isinstance(value, int):
         return repr(value)
     text = clean(str(value))
     if len(text) > LONGEST:

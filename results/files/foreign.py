@@ -14,7 +14,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +217,6 @@ def _numbered(trials: Iterable[Trial]) -> list[Trial]:
     numbered = []
     for trial in trials:
         at = (trial.model, trial.task, trial.needle, trial.length, trial.depth)
-        numbered.append(replace(trial, sample=seen[at]))
+        numbered.append(trial._replace(sample=seen[at]))
         seen[at] += 1
     return numbered

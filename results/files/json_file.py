@@ -148,10 +148,19 @@ def _record_line(record: Record) -> str:
     known = [name for name in _FIELDS if name in fields]
     names = known if len(known) == len(fields) else [*known, *sorted(fields.keys() - set(known))]
     try:
-        pairs = [f"{_quoted(name)}: {_sorted(fields[name])}" for name in names]
+        pairs = [f"{_quoted(name)}: {_value(fields[name])}" for name in names]
     except (ValueError, TypeError):  # NaN or infinity, or keys that are no texts
         return _dump({name: plain(fields[name]) for name in names})
     return escaped(f"{{{', '.join(pairs)}}}")
+
+
+def _value(value: object) -> str:
+    """A field's JSON; most fields are short, and an encoder takes longer to begin than to write them."""
+    if value is None:
+        return "null"
+    if type(value) is int or (type(value) is float and isfinite(value)):
+        return repr(value)
+    return _sorted(value)
 
 
 def _dump(value: object, indent: int | None = None) -> str:
@@ -160,8 +169,11 @@ def _dump(value: object, indent: int | None = None) -> str:
 
 def escaped(text: str) -> str:
     """The text of a JSON file, as UTF-8 can hold it."""
-    # Half a surrogate pair, which some model sent, has no UTF-8; its JSON escape does.
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which some model sent; its JSON escape can be encoded
+        return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text
 
 
 def plain(value: object) -> object:

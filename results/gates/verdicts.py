@@ -109,7 +109,7 @@ def _against(gate: Gate, trial: Trial) -> Trial:
     """A trial without a score as the gate likes it least."""
     if trial.outcome in SCORED:
         return trial
-    return replace(trial, outcome="wrong", score=0.0 if gate.compare in (">=", ">") else 1.0)
+    return trial._replace(outcome="wrong", score=0.0 if gate.compare in (">=", ">") else 1.0)
 
 
 def _judge_drop(

@@ -97,22 +97,23 @@ class _Shelf:
 
     def take(self, number: int, entry: Entry, parts: Sequence[Row | None]) -> bool:
         """Add a row where it fits; a value that another row has already costs nothing but its number."""
-        values = [value for part in parts if part is not None for value in part.shared]
-        new = [value for value in dict.fromkeys(values) if value not in self.numbers]
-        fresh = {value: len(self.values) + i for i, value in enumerate(new)}
-        texts = [script_json(value) for value in new]
+        numbers, texts = self.numbers, []
 
         def trial(part: Row) -> str:
-            numbers = (fresh[value] if value in fresh else self.numbers[value] for value in part.shared)
-            return f"[{','.join(map(str, numbers))},{part.own}]"
+            for value in part.shared:
+                if value not in numbers:
+                    numbers[value] = len(numbers)
+                    texts.append(script_json(value))
+            return f"[{','.join([str(numbers[value]) for value in part.shared])},{part.own}]"
 
         trials = ",".join("null" if part is None else trial(part) for part in parts)
         line = f"[{entry.panel},{entry.column},{entry.row},{trials}]"
         cost = len(line.encode()) + sum(len(text.encode()) for text in texts)
         if cost > self.room:
+            for _ in texts:
+                numbers.popitem()
             return False
         self.room -= cost
-        self.numbers |= fresh
         self.values += texts
         self.rows[number] = line
         self.shortened += any(part is not None and part.cut for part in parts)
@@ -151,22 +152,29 @@ def _estimate(trials: Sequence[Entry], level: Level, room: int) -> float:
     Too many where trials share much.
     """
     sample = random.Random(0).sample(range(len(trials)), min(_SAMPLED, len(trials)))  # every n-th would be too alike
-    half, whole = (_filled(trials, part, level, room) for part in (sample[: len(sample) // 2], sample))
-    if len(whole.rows) < len(sample):
+    half = len(sample) // 2
+    shelf = _filled(trials, sample[:half], level, room)
+    before = len(shelf.packed())
+    _fill(shelf, trials, sample[half:], level)
+    if len(shelf.rows) < len(sample):
         return inf
-    size = len(whole.packed())
-    further = (len(trials) - len(sample)) / max(1, len(sample) - len(half.rows))
-    return size + (size - len(half.packed())) * further
+    size = len(shelf.packed())
+    further = (len(trials) - len(sample)) / max(1, len(sample) - half)
+    return size + (size - before) * further
 
 
 def _filled(trials: Sequence[Entry], order: Sequence[int], level: Level, room: int) -> _Shelf:
     """Take trials until what they could be packed into is full: that costs time for what is kept, not for what is."""
     shelf = _Shelf(max(0, room) * _MOST_PACKED)
+    _fill(shelf, trials, order, level)
+    return shelf
+
+
+def _fill(shelf: _Shelf, trials: Sequence[Entry], order: Sequence[int], level: Level) -> None:
     for number in order:
         parts = [None if record is None else row_of(record, level) for record in trials[number].records]
         if not shelf.take(number, trials[number], parts):
             break
-    return shelf
 
 
 def _most_telling_first(trials: Sequence[Entry]) -> list[int]:

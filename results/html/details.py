@@ -68,31 +68,41 @@ class Row:
 
 def row_of(record: Record, level: Level) -> Row:
     """Return what the page keeps of `record`. Fields that a foreign or older file lacks are null."""
-    shared = _shared(cast("Mapping[str, Any]", record), level)
-    own = _own(cast("Mapping[str, Any]", record), level)
+    fields = cast("Mapping[str, Any]", record)
+    prompt, response, timing = (_mapping(fields.get(name)) for name in ("prompt", "response", "timing"))
+    room = level.around_found if fields.get("outcome") == "found" else level.around
+    placed = _placed(prompt) if room else []
+    shared = _shared(fields, prompt, response, timing, level)
+    shared["placed"] = tuple(_text(needle["text"], level) for needle in placed)
+    own = _own(fields, prompt, response, timing, level)
+    own["around"] = [_around(needle["before"], needle["after"], room) for needle in placed]
     parts = [*shared.values(), *(shared["expected"] or ()), *(shared["error"] or ())]
-    return Row(
-        tuple(shared[name] for name in SHARED),
-        script_json([own[name] for name in OWN])[1:-1],
-        any(map(is_cut, parts)),
-    )
+    cut = any(isinstance(part, tuple) and is_cut(part) for part in parts)
+    return Row(tuple([shared[name] for name in SHARED]), script_json([own[name] for name in OWN])[1:-1], cut)
 
 
-def _shared(record: Mapping[str, Any], level: Level) -> dict[str, Value]:
-    prompt, response, timing = (_mapping(record.get(name)) for name in ("prompt", "response", "timing"))
+def _shared(
+    record: Mapping[str, Any],
+    prompt: Mapping[str, Any],
+    response: Mapping[str, Any],
+    timing: Mapping[str, Any],
+    level: Level,
+) -> dict[str, Value]:
     error = _mapping(record.get("error"))
-    answer, text = _text(record.get("answer"), level), _text(response.get("text"), level)
+    answer, text = record.get("answer"), response.get("text")
     expected = record.get("expected")
     scorer = record.get("scorer")
-    values: dict[str, Value] = {name: _text(record.get(name), level) for name in ("outcome", "why", "question")}
-    values |= {
+    return {
+        "outcome": _text(record.get("outcome"), level),
         "scorer": _text(f"{scorer} version {record.get('scorer_version')}", level) if scorer else None,
-        "expected": tuple(shown(str(item), level.text) for item in expected[:_MOST_EXPECTED])
+        "why": _text(record.get("why"), level),
+        "question": _text(record.get("question"), level),
+        "expected": tuple([shown(str(item), level.text) for item in expected[:_MOST_EXPECTED]])
         if isinstance(expected, (list, tuple))
         else (),
         # What was scored is worth a line of its own only where it is not simply the response.
-        "answer": None if text is not None and _same(record.get("answer"), response.get("text")) else answer,
-        "text": text,
+        "answer": None if text not in (None, "") and _same(answer, text) else _text(answer, level),
+        "text": _text(text, level),
         "reasoning": _text(response.get("reasoning"), level),
         "error": tuple(_text(error.get(name), level) for name in ("kind", "message")) if error else None,
         "finish_reason": _text(response.get("finish_reason"), level),
@@ -102,28 +112,37 @@ def _shared(record: Mapping[str, Any], level: Level) -> dict[str, Value]:
         "id": _name(record, "id", level),
         "nodeid": _name(record, "nodeid", level),
         "worker": _text(timing.get("worker"), level),
-        "placed": tuple(_text(needle.get("text"), level) for needle in _placed(prompt)) if _room(record, level) else (),
     }
-    return values
 
 
-def _own(record: Mapping[str, Any], level: Level) -> dict[str, object]:
-    prompt, response, timing = (_mapping(record.get(name)) for name in ("prompt", "response", "timing"))
-    values: dict[str, object] = {name: _number(record.get(name)) for name in ("repeat", "seed")}
-    values |= {name: _number(prompt.get(name)) for name in ("tokens", "context_tokens", "slack")}
+def _own(
+    record: Mapping[str, Any],
+    prompt: Mapping[str, Any],
+    response: Mapping[str, Any],
+    timing: Mapping[str, Any],
+    level: Level,
+) -> dict[str, object]:
     score = _number(record.get("score")) if record.get("outcome") in SCORED else None
-    values |= {
+    return {
+        "repeat": _number(record.get("repeat")),
+        "seed": _number(record.get("seed")),
         "score": None if score is None else percent_number(score),
+        "tokens": _number(prompt.get("tokens")),
+        "context_tokens": _number(prompt.get("context_tokens")),
+        "slack": _number(prompt.get("slack")),
         "server_tokens": _number(response.get("prompt_tokens")),
         "completion_tokens": _number(response.get("completion_tokens")),
         "needles": _needles(prompt.get("needles"), level),
-        "around": _around(prompt, _room(record, level)),
         "key": _digest(record.get("key"), level),
         "sha256": _digest(prompt.get("sha256"), level),
         "filler_sha256": _digest(prompt.get("filler_sha256"), level),
+        "latency_s": _number(timing.get("latency_s")),
+        "ttft_s": _number(timing.get("ttft_s")),
+        "tokens_per_s": _number(timing.get("tokens_per_s")),
+        "build_s": _number(timing.get("build_s")),
+        "cached_tokens": _number(timing.get("cached_tokens")),
+        "attempts": _number(timing.get("attempts")),
     }
-    names = ("latency_s", "ttft_s", "tokens_per_s", "build_s", "cached_tokens", "attempts")
-    return values | {name: _number(timing.get(name)) for name in names}
 
 
 def _needles(value: object, level: Level) -> list[list[object]]:
@@ -145,16 +164,9 @@ def _placed(prompt: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     ]
 
 
-def _room(record: Mapping[str, Any], level: Level) -> int:
-    return level.around_found if record.get("outcome") == "found" else level.around
-
-
-def _around(prompt: Mapping[str, Any], room: int) -> list[list[str]]:
-    """What stands before and after each needle, at most `room` characters on each side."""
-    if not room:
-        return []
-    sides = ((without_marks(each["before"]), without_marks(each["after"])) for each in _placed(prompt))
-    return [[visible(before[-room:]), visible(after[:room])] for before, after in sides]
+def _around(before: str, after: str, room: int) -> list[str]:
+    """What stands before and after a needle, at most `room` characters on each side."""
+    return [visible(without_marks(before)[-room:]), visible(without_marks(after)[:room])]
 
 
 def _name(record: Mapping[str, Any], field: str, level: Level) -> Shown | tuple[str, str, str] | None:
@@ -185,10 +197,10 @@ def _same(answer: object, text: object) -> bool:
 
 def _number(value: object) -> int | float | None:
     """A number with at most six digits after the point; whatever is no number is left out."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
-        return None
-    return value if isinstance(value, int) else round(value, 6)
+    if isinstance(value, float):
+        return round(value, 6) if isfinite(value) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, (dict, Mapping)) else {}

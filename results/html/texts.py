@@ -17,7 +17,9 @@ _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _BREAKS = re.compile(r"\r\n?")
 # C0 but tab and newline, DEL, C1, noncharacters, and what reorders the text after it: embeddings, overrides, isolates.
 # The marks U+200E, U+200F and U+061C stay: right-to-left languages need them, and they move only their neighbours.
-_INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
+_UNSEEN = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff"
+_INVISIBLE = re.compile(f"[{_UNSEEN}]")
+_CHANGED = re.compile(rf"[{_UNSEEN}\ud800-\udfff]")
 _NONCHARACTERS = re.compile(r"[\ufdd0-\ufdef]")
 _SCRIPT = re.compile("[<>&\u2028\u2029]")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -26,14 +28,14 @@ _FACTS = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
 
 def visible(text: str) -> str:
     """Show control characters as their code points, `⟨U+001B⟩`; half a surrogate pair becomes U+FFFD."""
-    if text.isascii() and text.isprintable():
+    if not _CHANGED.search(text):
         return text
     return _SURROGATES.sub("\ufffd", _INVISIBLE.sub(_code_point, _BREAKS.sub("\n", text)))
 
 
 def without_marks(text: str) -> str:
     """Remove noncharacters: some tokenizers set special tokens apart with them."""
-    return _NONCHARACTERS.sub("", text)
+    return text if text.isascii() else _NONCHARACTERS.sub("", text)
 
 
 def shown(text: str, limit: int) -> Shown:
@@ -67,8 +69,8 @@ def facts_text(value: object, limit: int) -> Shown | None:
 
 def script_json(value: object) -> str:
     """Return compact JSON that can stand in a `<script>` element, whatever is in it."""
-    text = _ENCODER.encode(value)
-    return _SURROGATES.sub("\ufffd", _SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+    text = _SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", _ENCODER.encode(value))
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 def trusted(text: str) -> Markup:

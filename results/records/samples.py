@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from zlib import crc32
 
 from needlework.haystack_fixtures.tasks.catalogue import family_of
@@ -39,17 +40,24 @@ def own_label(needle: str) -> OwnLabel:
     return OwnLabel(found["question"], found["arm"][1:]) if found else OwnLabel(needle)
 
 
-def sample_of(record: Record) -> int:
-    """Return a record's sample: the one that its reference names, else as of `panel_and_sample`."""
+def panel_and_sample_of(record: Record) -> tuple[str, int]:
+    """Return the panel that a record belongs to, and its sample: the one that its reference names, else as of
+    `panel_and_sample`."""
+    panel, sample = _by_label(record["task"], record["needle"])
     reference = record.get("reference")
     own = reference.get("sample") if isinstance(reference, dict) else None
-    if isinstance(own, int):
-        return own
-    return panel_and_sample(record["task"], record["needle"], record["repeat"])[1]
+    return panel, own if isinstance(own, int) else record["repeat"] if sample is None else sample
 
 
 def panel_and_sample(task: str, needle: str, repeat: int) -> tuple[str, int]:
     """Return the panel that a trial belongs to, and its sample: needle and repeat, unless it asks about a document."""
+    panel, sample = _by_label(task, needle)
+    return panel, repeat if sample is None else sample
+
+
+@lru_cache(maxsize=4_096)  # a run has few labels, and asks for each of its trials many times
+def _by_label(task: str, needle: str) -> tuple[str, int | None]:
+    """The panel, and the sample where the label names one."""
     task = task_of(task)
     if task in OWN_DOCUMENTS:
         own = own_label(needle)
@@ -61,5 +69,5 @@ def panel_and_sample(task: str, needle: str, repeat: int) -> tuple[str, int]:
         return f"{row['group'] or PANEL}{row['arm']}", number
     label = _LABEL.fullmatch(needle) if family_of(task) == "leval" else None
     if label is None:
-        return needle, repeat
+        return needle, None
     return f"{PANEL}{label['retriever'] or ''}", int(label["question" if task == _APART else "document"])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import fsum, isfinite
-from typing import get_args
+from math import fsum
+from typing import NamedTuple, get_args
 
 from needlework.results.records.controls import without_controls
 from needlework.results.records.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
-from needlework.results.records.samples import panel_and_sample, sample_of
-from needlework.results.statistics.intervals.score import Interval, score_interval
+from needlework.results.records.samples import panel_and_sample_of
+from needlework.results.statistics.intervals.clustered import counts_of
+from needlework.results.statistics.intervals.score import Interval, interval_of
 
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 OWN = "needlework"
@@ -27,8 +28,7 @@ def range_of(mean: float | None, n: int, counts: Mapping[OutcomeName, int]) -> R
     return total / trials, (total + undecided) / trials
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(NamedTuple):
     """What a summary needs to know of one record. `sample` names the needle and haystack that other depths share.
 
     Questions on documents have `questions` for needle, and their document for sample. `context_alone`: its length is
@@ -138,17 +138,18 @@ def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
 
 def trial_of(record: Record) -> Trial:
     """Reduce a record. A score beside an outcome that has none is ignored."""
-    needle, _ = panel_and_sample(record["task"], record["needle"], record["repeat"])
+    needle, sample = panel_and_sample_of(record)
+    outcome = record["outcome"]
     return Trial(
-        model=record["model"],
-        task=record["task"],
-        needle=needle,
-        length=record["length"],
-        depth=record["depth"],
-        sample=sample_of(record),
-        outcome=record["outcome"],
-        score=record["score"] if record["outcome"] in SCORED else None,
-        context_alone="length_means" in record.get("prompt", {}),
+        record["model"],
+        record["task"],
+        needle,
+        record["length"],
+        record["depth"],
+        sample,
+        outcome,
+        record["score"] if outcome in SCORED else None,
+        "length_means" in record.get("prompt", ()),
     )
 
 
@@ -163,22 +164,22 @@ def panels_of(trials: Iterable[Trial], source: str = OWN) -> tuple[Panel, ...]:
 def tally(trials: Iterable[Trial]) -> Tally:
     """Count and average some trials. A scored outcome without a finite score in 0..1 is a fault of the caller."""
     counts: dict[OutcomeName, int] = dict.fromkeys(OUTCOMES, 0)
-    scored: list[tuple[float, tuple[str, str, str, int]]] = []
+    scores: list[float] = []
+    samples: list[tuple[str, str, str, int]] = []
     for trial in trials:
         counts[trial.outcome] += 1
-        if trial.outcome not in SCORED:
-            continue
-        if trial.score is None or not isfinite(trial.score) or not 0 <= trial.score <= 1:
-            raise ValueError(f"outcome {trial.outcome} with score {trial.score!r}; a score is in 0..1")
-        scored.append((trial.score, trial.sample_name))
-    scored.sort()  # sums and intervals then do not depend on the order in which trials ended
-    scores = [score for score, _ in scored]
+        if trial.outcome in SCORED:
+            if trial.score is None or not 0 <= trial.score <= 1:  # NaN is not
+                raise ValueError(f"outcome {trial.outcome} with score {trial.score!r}; a score is in 0..1")
+            scores.append(trial.score)
+            samples.append(trial.sample_name)
+    found = counts_of(scores, samples)
     return Tally(
         n=len(scores),
         mean=fsum(scores) / len(scores) if scores else None,
-        interval=score_interval(scores, [sample for _, sample in scored]),
+        interval=interval_of(found),
         counts=counts,
-        samples=len({sample for _, sample in scored}),
+        samples=found.samples,
     )
 
 

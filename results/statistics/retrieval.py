@@ -60,7 +60,10 @@ class ArmScore:
 
 def arm_scores(records: Iterable[Record]) -> tuple[ArmScore, ...]:
     """Return the rows of every retriever that a run has, sorted; none for a run without."""
-    ordered = sorted(records, key=_order)
+    asked = list(records)
+    if not any(map(retriever_of, asked)):
+        return ()
+    ordered = sorted(asked, key=_order)
     whole: dict[tuple[str, str], dict[_Question, list[Record]]] = {}
     arms: dict[tuple[str, str, str], list[Record]] = {}
     for record in ordered:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 from needlework.results.records.record import Record
@@ -28,14 +28,14 @@ def server_notes(records: Sequence[Record]) -> tuple[str, ...]:
 
 
 def _of_model(asked: Sequence[Record]) -> Iterator[str]:
-    yield from _names(asked)
-    yield from _template(asked)
+    flags = Counter(flag for record in asked for flag in _flags(record))
+    yield from _names(asked, flags)
+    yield from _template(asked, flags)
     off = max((float(record["prompt"].get("tokens_error") or 0) for record in asked), default=0.0)
     if off:
-        far = sum("length_off" in _flags(record) for record in asked)
+        far = flags["length_off"]
         beyond = f"; {_of(far, asked)} are further off, by the server's own count" if far else ""
         yield f"lengths are approximate: a scaled tokenizer counts, {100 * off:.1f} % off in its calibration{beyond}"
-    flags = Counter(flag for record in asked for flag in _flags(record))
     if flags["no_usage"]:
         yield (
             f"the server counted no tokens for {_of(flags['no_usage'], asked)}: nothing proves that these prompts were"
@@ -48,7 +48,8 @@ def _of_model(asked: Sequence[Record]) -> Iterator[str]:
         )
     if flags["over_budget"]:
         yield f"{_of(flags['over_budget'], asked)} have more tokens than were asked for: the server heeds no limit"
-    lost = sum(bool({"canary_start_missing", "canary_end_missing"} & _flags(record)) for record in asked)
+    marks = {"canary_start_missing", "canary_end_missing"} & flags.keys()
+    lost = sum(bool(marks & _flags(record)) for record in asked) if marks else 0
     if lost:
         yield (
             f"{_of(lost, asked)} lack a mark that stood at an end of the text: the model is too weak to repeat both, or"
@@ -61,17 +62,17 @@ def _flags(record: Record) -> set[str]:
     return set(record["details"].get("flags", ()))
 
 
-def _names(asked: Sequence[Record]) -> Iterator[str]:
+def _names(asked: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]:
     names = Counter(name for record in asked if (name := record["response"].get("model")))
-    changed = [record for record in asked if "model_changed" in _flags(record)]
-    if changed:
+    if "model_changed" in flags:
+        changed = next(record for record in asked if "model_changed" in _flags(record))
         told = ", ".join(f"{fit(name, _LONGEST)!r} ({count})" for name, count in names.most_common(_MOST_NAMES))
         told += ", ..." if len(names) > _MOST_NAMES else ""
         yield (
-            f"the server CHANGED ITS MODEL during the run: answers came from {told}; first at {changed[0]['id']};"
+            f"the server CHANGED ITS MODEL during the run: answers came from {told}; first at {changed['id']};"
             " --strict-model makes such answers invalid"
         )
-    elif any("other_model" in _flags(record) for record in asked):
+    elif "other_model" in flags:
         told = ", ".join(repr(fit(name, _LONGEST)) for name in names)
         yield f"the server answers as {told}, which is not the name that was asked for"
     prints = {mark for record in asked if (mark := record["response"].get("fingerprint"))}
@@ -79,15 +80,16 @@ def _names(asked: Sequence[Record]) -> Iterator[str]:
         yield f"the server's system_fingerprint changed during the run: {len(prints)} kinds"
 
 
-def _template(asked: Sequence[Record]) -> Iterator[str]:
+def _template(asked: Sequence[Record], flags: Counter[str]) -> Iterator[str]:
     empty = sum(record["outcome"] == "empty" for record in asked)
-    other = [record for record in asked if "template_difference" in _flags(record)]
     many_empty = empty >= _MANY * len(asked) and len(asked) > 1
-    if len(other) >= _MANY * len(asked):
+    if flags["template_difference"] >= _MANY * len(asked):
         tokens = [
             record["response"]["prompt_tokens"] - record["prompt"]["tokens"]
-            for record in other
-            if record["response"].get("prompt_tokens") is not None and "tokens" in record["prompt"]
+            for record in asked
+            if "template_difference" in _flags(record)
+            and record["response"].get("prompt_tokens") is not None
+            and "tokens" in record["prompt"]
         ]
         by = f" ({median(tokens):+.0f} tokens a prompt)" if tokens else ""
         likely = f": with {_of(empty, asked)} empty, a WRONG CHAT TEMPLATE is the likely cause" if many_empty else ""
@@ -98,10 +100,10 @@ def _template(asked: Sequence[Record]) -> Iterator[str]:
 
 def _cache(asked: Sequence[Record]) -> Iterator[str]:
     """A server that reports what its prompt cache gave, and reports nothing though prompts begin alike."""
-    cached = [record["timing"].get("cached_tokens") for record in asked]
+    if any(record["timing"].get("cached_tokens") != 0 for record in asked):
+        return
     fillers = Counter((record["length"], record["prompt"].get("filler_sha256")) for record in asked)
-    alike = max(fillers.values()) >= _FEWEST
-    if alike and all(count == 0 for count in cached):
+    if max(fillers.values()) >= _FEWEST:
         yield "the prompt cache gave nothing, though prompts begin alike: it is off, and each is computed whole"
 
 

@@ -45,19 +45,21 @@ def run_statistics(
 
     `threshold` (0..1) is the absolute rule's of effective length; `relative_to`: the base of the relative one.
     """
-    groups: dict[tuple[str, str, str], list[Record]] = {}
+    groups: dict[tuple[str, str, str], tuple[list[Record], list[Trial]]] = {}
     focused: dict[tuple[str, str, str], list[Trial]] = {}
     for record in records:
-        trial = trial_of(record)
-        if not control_of(record):
-            groups.setdefault((trial.model, trial.task, trial.needle), []).append(record)
-        elif control_of(record) == "focused":
+        trial, control = trial_of(record), control_of(record)
+        if not control:
+            of_panel, trials = groups.setdefault((trial.model, trial.task, trial.needle), ([], []))
+            of_panel.append(record)
+            trials.append(trial)
+        elif control == "focused":
             twin, _ = panel_and_sample(record["task"], str(record["reference"].get("twin")), record["repeat"])
             focused.setdefault((trial.model, trial.task, twin), []).append(trial)
     panels = sorted(groups)
-    depths = depth_effects([map(trial_of, groups[panel]) for panel in panels])
+    depths = depth_effects([groups[panel][1] for panel in panels])
     return tuple(
-        _panel(panel, groups[panel], depth, threshold, focused.get(panel, ()), relative_to)
+        _panel(panel, *groups[panel], depth, threshold, focused.get(panel, ()), relative_to)
         for panel, depth in zip(panels, depths, strict=True)
     )
 
@@ -85,15 +87,16 @@ def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, A
 def _panel(
     name: tuple[str, str, str],
     records: Sequence[Record],
+    trials: Sequence[Trial],
     depth: DepthEffect,
     threshold: float,
     focused: Sequence[Trial],
     relative_to: Wanted | None,
 ) -> PanelStatistics:
-    trials = [trial_of(record) for record in records]
-    scores, draws = length_scores(trials), joint_draws(trials)
+    scores = length_scores(trials)
     base = base_of(trials, focused, relative_to)
     telling = len(scores) > 1 and not any(retriever_of(record) or is_absent(record) for record in records)
+    draws = joint_draws(trials) if telling else None
     overlaps = any(word in record["scorer"] for record in records for word in _OVERLAPS)
     return PanelStatistics(
         *name,

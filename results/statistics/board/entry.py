@@ -73,7 +73,9 @@ def entries_of(records: Iterable[Record]) -> tuple[Entry, ...]:
 
 
 def _entry(model: str, task: str, records: list[Record]) -> Entry:
-    records.sort(key=_place)
+    places = list(map(_place, records))
+    order = sorted(range(len(records)), key=places.__getitem__)
+    records, places = [records[at] for at in order], [places[at] for at in order]
     trials = [trial_of(record) for record in records]
     names = [(trial.needle, trial.sample) for trial in trials]
     codes = {name: at for at, name in enumerate(sorted(set(names)))}
@@ -87,7 +89,7 @@ def _entry(model: str, task: str, records: list[Record]) -> Entry:
         model=model,
         task=task,
         scorer=", ".join(scorers),
-        cells=_cells(records, scorers),
+        cells=_cells(records, places, scorers),
         by_length=tuple(_length(length, columns[length]) for length in tokens),
         trials=len(trials),
         n=whole.n,
@@ -110,12 +112,11 @@ def _place(record: Record) -> tuple[object, ...]:
     return (*at, -1 if record.get("seed") is None else record["seed"], record["question"])
 
 
-def _cells(records: Sequence[Record], scorers: Sequence[str]) -> str:
+def _cells(records: Sequence[Record], places: Sequence[tuple[object, ...]], scorers: Sequence[str]) -> str:
     """A hash of what was asked, and of who judged it."""
     digest = sha256(dumps(scorers).encode())
-    for record in records:
-        asked = (*_place(record), record["language"], record["expected"])
-        digest.update(dumps(asked, ensure_ascii=True).encode())
+    for record, place in zip(records, places, strict=True):
+        digest.update(dumps((*place, record["language"], record["expected"])).encode())
     return digest.hexdigest()
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.controls import as_asked, without_controls
 from needlework.results.records.record import SCORED, OutcomeName, Record
-from needlework.results.records.samples import panel_and_sample, sample_of
+from needlework.results.records.samples import panel_and_sample, panel_and_sample_of
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
 from needlework.results.statistics.comparison.losses import Losses, certain_sign, losses_of
 from needlework.results.statistics.intervals.paired import (
@@ -269,7 +269,7 @@ def _trial(at: Identity, pair: tuple[Record | None, Record | None]) -> _Trial:
     return _Trial(
         length,
         depth,
-        (panel_of(family), next(sample_of(record) for record in pair if record is not None)),
+        (panel_of(family), next(panel_and_sample_of(record)[1] for record in pair if record is not None)),
         first=None if first is None else _score(first),
         second=None if second is None else _score(second),
         outcomes=None if first is None or second is None else (first["outcome"], second["outcome"]),

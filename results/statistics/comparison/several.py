@@ -9,7 +9,7 @@ from typing import Literal
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.record import SCORED, Record
-from needlework.results.records.samples import sample_of
+from needlework.results.records.samples import panel_and_sample_of
 from needlework.results.statistics.comparison.comparison import (
     LEVEL,
     FamilyDifference,
@@ -142,6 +142,6 @@ def _alone(name: str, records: Sequence[Record]) -> Against:
 def _scores(records: Sequence[Record]) -> Scores:
     scored = [record for record in records if record["outcome"] in SCORED and record["score"] is not None]
     values = [float(record["score"] or 0.0) for record in scored]
-    samples = [(panel_of(("", record["task"], record["needle"])), sample_of(record)) for record in scored]
+    samples = [(panel_of(("", record["task"], record["needle"])), panel_and_sample_of(record)[1]) for record in scored]
     mean = fsum(values) / len(values) if values else None
     return Scores(len(records), len(values), mean, score_interval(values, samples))

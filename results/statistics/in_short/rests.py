@@ -24,7 +24,7 @@ def rests(report: RunReport) -> str:
     # Models, controls and retrievers are asked the same questions: none counts twice.
     samples = len({_sample(record) for record in report.records})
     of = counted(samples, "independent question")
-    if all(_is_leval(record) for record in report.records):
+    if all(_is_leval(task) for task in {record["task"] for record in report.records}):
         questions = len({(record["task"], *record["needle"].split("_")[:2]) for record in report.records})
         if samples < questions:
             of = f"{counted(questions, 'question')} on {counted(samples, 'independent document')}"
@@ -35,8 +35,8 @@ def _sample(record: Record) -> tuple[str, str, int]:
     trial = trial_of(record)
     if task_of(trial.task) in OWN_DOCUMENTS:
         return "", "", trial.sample
-    return trial.task, "" if _is_leval(record) else trial.needle, trial.sample
+    return trial.task, "" if _is_leval(trial.task) else trial.needle, trial.sample
 
 
-def _is_leval(record: Record) -> bool:
-    return family_of(task_of(record["task"])) == "leval"
+def _is_leval(task: str) -> bool:
+    return family_of(task_of(task)) == "leval"

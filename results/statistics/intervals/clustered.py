@@ -69,7 +69,7 @@ def counts_of(scores: Sequence[float], samples: Sequence[Hashable]) -> Counts:
     for score, sample in zip(scores, samples, strict=True):
         found.setdefault(sample, []).append(score)
     rows = sorted((len(own), round(fsum(own), DIGITS)) for own in found.values())
-    whole = all(score in (0, 1) for score in scores)
+    whole = set(scores) <= {0, 1}
     return Counts(tuple(total for _, total in rows), tuple(size for size, _ in rows), whole)
 
 

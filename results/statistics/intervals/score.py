@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from needlework.results.statistics.intervals.clustered import NEEDED, counts_of, exact_ends
+from needlework.results.statistics.intervals.clustered import NEEDED, Counts, counts_of, exact_ends
 
 METHOD = "clustered exact"
 FEW = 5
@@ -27,7 +27,11 @@ def score_interval(scores: Sequence[float], samples: Sequence[Hashable]) -> Inte
     `samples` names the sample of each score: what shares a needle and its text (see `clustered`). Raises `ValueError`
     where their numbers differ.
     """
-    counts = counts_of(scores, samples)
+    return interval_of(counts_of(scores, samples))
+
+
+def interval_of(counts: Counts) -> Interval | None:
+    """The same of scores that are counted already."""
     if counts.samples < NEEDED:
         return None
     return Interval(*exact_ends(counts), counts.samples)

@@ -7,7 +7,7 @@ publishes the first three over six, six and seven tasks, topic retrieval left ou
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from needlework.results.records.controls import retriever_of
@@ -99,7 +99,7 @@ def _by(metric: str, record: Record) -> Trial:
     """The trial with the score of one metric, where its answer was scored by ROUGE."""
     trial = trial_of(record)
     value = record["details"].get("score", {}).get(metric)
-    return trial if trial.score is None or not isinstance(value, int | float) else replace(trial, score=float(value))
+    return trial if trial.score is None or not isinstance(value, int | float) else trial._replace(score=float(value))
 
 
 def _average(name: str, tallies: Mapping[str, Tally], published: Sequence[str]) -> LevalAverage:

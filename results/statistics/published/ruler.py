@@ -6,7 +6,7 @@ C.-P. Hsieh et al., "RULER: What's the Real Context Size of Your Long-Context La
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import fsum, sqrt
 from typing import Any
 
@@ -176,7 +176,7 @@ def _length(length: int, records: Sequence[Record]) -> RulerLength:
 def _trial(record: Record) -> Trial:
     """A trial as RULER counts it: an answer that was cut off before it gave anything right is wrong."""
     trial = trial_of(record)
-    return replace(trial, outcome="wrong", score=0.0) if trial.outcome == "censored" else trial
+    return trial._replace(outcome="wrong", score=0.0) if trial.outcome == "censored" else trial
 
 
 def _trial_scored(record: Record) -> bool:

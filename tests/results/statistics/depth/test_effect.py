@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -164,4 +163,4 @@ def test_neither_order_nor_names_of_samples_matter(trials_of: TrialsOf) -> None:
     trials = curve(trials_of, [0.9, 0.8, 0.7, 0.6, 0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.9])
 
     assert depth_effect(trials[::-1]) == depth_effect(trials)
-    assert depth_effect([replace(trial, sample=trial.sample + 7) for trial in trials]) == depth_effect(trials)
+    assert depth_effect([trial._replace(sample=trial.sample + 7) for trial in trials]) == depth_effect(trials)

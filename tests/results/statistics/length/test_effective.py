@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -138,7 +137,7 @@ def test_the_uncertainty_of_the_base_counts(trials_of: TrialsOf) -> None:
     trials = steady(trials_of, {8000: 0.95})
     paired, others = (
         steady(trials_of, {100: 1.0}),
-        [replace(t, sample=t.sample + 99) for t in steady(trials_of, {100: 1.0})],
+        [t._replace(sample=t.sample + 99) for t in steady(trials_of, {100: 1.0})],
     )
 
     sure = margin_ends(trials, base_of(trials, wanted=Wanted(score=1.0)), 0.85)
