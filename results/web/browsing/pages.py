@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import Thread
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -213,6 +214,8 @@ def _card(run: OpenRun) -> dict[str, Any]:
 def _there(runs: Sequence[OpenRun]) -> list[str]:
     """The newest runs, a line each."""
     newest = sorted(runs, key=lambda run: run.written, reverse=True)
+    if len(runs) == 1:  # it is read while somebody looks at the start page
+        Thread(target=runs[0].warm, name="needlework-only-run", daemon=True).start()
     lines = [_in_short(run) for run in newest[:_ON_THE_START_PAGE]]
     left = len(runs) - len(lines)
     return [*lines, f"and {left} more"] if left else lines

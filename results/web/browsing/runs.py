@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -114,8 +116,14 @@ class OpenRun:
         with self._turn:
             stamp = self._now()
             if self._reading is None or stamp != self._stamp:
-                self._reading, self._stamp = self._read(), stamp
+                with _uncollected(keep=self._reading is None):
+                    self._reading, self._stamp = self._read(), stamp
             return self._reading
+
+    def warm(self) -> None:
+        """Read them before somebody asks; what is wrong with them is told to who does."""
+        with suppress(InputError, OSError):
+            _ = self.reading().parts
 
     def _read(self) -> Reading:
         journal, results = self.folder / JOURNAL, self.folder / _RESULTS
@@ -127,6 +135,22 @@ class OpenRun:
         for row in rows:
             cells[row.cell] = (*cells.get(row.cell, ()), row)
         return Reading(rows, ended, source.stat().st_mtime, {row.key: row for row in rows}, cells, choices(rows))
+
+
+@contextmanager
+def _uncollected(*, keep: bool) -> Iterator[None]:
+    """Garbage is not looked for: looking through records that all stay takes as long as reading them. `keep`: nor is it
+    looked for in them later.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if keep:
+            gc.freeze()
+        if enabled:
+            gc.enable()
 
 
 def _of_rows(found: Reading) -> Brief:

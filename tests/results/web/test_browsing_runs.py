@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 
@@ -114,3 +115,18 @@ def test_the_trial_beside_is_that_of_the_same_model_if_there_is_one(tmp_path: Pa
     assert reading.beside(by_model["two"]) is by_model["two"]
     assert reading.beside(alone.rows[0]) is by_model["one"]
     assert reading.beside(alone.rows[1]) is None
+
+
+def test_a_run_is_read_before_somebody_asks_and_what_is_wrong_is_told_to_who_does(tmp_path: Path) -> None:
+    run = OpenRun(write_journal(tmp_path / "r", [record(0)]))
+    run.warm()
+    assert gc.isenabled()
+    found = run.reading()
+    assert found.parts is found.parts
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "results.json").write_text("[", encoding="ascii")
+    broken = OpenRun(tmp_path / "s")
+    broken.warm()
+    assert gc.isenabled()
+    with pytest.raises(InputError):
+        broken.reading()
