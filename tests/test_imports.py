@@ -110,7 +110,7 @@ LATER = {
     *(f"needlework.haystack_fixtures.models.{room}" for room in ("described", "local.memory", "served.http")),
     *(f"needlework.haystack_fixtures.{room}" for room in ("asking.plan", "documents.folder", "retrieval.bm25")),
 }
-OF_A_SERVER = {"urllib3", "needlework.haystack_fixtures.models.served.http"}
+OF_A_SERVER = {"needlework.haystack_fixtures.models.served.http"}
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ class ModelPool:
         self._models: dict[str, Model] = {}
         self._judges: dict[str, Model] = {}
         self._weights: dict[str, str | None] = {}
+        self.pausing: Callable[[int], object] = lambda _change: None  # see `Connection`
 
     def tokenizer(self, spec: str, named: str | None) -> Tokenizer:
         """What counts tokens for a model, or the tokenizer that was named instead."""
@@ -165,9 +166,11 @@ class ModelPool:
     def _to_model(self) -> Connection:
         """How the models under test are reached."""
         if self._serving is not None:
-            return replace(self._connection(self._serving.address()), ended=self._serving.ended)
-        batch = bool(self._settings.batch_out or self._settings.batch_in)
-        return replace(self._connection(self._settings.base_url), batch=batch, answers=self.answers)
+            to_server = replace(self._connection(self._serving.address()), ended=self._serving.ended)
+        else:
+            batch = bool(self._settings.batch_out or self._settings.batch_in)
+            to_server = replace(self._connection(self._settings.base_url), batch=batch, answers=self.answers)
+        return replace(to_server, pausing=lambda change: self.pausing(change))
 
     def _connection(self, base_url: str | None) -> Connection:
         too_long = self._settings.too_long_pattern

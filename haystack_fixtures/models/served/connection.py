@@ -24,6 +24,7 @@ class Connection:
     fit, where its words are not known here. `workers`: processes that ask this server at the same time. `batch`:
     nobody is asked: requests are written to files, or `answers` are read from some. `ended`: says why a server that the
     run has started cannot come back, empty while it may. `tell`: is given a line for who waits, at once, in threads.
+    `pausing`: is told 1 when a request begins to pause before it is tried again, and -1 when it goes on; in threads.
     """
 
     base_url: str | None = field(default=None, repr=False)  # may carry a user and password
@@ -39,6 +40,7 @@ class Connection:
     answers: AnswerFiles | None = None
     ended: Callable[[], str] | None = field(default=None, repr=False, compare=False)
     tell: Callable[[str], object] | None = field(default=None, repr=False, compare=False)
+    pausing: Callable[[int], object] | None = field(default=None, repr=False, compare=False)
 
 
 def is_loopback(url: str) -> bool:

@@ -50,6 +50,7 @@ class PacedModel:
         self._timeout_s = connection.timeout_s
         self._ended = connection.ended or (lambda: "")
         self._tell = connection.tell or (lambda _line: None)
+        self._pausing = connection.pausing or (lambda _change: None)
         self._retries = connection.retries
         self._workers = connection.workers
         self._longest = 0  # prompt tokens that it has answered
@@ -124,7 +125,9 @@ class PacedModel:
                 # A server that refuses all, for so long, will refuse the rest too.
                 hopeless = outcome.sign == "busy" and outcome.retry and not self._gate.answered_since(since)
                 return Response(error=self._error(outcome, hopeless), attempts=attempts, latency_s=latency)
+            self._pausing(1)
             self._gate.wait(pause_s)
+            self._pausing(-1)
 
     def close(self) -> None:
         """Close the connections; requests in other threads end at once."""

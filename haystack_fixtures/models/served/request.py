@@ -10,8 +10,6 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
-from urllib3 import HTTPHeaderDict
-
 from needlework.haystack_fixtures.models.model import Request, starts_answer
 from needlework.haystack_fixtures.models.served.args import Address, ServedOptions
 from needlework.haystack_fixtures.models.served.errors import Fault
@@ -91,12 +89,9 @@ def _messages(request: Request) -> dict[str, Any]:
 
 
 def _client(base: SplitResult, where: Address, options: ServedOptions) -> HttpClient:
-    headers = HTTPHeaderDict({"Content-Type": "application/json", "Accept": "application/json, text/event-stream"})
-    if options.azure_api_version is None:
-        headers["Authorization"] = f"Bearer {where.key}"
-    else:
-        headers["api-key"] = where.key
-    headers.update(options.headers)  # in place of ours, whatever the case of their names
+    key = {"Authorization": f"Bearer {where.key}"} if options.azure_api_version is None else {"api-key": where.key}
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **key}
+    headers |= dict(options.headers)  # in place of ours
     # Proxy variables are for the world outside; a server on this machine is never behind them.
     return HttpClient(base.geturl(), headers, proxy=options.proxy, environment=not where.loopback)
 

@@ -61,11 +61,39 @@ def test_a_question_taken_before_its_turn_is_not_asked_again():
     assert sorted(asked) == list(range(100))
 
 
-def test_spare_threads_let_work_that_waits_be_overtaken():
+def test_work_that_pauses_is_overtaken_by_as_much_other_work():
     everyone = threading.Barrier(6)
-    ahead = LookAhead(range(6), lambda n: lambda: everyone.wait(5) and n, width=2, spare=4)
 
-    assert {ahead.take(n) for n in range(6)} <= set(range(6))
+    def work(n):
+        ahead.pausing(1)
+        everyone.wait(5)
+        ahead.pausing(-1)
+        return n
+
+    ahead = LookAhead(range(6), lambda n: lambda: work(n), width=2, spare=4)
+
+    assert {ahead.take(n) for n in range(6)} == set(range(6))
+
+
+def test_and_by_no_more_than_there_are_spare_threads():
+    lock, running, most = threading.Lock(), 0, 0
+
+    def work(n):
+        nonlocal running, most
+        ahead.pausing(1)
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+        ahead.pausing(-1)
+        return n
+
+    ahead = LookAhead(range(40), lambda n: lambda: work(n), width=2, spare=3)
+
+    assert [ahead.take(n) for n in range(40)] == list(range(40))
+    assert 3 <= most <= 5
 
 
 def test_what_goes_wrong_in_a_thread_is_told_where_the_answer_is_taken():
@@ -94,7 +122,7 @@ def test_closing_drops_what_has_not_begun():
     assert sorted(begun) == [0, 1]
 
 
-def test_one_thread_makes_ready_in_order_and_a_few_ahead():
+def test_who_takes_answers_makes_ready_in_order_and_a_few_ahead():
     ready, go_on = [], threading.Event()
 
     def begin(n):
@@ -110,4 +138,4 @@ def test_one_thread_makes_ready_in_order_and_a_few_ahead():
     assert [ahead.take(n) for n in range(40)] == list(range(40))
     assert waiting == list(range(len(waiting)))
     assert 4 <= len(waiting) < 16
-    assert len({thread for _, thread in ready}) == 1
+    assert {thread for _, thread in ready} == {threading.get_ident()}

@@ -1,23 +1,20 @@
-"""HTTP to one server, through urllib3: with a deadline for every exchange, and an end to those of other threads."""
+"""HTTP to one server: with a deadline for every exchange, and an end to those of other threads."""
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http.client import HTTPException
 from urllib.parse import urlsplit
-from weakref import WeakSet
 
-from urllib3 import HTTPHeaderDict
-from urllib3.exceptions import HTTPError
-
-from needlework.haystack_fixtures.models.served.http.connection import Connection, SecureConnection, Sending
+from needlework.haystack_fixtures.models.served.http.connection import Connection, connected
 from needlework.haystack_fixtures.models.served.http.exchanged import Exchanged
 from needlework.haystack_fixtures.models.served.http.failures import HangUpError, failure, is_stale
-from needlework.haystack_fixtures.models.served.http.place import place_of, pool_to, proxy_for
+from needlework.haystack_fixtures.models.served.http.head import head_of
+from needlework.haystack_fixtures.models.served.http.place import place_of, proxy_for, way_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,10 @@ class Allowed:
 
 
 class HttpClient:
-    """Exchanges with one server, from many threads at once. Headers and addresses are never shown."""
+    """Exchanges with one server, from many threads at once. Headers and addresses are never shown.
+
+    A connection is kept when its answer has been read, and used again; there are as many as exchanges at once.
+    """
 
     def __init__(
         self, url: str, headers: Mapping[str, str], *, proxy: str | None = None, environment: bool = True
@@ -38,15 +38,13 @@ class HttpClient:
 
         `environment`: whether proxies may come from environment variables (`HTTPS_PROXY`, `NO_PROXY`, ...).
         """
-        server, via = place_of(url), proxy_for(url, proxy, environment)
-        self._headers = HTTPHeaderDict(headers)
-        self._headers.update(server.headers)
-        self._root = server.root if via is not None and not server.secure else ""  # such a proxy wants all of it
-        self._pool = pool_to(server, via)
-        self._pool.ConnectionCls = SecureConnection if self._pool.scheme == "https" else Connection
-        self._sending = Sending()
-        self._pool.conn_kw |= {"opened": self._opened, "query": urlsplit(url).query, "sending": self._sending}
-        self._sockets: WeakSet[socket.socket] = WeakSet()
+        server = place_of(url)
+        self._way = way_to(server, proxy_for(url, proxy, environment))
+        self._headers = {"User-Agent": "needlework", **headers, **server.headers, **self._way.headers}
+        self._query = urlsplit(url).query
+        self._heads: dict[tuple[str, str], bytes] = {}
+        self._idle: list[Connection] = []
+        self._open: set[Connection] = set()
         self._lock = threading.Lock()
         self._closed = False
 
@@ -56,40 +54,63 @@ class HttpClient:
         Raises `UnreachableError`, `HangUpError`, `UnreadableError` or `TimeoutError`. Redirects are answers like any
         other. A kept connection that the server has closed meanwhile costs no attempt: the next one is taken.
         """
-        self._sending.end = time.perf_counter() + allowed.total_s
+        end = time.perf_counter() + allowed.total_s
         silence_s = min(allowed.silence_s, allowed.total_s)
-        parts = urlsplit(url)
-        target = self._root + (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        head = self._heads.get((method, url)) or self._head(method, url)
+        message = head + (b"\r\n" if body is None else b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
         while True:
+            kept = self._kept()
+            connection = kept or self._connected(silence_s, end)
             try:
-                response = self._pool.urlopen(
-                    method,
-                    target,
-                    body,
-                    self._headers,
-                    retries=False,  # nor is a redirect followed
-                    assert_same_host=False,
-                    timeout=silence_s,
-                    preload_content=False,
-                )
-            except HTTPError as error:
-                if self._sending.reused and not self._closed and is_stale(error):
+                response = connection.exchange(message, silence_s, end)
+            except (OSError, HTTPException) as error:
+                self.drop(connection)
+                if kept and not self._closed and is_stale(error):
                     continue
                 raise failure(error, begun=False) from None
-            return Exchanged(response, silence_s, self._sending.end)
+            return Exchanged(response, connection, self)
+
+    def _head(self, method: str, url: str) -> bytes:
+        parts = urlsplit(url)
+        query = "&".join(part for part in (parts.query, self._query) if part)
+        target = (parts.path or "/") + (f"?{query}" if query else "")
+        found = self._heads[method, url] = head_of(method, self._way, target, self._headers)
+        return found
+
+    def _kept(self) -> Connection | None:
+        """The connection that was used last, if it can be used again."""
+        with suppress(IndexError):
+            while True:
+                connection = self._idle.pop()
+                if connection.is_usable:
+                    return connection
+                self.drop(connection)
+        return None
+
+    def _connected(self, silence_s: float, end: float) -> Connection:
+        connection = None if self._closed else connected(self._way.connection(), silence_s, end)
+        with self._lock:
+            if connection is not None and not self._closed:
+                self._open.add(connection)
+                return connection
+        if connection is not None:
+            connection.close()
+        raise HangUpError("the connection was closed on this side")
+
+    def keep(self, connection: Connection) -> None:
+        """Use a connection again: its answer has been read to the end."""
+        connection.rest()
+        self._idle.append(connection)
+
+    def drop(self, connection: Connection) -> None:
+        """Use a connection no longer."""
+        with self._lock:
+            self._open.discard(connection)
+        connection.close()
 
     def abort(self) -> None:
         """Take no more requests, and end those in flight: each raises `HangUpError` in its thread."""
         with self._lock:
             self._closed = True
-            for sock in self._sockets:
-                with suppress(OSError):
-                    # Of the plain socket: an encrypted one forgets its keys first, and other threads still send.
-                    socket.socket.shutdown(sock, socket.SHUT_RDWR)
-        self._pool.close()
-
-    def _opened(self, sock: socket.socket) -> None:
-        with self._lock:
-            self._sockets.add(sock)
-            if self._closed:
-                raise HangUpError("the connection was closed on this side")
+            for connection in self._open:
+                connection.abort()

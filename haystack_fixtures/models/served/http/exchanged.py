@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-
-from urllib3 import BaseHTTPResponse
-from urllib3.exceptions import HTTPError
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from typing import Protocol
 
 from needlework.haystack_fixtures.models.served.http.connection import Connection
 from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreadableError, failure
@@ -17,18 +16,31 @@ _CHUNK = 65_536
 _TAIL_S = 0.2  # for what comes after the part of an answer that matters, so that its connection can be used again
 
 
+class Keeper(Protocol):
+    """Whose the connections are."""
+
+    def keep(self, connection: Connection) -> None:
+        """Use it again."""
+        ...
+
+    def drop(self, connection: Connection) -> None:
+        """Use it no longer."""
+        ...
+
+
 class Exchanged:
     """An answer whose head has come. A context manager: leaving it gives the connection back.
 
     `headers`: found whatever the case of their names.
     """
 
-    def __init__(self, response: BaseHTTPResponse, silence_s: float, end: float) -> None:
+    def __init__(self, response: HTTPResponse, connection: Connection, keeper: Keeper) -> None:
         self._response = response
-        self._silence_s = silence_s
-        self._end = end
+        self._connection = connection
+        self._keeper = keeper
+        self._over = False
         self.status = response.status
-        self.headers: Mapping[str, str] = response.headers
+        self.headers: Mapping[str, str] = response.headers  # type: ignore[assignment]  # email's, much like one
 
     @property
     def packed(self) -> bool:
@@ -47,28 +59,28 @@ class Exchanged:
             raise UnreadableError(str(error)) from None
 
     def _received(self) -> Iterator[bytes]:
-        while True:
-            # The last read gives the connection back, for other threads to use.
-            if isinstance(connection := self._response.connection, Connection):
-                left_s = self._end - time.perf_counter()
-                if left_s <= 0:
-                    raise TimeoutError
-                connection.allow(self._silence_s, self._end)
+        response = self._response
+        while not self._over:
             try:
-                chunk = self._response.read1(_CHUNK, decode_content=False)
-            except HTTPError as error:
+                chunk = response.read1(_CHUNK)
+                if not chunk and response.length:
+                    raise IncompleteRead(b"", response.length)
+            except (OSError, HTTPException) as error:
                 raise failure(error, begun=True) from None
-            if not chunk:
-                return
-            yield chunk
+            self._over = not chunk or response.length == 0
+            if chunk:
+                yield chunk
 
     def __enter__(self) -> Exchanged:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        if raised[0] is None:
-            self._end = min(self._end, time.perf_counter() + _TAIL_S)
+        if raised[0] is None and not self._over:
+            self._connection.end_at(time.perf_counter() + _TAIL_S)
             with suppress(TimeoutError, HangUpError):
                 for _ in self._received():
                     pass
-        self._response.close()
+        if self._over and not self._response.will_close:
+            self._keeper.keep(self._connection)
+        else:
+            self._keeper.drop(self._connection)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from http.client import BadStatusLine, HTTPException, IncompleteRead, RemoteDisconnected
 
-from urllib3.exceptions import HTTPError
-
 
 class UnreachableError(Exception):
     """Nobody takes connections there, or not with this encryption."""
@@ -23,30 +21,23 @@ class UnreadableError(Exception):
     """What came back is no HTTP answer, or is packed in a way that cannot be undone."""
 
 
-def failure(error: HTTPError, *, begun: bool) -> Exception:
-    cause = _cause(error)
-    if isinstance(cause, TimeoutError):
+def failure(error: Exception, *, begun: bool) -> Exception:
+    """What a socket or `http.client` raised, as one of these, or as `TimeoutError`."""
+    if isinstance(error, TimeoutError):
         return TimeoutError()
-    if isinstance(cause, HTTPException) and not isinstance(cause, BadStatusLine | IncompleteRead):
+    if isinstance(error, HTTPException) and not isinstance(error, BadStatusLine | IncompleteRead):
         return UnreadableError(f"the head of the answer cannot be read: {reason(error)}")
     return HangUpError(reason(error), begun=begun)
 
 
-def is_stale(error: HTTPError) -> bool:
+def is_stale(error: Exception) -> bool:
     """Whether the connection had been closed by the other side before a byte of an answer came."""
-    return isinstance(_cause(error), RemoteDisconnected | ConnectionResetError | BrokenPipeError)
+    return isinstance(error, RemoteDisconnected | ConnectionResetError | BrokenPipeError)
 
 
 def reason(error: Exception) -> str:
-    cause = _cause(error)
-    if isinstance(cause, TimeoutError):
+    if isinstance(error, TimeoutError):
         return "no connection in time"
-    if isinstance(cause, IncompleteRead):
+    if isinstance(error, IncompleteRead):
         return "the connection was closed in the middle of the answer"
-    return f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
-
-
-def _cause(error: Exception) -> BaseException:
-    """What the library makes its errors of."""
-    inner = error.__cause__ or (error.args and error.args[-1])
-    return inner if isinstance(inner, BaseException) else error
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

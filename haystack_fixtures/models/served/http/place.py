@@ -8,10 +8,9 @@ from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPSConnection
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
-
-from urllib3 import HTTPConnectionPool, PoolManager, ProxyManager
 
 from needlework.haystack_fixtures.errors import InputError
 
@@ -29,6 +28,16 @@ class Place:
     @property
     def secure(self) -> bool:
         return self.root.startswith("https:")
+
+    @property
+    def at(self) -> tuple[str, int]:
+        """Its name and its port."""
+        parts = urlsplit(self.root)
+        return parts.hostname or "", parts.port or self.default_port
+
+    @property
+    def default_port(self) -> int:
+        return HTTPSConnection.default_port if self.secure else HTTPConnection.default_port
 
 
 def place_of(url: str, header: str = "Authorization") -> Place:
@@ -57,19 +66,43 @@ def proxy_for(url: str, given: str | None, environment: bool) -> Place | None:
     return place_of(parts.geturl(), "Proxy-Authorization")
 
 
-def pool_to(server: Place, proxy: Place | None) -> HTTPConnectionPool:
-    """The connections to a server: as many as are asked for at once, all of them kept."""
-    tls = trusted() if server.secure or (proxy is not None and proxy.secure) else None
-    every = 0  # as for a queue: no bound
-    if proxy is None:
-        return PoolManager(maxsize=every, ssl_context=tls).connection_from_url(server.root)
-    via = ProxyManager(proxy.root, proxy_headers=proxy.headers, proxy_ssl_context=tls, maxsize=every, ssl_context=tls)
-    return via.connection_from_url(server.root)
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a server is reached: at once, through a tunnel of a proxy, or by a proxy that is told the whole address."""
+
+    server: Place
+    proxy: Place | None
+    tls: ssl.SSLContext | None
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the path of a request."""
+        return self.server.root if self.proxy is not None and not self.server.secure else ""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What the proxy wants of each request; of a tunnel it is told when it is made."""
+        return self.proxy.headers if self.proxy is not None and self.prefix else {}
+
+    def connection(self) -> HTTPConnection:
+        """A connection that is not open yet."""
+        first = self.proxy or self.server
+        if self.proxy is not None and self.server.secure:
+            tunnel = HTTPSConnection(*first.at, context=self.tls)
+            tunnel.set_tunnel(*self.server.at, headers=self.proxy.headers)
+            return tunnel
+        return HTTPSConnection(*first.at, context=self.tls) if first.secure else HTTPConnection(*first.at)
+
+
+def way_to(server: Place, proxy: Place | None) -> Way:
+    """The way to a server, and to a proxy before it, if there is one."""
+    return Way(server, proxy, trusted() if server.secure or (proxy is not None and proxy.secure) else None)
 
 
 def trusted() -> ssl.SSLContext:
     """The machine's certificates and those of `certifi`; only your own where `SSL_CERT_FILE` or `_DIR` names them."""
     context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
     if not os.environ.get("SSL_CERT_FILE") and not os.environ.get("SSL_CERT_DIR"):
         with suppress(ImportError):
             import certifi
