@@ -1,4 +1,7 @@
-"""What a launcher prints: lines for what happens, one line that is renewed for where the run stands, then the merge."""
+"""What a launcher prints: lines for what happens, one line that is renewed for where the run stands, then the merge.
+
+What reads runs is loaded when there are shards to look at: the first of them would wait for it.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,7 @@ from typing import TextIO
 from needlework import main
 from needlework.haystack_fixtures.errors import InputError
 from needlework.launching.shards.plan import Plan
-from needlework.results.merge.command import MISSING
 from needlework.results.records.shard_file import SHARDS
-from needlework.results.status.lines import clock
-from needlework.results.status.progress import left_of_all, progress_of_run
 
 _EVERY_S = 30.0  # where the output is no terminal
 _AFRESH_S = 5.0
@@ -55,6 +55,8 @@ class Progress:
 
     def merged(self) -> int:
         """Merge the shards, judge the gates, and return their exit code."""
+        from needlework.results.merge.command import MISSING
+
         if not (self._plan.folder / SHARDS).exists():
             self.tell("no shard has written anything")
             return MISSING
@@ -67,6 +69,9 @@ class Progress:
 
 
 def _done(run: Path) -> str:
+    from needlework.results.status.lines import clock
+    from needlework.results.status.progress import left_of_all, progress_of_run
+
     try:
         found = progress_of_run(run, time.time())
     except InputError:  # no shard has written anything yet

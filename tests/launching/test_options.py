@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
@@ -55,3 +58,8 @@ def test_what_is_wrong_is_one_line(words, capsys):
 
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_reads_runs_is_not_loaded_before_the_first_shard() -> None:
+    code = "import sys, needlework.launching.launch; assert not {'numpy', 'jinja2'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
