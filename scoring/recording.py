@@ -25,6 +25,7 @@ RULED = "ruling"  # in a score's details: the `ruling_key` of what judges said
 
 _LONGEST = 300  # characters of an error's message
 _FIELDS = tuple(field.name for field in fields(Reference))
+_VERDICTS = get_args(Verdict)
 
 Kind = TypeVar("Kind", str, float)
 
@@ -211,10 +212,11 @@ def as_reference(reference: object) -> Reference:
         given = {name: getattr(reference, name) for name in _FIELDS if hasattr(reference, name)}
     if not given:
         raise ValueError(f"a reference needs answers or parts, this {type(reference).__name__} has none")
-    plural = {name: _texts(given.get(name, ())) for name in ("answers", "parts", "distractors", "labels", "given")}
+    plural = {name: _texts(given[name]) for name in ("parts", "distractors", "labels", "given") if name in given}
     single = {name: str(given[name]) for name in ("statement", "keyword", "question", "language") if name in given}
     tables = {"places": _table(given.get("places"), float), "kinds": _table(given.get("kinds"), str)}
-    return Reference(**plural, **single, **tables, absent=given.get("absent") is True)  # type: ignore[arg-type]  # names come from Reference's own fields
+    answers, absent = _texts(given.get("answers", ())), given.get("absent") is True
+    return Reference(answers, **plural, **single, **tables, absent=absent)  # type: ignore[arg-type]  # names come from Reference's own fields
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -225,7 +227,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _table(value: object, kind: type[Kind]) -> dict[str, Kind]:
     """The entries of a mapping whose values are of one kind; whole numbers count as `float`."""
-    if not isinstance(value, Mapping):
+    if value is None or not isinstance(value, Mapping):
         return {}
     kinds = (int, float) if kind is float else (kind,)
     return {str(name): kind(entry) for name, entry in value.items() if isinstance(entry, kinds)}
@@ -240,13 +242,14 @@ def _checked(score: object) -> Score:
         raise TypeError(f"a scorer returns a Score, not {type(score).__name__}")
     if isnan(score.value) or not 0 <= score.value <= 1:
         raise ValueError(f"a score is 0..1, not {score.value}")
-    if score.verdict not in get_args(Verdict):
-        raise ValueError(f"a verdict is one of {', '.join(get_args(Verdict))}, not {score.verdict!r}")
+    if score.verdict not in _VERDICTS:
+        raise ValueError(f"a verdict is one of {', '.join(_VERDICTS)}, not {score.verdict!r}")
     if contradicts(score.value, score.verdict):
         raise ValueError(
             f"a score of {score.value:g} is not {score.verdict!r}: 1 is found, 0 neither found nor partial"
         )
-    json.dumps(dict(score.details), allow_nan=False)  # raises for what no record can hold
+    if score.details != {}:
+        json.dumps(dict(score.details), allow_nan=False)  # raises for what no record can hold
     return score
 
 

@@ -14,6 +14,4 @@ _ESCAPES = re.compile(
 
 def without_escapes(text: str) -> str:
     """The text as a terminal would show it: without the sequences that only control it."""
-    if "\x1b" not in text and not any("\x80" <= char <= "\x9f" for char in text):
-        return text
-    return _ESCAPES.sub("", text)
+    return text if text.isascii() and "\x1b" not in text else _ESCAPES.sub("", text)

@@ -57,7 +57,7 @@ def owner_words() -> Mapping[str, frozenset[str]]:
 def asked_for(question: str) -> Asked:
     """Read a folded question; the key is empty where it names none."""
     words = frozenset(_content(question))
-    unspaced = _UNSPACED.search(question)
+    unspaced = None if question.isascii() else _UNSPACED.search(question)
     if unspaced is not None and not unspaced[1].isascii():
         return Asked(frozenset([unspaced[1]]), words, unspaced[1], question)
     for slot in [found[1] or found[2] for found in _OF.finditer(question)][::-1]:
@@ -99,7 +99,7 @@ def without_key(sketch: str, asked: Asked) -> str:
     """Blank out the key where it stands whole: `the old mill` says nothing of what is old. Every place stays."""
     if asked.unspaced:
         return sketch.replace(asked.unspaced, "~" * len(asked.unspaced))
-    if len(asked.key) < 2:
+    if len(asked.key) < 2 or not all(word in sketch for word in asked.key):
         return sketch
     words = list(_WORD.finditer(sketch))
     for first, last in zip(words, words[len(asked.key) - 1 :], strict=False):
@@ -123,8 +123,12 @@ def is_same(word: str, other: str) -> bool:
 
 
 def _content(text: str) -> Iterator[str]:
-    passed = owner_words()["fillers"] | known_words()
-    return (word for word in _WORD.findall(text) if word not in passed and not word.isdigit())
+    return (word for word in _WORD.findall(text) if word not in _passed() and not word.isdigit())
+
+
+@cache
+def _passed() -> frozenset[str]:
+    return owner_words()["fillers"] | known_words()
 
 
 def _script(words: Iterable[str]) -> bool:

@@ -15,6 +15,7 @@ from needlework.scoring.answers.values import Span
 _RUN = re.compile(r"\d+(?:[.,'_ -]\d+)*")
 _DIGITS = re.compile(r"\d+")
 _LISTED = re.compile(r"(?<!\d)\d{4,},\d{4,}")
+_TIMES = re.compile(r"\d ?[x*×] ?$")
 _CHUNK = re.compile(r"[^ ]+")
 _VALUE = re.compile(r"([^\d\s.,+-]{0,12}?) ?(-?\d[\d.,]*(?<=\d)) ?([^\d\s.,]{0,12}(?: [a-z]{1,12})?)")
 _AROUND = 16
@@ -142,4 +143,4 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
         return _unit_patterns()[1].match(text[end : end + _AROUND]) is not None
     if after.isalpha() and after < "\u0e00":
         return _unit_patterns()[1].match(text[end : end + _AROUND]) is not None
-    return re.search(r"\d ?[x*×] ?$", text[max(0, start - 4) : start]) is None
+    return before not in "x*× " or _TIMES.search(text[max(0, start - 4) : start]) is None

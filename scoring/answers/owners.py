@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise, takewhile
 
 from needlework.scoring.answers.cues import known_words
@@ -36,14 +36,13 @@ def owner(sketch: str, place: int, asked: Asked) -> Owner:
 def _named_behind(sketch: str, place: int, asked: Asked) -> Owner:
     """`M is the code for X`, `M belongs to X`, `M (X)`, `M is X's`."""
     tokens = _TOKEN.findall(sketch, place + 1, place + _BEHIND)
-    words = owner_words()
-    passed = words["be"] | words["fillers"] | words["nouns"] | words["generic"] | words["says"] | asked.words
+    words, heads = owner_words(), _heads()
     for rank, word in enumerate(tokens):
         if word in _END or (word == ")" and rank > 0):
             return ""
         if _opens_a_slot(tokens, rank):
             return _whose(tokens, rank + 1, asked)
-        if word in words["for"] and rank > 0 and tokens[rank - 1] not in passed:
+        if word in words["for"] and rank > 0 and not (tokens[rank - 1] in heads or tokens[rank - 1] in asked.words):
             return "unread" if _whose(tokens, rank + 1, asked) == "other" else ""
         if is_possessive(word):
             return _whose(tokens, start_of_name(tokens, rank), asked)
@@ -51,7 +50,7 @@ def _named_behind(sketch: str, place: int, asked: Asked) -> Owner:
             return compare(named, asked, sure=shares_key(named, asked))
         if rank and tokens[rank - 1] in words["belongs"] and word > "\u0400":
             return compare(name_at(tokens, rank), asked, sure=True)
-        if word in passed or word in ",(:)":
+        if word in heads or word in asked.words or word in ",(:)":
             continue
         if word == "and" and tokens[rank + 1 : rank + 2] and tokens[rank + 1] in ("it", "that", "this", "which"):
             continue
@@ -73,10 +72,17 @@ def _opens_a_slot(tokens: list[str], rank: int) -> bool:
     return word not in words["for"] or rank == 0 or not tokens[rank - 1][0].isalnum() or tokens[rank - 1] in _heads()
 
 
-@lru_cache(1)
+@cache
 def _heads() -> frozenset[str]:
     words = owner_words()
     return words["be"] | words["fillers"] | words["nouns"] | words["generic"] | words["says"]
+
+
+@cache
+def _leads() -> frozenset[str]:
+    """What may stand between an owner and the value."""
+    words = owner_words()
+    return words["be"] | words["fillers"] | words["nouns"] | _SIGNS
 
 
 def _whose(tokens: list[str], start: int, asked: Asked) -> Owner:
@@ -113,9 +119,8 @@ def _named_ahead(sketch: str, place: int, asked: Asked) -> Owner:
         tokens.pop()
     if tokens[-2:-1] == [","] and tokens[-1] in ("namely", "namlich"):
         tokens = tokens[:-2]
-    passed = words["be"] | words["fillers"] | words["nouns"] | _SIGNS | (asked.words - asked.key)
     end = len(tokens)
-    while end and tokens[end - 1] in passed:
+    while end and (tokens[end - 1] in _leads() or tokens[end - 1] in asked.words - asked.key):
         end -= 1
     start = end
     while start and is_part_of_a_name(tokens[start - 1]):
@@ -151,9 +156,8 @@ def _surely_named(tokens: list[str], start: int, end: int, asked: Asked) -> list
     opening = next((at for at, word in enumerate(tokens[:4]) if word in words["for"]), None)
     if opening is not None and (opening == 0 or tokens[opening - 1] == ","):
         return name_at(tokens, opening + 1)
-    known = words["nouns"] | asked.words
     for at, (word, following) in enumerate(pairwise(tokens)):
-        if is_possessive(word) and following in known:
+        if is_possessive(word) and (following in words["nouns"] or following in asked.words):
             return plain(tokens[start_of_name(tokens, at) : at + 1])
     return []
 

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from needlework.scoring.answers.clauses import AFTER, BEFORE, clause_before, sentence_before
-from needlework.scoring.answers.cues import any_of, compiled, cue_pattern
+from needlework.scoring.answers.cues import compiled, cue_pattern, has_any
 from needlework.scoring.answers.folding import MARK, fold
 from needlework.scoring.answers.polarity import is_denied
 
@@ -63,7 +63,7 @@ def is_negated(text: str, start: int, end: int) -> bool:
 @lru_cache(1024)
 def is_plain(sketch: str) -> bool:
     """Whether a text has no word that could deny a value, correct it, or put it elsewhere."""
-    return not _trouble().search(sketch) and not _CLOSER.search(sketch)
+    return not has_any(sketch, _TROUBLE) and not _CLOSER.search(sketch)
 
 
 def without_harmless(sketch: str) -> str:
@@ -104,11 +104,6 @@ class _Patterns(NamedTuple):
     old_after: re.Pattern[str]
     moved: re.Pattern[str]
     suppose: re.Pattern[str]
-
-
-@cache
-def _trouble() -> re.Pattern[str]:
-    return any_of(_TROUBLE)
 
 
 @cache

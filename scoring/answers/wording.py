@@ -152,6 +152,7 @@ def _is_in(word: str, words: frozenset[str]) -> bool:
     return word in words or any(is_same(word, other) for other in words)
 
 
+@lru_cache(1024)
 def _without_read(sketch: str) -> str:
     """Blank out what the other rules read: corrections, doubts that affirm, two denials."""
     places = [0, *(place for place, char in enumerate(sketch) if char == MARK)]

@@ -47,9 +47,8 @@ def wanted_of(reference: Reference) -> Wanted:
 
 def spellings(text: str) -> tuple[str, ...]:
     """A value folded, and with its umlauts written out (`Goettingen`)."""
-    return tuple(
-        dict.fromkeys(value for value in (folded_value(text), folded_value(text.translate(_UMLAUTS))) if value)
-    )
+    spelled = (text,) if text.isascii() else (text, text.translate(_UMLAUTS))
+    return tuple(dict.fromkeys(value for value in map(folded_value, spelled) if value))
 
 
 def folded_value(text: str) -> str:

@@ -1,0 +1,19 @@
+"""Cues: whether a text has one is told sooner than by looking for each, and told the same."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.scoring.answers.cues import any_of, has_any, known_words, vocabulary
+from needlework.scoring.answers.folding import MARK
+
+_KINDS = ("not_before", "not_after", "retract", "suppose", "refuse")
+_SIGNS = [MARK, ".", ",", "(", "n't", "not", "no", "不", "没有", "错"]
+_WORDS = st.sampled_from([*sorted(vocabulary()), *sorted(known_words()), *_SIGNS])
+
+
+@given(st.lists(_WORDS, max_size=8), st.sampled_from([" ", ""]))
+def test_a_text_has_a_phrase_where_one_is_found(words, between):
+    text = between.join(words)
+    assert has_any(text, _KINDS) is (any_of(_KINDS).search(text) is not None)
