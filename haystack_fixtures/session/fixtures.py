@@ -65,6 +65,9 @@ def model(request: pytest.FixtureRequest) -> Model:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     forget_exchange(item.config)
+    cell = cell_of(item)
+    if cell is not None and isinstance(item, pytest.Function) and item.get_closest_marker("cells") is not None:
+        item.funcargs["cell"] = cell  # pytest makes two fixtures for a parameter: a fifth of what a test costs it
 
 
 def pytest_configure(config: pytest.Config) -> None:

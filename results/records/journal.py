@@ -49,14 +49,13 @@ class Journal:
             self._file.truncate(0)
         else:
             _cut_torn_tail(self._file)
-        self._file.seek(0, os.SEEK_END)
+        self._size = self._file.seek(0, os.SEEK_END)
         self._synced = time.monotonic()
 
     def append(self, line: str) -> None:
         """Write one record's `line_of`. Raises `InputError` when the disk is full; the lines before it stay whole."""
         self._claim.check()
         data = f"{line}\n".encode("ascii")
-        begin = self._file.tell()
         try:
             written = 0
             while written < len(data):
@@ -64,11 +63,12 @@ class Journal:
             if time.monotonic() - self._synced >= FSYNC_EVERY_S:
                 os.fsync(self._file.fileno())
                 self._synced = time.monotonic()
+            self._size += len(data)
         except OSError as error:
             # Half a line must not stay: the next one would be glued to it.
             with contextlib.suppress(OSError):
-                self._file.truncate(begin)
-                self._file.seek(begin)
+                self._file.truncate(self._size)
+                self._file.seek(self._size)
             raise InputError(
                 "journal", self._path, f"cannot be written ({error.strerror}); free space and run again"
             ) from None
@@ -91,7 +91,7 @@ class Journal:
         self._claim.move(file)
         self._file.close()
         self._file = file
-        self._file.seek(0, os.SEEK_END)
+        self._size = self._file.seek(0, os.SEEK_END)
 
 
 def line_of(record: Record | WaitingAnswer) -> str:

@@ -1,4 +1,4 @@
-"""What a test's report carries from the process that ran it to the one that writes: one JSON text, parsed once."""
+"""What a test's report carries from the process that ran it to the one that writes: its record, as JSON, parsed once."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", 
 class Carried:
     """`facts`: what the manifest is to tell, once for each series of cells. `fault`: why the run has to end, if it has.
 
-    `record` is `None` once everyone has seen it.
+    `line`: the record as it came, for the journal; empty where it did not come as text. `record` is `None` once everyone
+    has seen it.
     """
 
     record: Record | None
     shown: Shown
     facts: Mapping[str, Any]
     fault: str = ""
+    line: str = ""
 
 
 def attach(report: object, carried: Carried, *, as_text: bool = True) -> None:
@@ -35,16 +37,16 @@ def attach(report: object, carried: Carried, *, as_text: bool = True) -> None:
     if not as_text:
         cast("Any", report).needlework = carried
         return
-    fields = {"record": carried.record, "shown": carried.shown, "facts": carried.facts, "fault": carried.fault}
-    cast("Any", report).needlework = _encode(fields)
+    carries = (_encode(carried.record), carried.shown, _encode(carried.facts), carried.fault)
+    cast("Any", report).needlework = carries
 
 
 def carried_by(report: object) -> Carried | None:
     """What a report carries; `None` where it is of no cell. For the process that writes: read, it cannot be sent."""
     found = getattr(report, "needlework", None)
-    if isinstance(found, str):
-        fields = json.loads(found)
-        found = Carried(fields["record"], tuple(fields["shown"]), fields["facts"], fields["fault"])
+    if isinstance(found, tuple):
+        line, shown, facts, fault = found
+        found = Carried(json.loads(line), shown, json.loads(facts), fault, line)
         cast("Any", report).needlework = found
     return found if isinstance(found, Carried) else None
 
@@ -53,4 +55,4 @@ def drop_record(report: object) -> None:
     """Keep the record no longer: it has been seen, or sent."""
     found = getattr(report, "needlework", None)
     if found is not None:
-        cast("Any", report).needlework = replace(found, record=None) if isinstance(found, Carried) else None
+        cast("Any", report).needlework = replace(found, record=None, line="") if isinstance(found, Carried) else None

@@ -114,14 +114,15 @@ class OpenFolder:
             problem = f"cannot be written ({error.strerror}); free space and run again"
             raise InputError("--results-dir", self.path, problem) from None
 
-    def keep(self, record: Record) -> None:
-        """Append a record to the journal, unless it came from there and no judge has judged it anew.
+    def keep(self, record: Record, line: str = "") -> None:
+        """Append a record to the journal, unless it came from there and no judge has judged it anew. `line`: what
+        `line_of` gives of it, where that is known.
 
         Raises `InputError` when the disk is full.
         """
         assert self._journal is not None
         if not record["timing"].get("replayed") or (identity(record), ruling_of(record)) not in self._journaled:
-            self._journal.append(line_of(record))
+            self._journal.append(line or line_of(record))
 
     def learn(self, facts: Mapping[str, Any]) -> None:
         """Take what a worker found out about its model, for the manifest."""

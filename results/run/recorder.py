@@ -114,7 +114,7 @@ class Recorder:
         carried = carried_by(report)
         if carried is not None and carried.record is not None:
             self.folder.learn(carried.facts)
-            self._keep(carried.record)
+            self._keep(carried.record, carried.line)
             self._fault = self._fault or carried.fault
         elif report.failed and report.when != "teardown":
             from needlework.results.run.lost_cells import lost_cell
@@ -123,22 +123,22 @@ class Recorder:
             if lost is not None:
                 self._keep(lost)
 
-    def _keep(self, record: Record) -> None:
+    def _keep(self, record: Record, line: str = "") -> None:
         self._records.append(record)
         if not self._fault:
-            self._journalise(record)
+            self._journalise(record, line)
         # After the journal, and a copy: no hook can change what is reported, nor keep a record out of it.
         hook = self._config.hook.pytest_needlework_recorded
         if hook.get_hookimpls():
             self._hand_on(hook, record=deepcopy(record))
 
-    def _journalise(self, record: Record) -> None:
+    def _journalise(self, record: Record, line: str) -> None:
         try:
             if not self.folder.is_open:
                 self._open()
             if self._gatekeeper is not None:
                 self._gatekeeper.check(record, self.folder.facts)
-            self.folder.keep(record)
+            self.folder.keep(record, line)
         except InputError as error:
             self._fault = str(error)
 
