@@ -46,11 +46,22 @@ def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
     made = yield
     if not isinstance(made, list):
         return made
-    return [
+    kept = [
         item
         for item in made
         if not isinstance(item, pytest.Item) or item.get_closest_marker("cells") is None or cell_of(item) is not None
     ]
+    _locate([item for item in kept if cell_of(item) is not None])
+    return kept
+
+
+def _locate(tests: list[pytest.Item]) -> None:
+    """Tell the tests of one function where it stands, as pytest finds out for each of them anew."""
+    if tests:
+        path, line, name = tests[0].location
+        function = name.removesuffix(tests[0].name)
+        for test in tests[1:]:
+            vars(test)["location"] = path, line, f"{function}{test.name}"
 
 
 @pytest.hookimpl(wrapper=True)

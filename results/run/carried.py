@@ -1,4 +1,4 @@
-"""What a test's report carries from the process that ran it to the one that writes: its record, as JSON, parsed once."""
+"""What a test's report carries from the process that ran it to the one that writes: its record, as JSON text."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", 
 class Carried:
     """`facts`: what the manifest is to tell, once for each series of cells. `fault`: why the run has to end, if it has.
 
-    `line`: the record as it came, for the journal; empty where it did not come as text. `record` is `None` once everyone
-    has seen it.
+    `line`: the record as it came, for the journal; empty where it did not come as text. `record` is `None` once
+    everyone has seen it.
     """
 
     record: Record | None

@@ -28,7 +28,8 @@ def pytest_runtest_makereport(
     """Attach the record to the call's report."""
     report = yield
     config = item.config
-    _crossing(report)
+    if report.failed or report.sections:
+        _crossing(report)
     exchange = config.stash.get(EXCHANGE, None)
     if exchange is None or call.when == "setup":
         return report
