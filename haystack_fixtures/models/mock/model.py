@@ -18,19 +18,8 @@ from needlework.haystack_fixtures.models.model import ErrorKind, ModelError, Req
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
 _PLAIN = (
-    "perfect",
-    "middle",
-    "refuse",
-    "ramble",
-    "wrong",
-    "empty",
-    "distractor",
-    "echo",
-    "half",
-    "die",
-    "unsteady",
-    "judge",
-)
+    "perfect", "middle", "refuse", "ramble", "wrong", "empty", "distractor", "echo", "half", "die", "unsteady", "judge",
+)  # fmt: skip
 _WITH_VALUE = ("sleep", "error", "rate", "die", "judge")
 _KINDS: tuple[ErrorKind, ...] = ("timeout", "rate_limit", "server", "client", "oom", "protocol")
 _FORGOTTEN = (30.0, 70.0)  # depths between which `middle` knows nothing, both ends left out
@@ -63,15 +52,8 @@ def parse_behaviour(text: str) -> Behaviour:
     if name in _WITH_VALUE and given:
         return Behaviour(name, _number(name, value))
     if given or name not in _PLAIN:
-        listed = [
-            *_PLAIN,
-            "die=DEPTH",
-            "sleep=SECONDS",
-            "rate=SHARE",
-            "judge=SHARE",
-            "curve=LENGTH:SHARE,...",
-            f"error={'|'.join(_KINDS)}",
-        ]
+        errors = f"error={'|'.join(_KINDS)}"
+        listed = [*_PLAIN, "die=DEPTH", "sleep=SECONDS", "rate=SHARE", "judge=SHARE", "curve=LENGTH:SHARE,...", errors]
         raise InputError("--model mock", text, f"use one of {', '.join(f'mock:{each}' for each in listed)}")
     return Behaviour(name, {"die": _DEATH_DEPTH, "judge": _BY_WORDS}.get(name, 0.0))
 
