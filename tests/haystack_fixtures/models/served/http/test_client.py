@@ -2,137 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import logging
-import shutil
-import socket
-import ssl
-import subprocess
-import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.served.http import connection
 from needlework.haystack_fixtures.models.served.http.client import Allowed, HttpClient
-from needlework.haystack_fixtures.models.served.http.exchanged import Exchanged
 from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreachableError, UnreadableError
 from needlework.haystack_fixtures.models.served.http.head import head_of
-from needlework.haystack_fixtures.models.served.http.place import place_of, proxy_for, way_to
+from needlework.haystack_fixtures.models.served.http.place import place_of, way_to
+from tests.haystack_fixtures.models.served.http.scripted import (
+    HELLO,
+    SOON,
+    Script,
+    Scripted,
+    abort_in_flight,
+    body_of,
+)
 
-SOON = Allowed(silence_s=5, total_s=5)
-HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-ENCRYPT = "encrypt"
-Script = list[bytes | float | str]
-
-
-class Scripted:
-    """A server that plays one script a request: bytes are sent, numbers are seconds to wait, `ENCRYPT` says what it
-    is, the end hangs up if `hangs_up`. The last script is played again and again.
-    """
-
-    def __init__(self, hangs_up: bool = False) -> None:
-        self.scripts: list[Script] = []
-        self.requests: list[bytes] = []
-        self.connections = 0
-        self.hangs_up = hangs_up
-        self.closes_when_used_again = False
-        self._served: list[socket.socket] = []
-        self.tls: ssl.SSLContext | None = None
-        self.is_proxy = False
-        self.greets = threading.Event()
-        self.greets.set()
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}/v1"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listening.accept()
-            except OSError:
-                return
-            self.connections += 1
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
-            self._play(self._encrypted(connection) if self.tls and not self.is_proxy else connection)
-
-    def _encrypted(self, connection: socket.socket) -> socket.socket:
-        assert self.tls is not None
-        self.greets.wait(10)
-        return self.tls.wrap_socket(connection, server_side=True)
-
-    def _play(self, connection: socket.socket) -> None:
-        while head := self._head(connection):
-            self.requests.append(head)
-            if self.closes_when_used_again and connection in self._served:
-                connection.close()
-                return
-            self._served.append(connection)
-            for step in self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]:
-                if isinstance(step, bytes):
-                    connection.sendall(step)
-                elif step == ENCRYPT:
-                    connection = self._encrypted(connection)
-                else:
-                    time.sleep(float(step))
-            if self.hangs_up:
-                connection.shutdown(socket.SHUT_RDWR)
-                return
-
-    def _head(self, connection: socket.socket) -> bytes:
-        found = b""
-        while b"\r\n\r\n" not in found:
-            more = connection.recv(65_536)
-            if not more:
-                return b""
-            found += more
-        head, _, body = found.partition(b"\r\n\r\n")
-        length = next((int(line[15:]) for line in head.lower().split(b"\r\n") if line[:15] == b"content-length:"), 0)
-        while len(body) < min(length, 1_000_000):
-            body += connection.recv(65_536)
-        return head
-
-    def close(self) -> None:
-        self._listening.close()
-
-
-@pytest.fixture
-def server() -> Iterator[Scripted]:
-    scripted = Scripted()
-    yield scripted
-    scripted.close()
-
-
-@pytest.fixture
-def ask(server: Scripted) -> Iterator[Callable[..., bytes]]:
-    """`ask(script, ...)`: one request for each script; the last body."""
-    client = HttpClient(server.url, {"X-Team": "a"})
-
-    def send(*scripts: Script, allowed: Allowed = SOON) -> bytes:
-        server.scripts = list(scripts)
-        body = b""
-        for _ in scripts:
-            with client.send("POST", server.url + "/x?y=1", b"{}", allowed) as answer:
-                assert answer.status == 200
-                body = body_of(answer)
-        return body
-
-    yield send
-    client.abort()
-
-
-def body_of(answer: Exchanged) -> bytes:
-    return b"".join(answer.chunks())
 
 
 def test_a_request(server: Scripted, ask: Callable[..., bytes]) -> None:
@@ -280,33 +172,6 @@ def test_a_refusal_before_the_body_has_come_is_read() -> None:
     server.close()
 
 
-def abort_in_flight(
-    url: str, requests: int, begun: Callable[[], bool], then: Callable[[], object] = lambda: None
-) -> int:
-    """How many requests end when the client is told to, as soon as they have `begun`; one more is refused."""
-    client = HttpClient(url, {})
-    ended = []
-
-    def wait() -> None:
-        try:
-            client.send("POST", url, b"", Allowed(30, 30))
-        except HangUpError as error:
-            ended.append(error)
-
-    threads = [threading.Thread(target=wait) for _ in range(requests)]
-    for thread in threads:
-        thread.start()
-    while not begun():
-        time.sleep(0.01)
-    client.abort()
-    then()
-    for thread in threads:
-        thread.join(5)
-    with pytest.raises(HangUpError):
-        client.send("POST", url, b"", SOON)
-    return len(ended)
-
-
 def test_abort_ends_what_is_in_flight(server: Scripted) -> None:
     server.scripts = [[30.0]]
     assert abort_in_flight(server.url, 3, lambda: len(server.requests) == 3) == 3
@@ -402,103 +267,3 @@ def test_a_kept_connection_that_is_closed_when_it_is_used_again_costs_no_attempt
 def test_a_head_with_a_thousand_headers_is_told_as_what_it_is(ask: Callable[..., bytes]) -> None:
     with pytest.raises(UnreadableError, match="more than 100 headers"):
         ask([b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000 + b"\r\n"])
-
-
-def test_a_proxy_for_plain_http_is_told_the_whole_address(server: Scripted) -> None:
-    server.scripts = [[HELLO]]
-    client = HttpClient("http://model.test/v1", {}, proxy=f"http://me:p%40ss@127.0.0.1:{server.port}")
-    with client.send("POST", "http://model.test/v1/x", b"", SOON) as answer:
-        assert body_of(answer) == b"hello"
-    head = server.requests[0].decode().split("\r\n")
-    assert head[0] == "POST http://model.test/v1/x HTTP/1.1"
-    assert "Proxy-Authorization: Basic bWU6cEBzcw==" in head
-
-
-def test_a_proxy_for_https_is_asked_for_a_tunnel(server: Scripted) -> None:
-    server.scripts = [[b"HTTP/1.1 403 Forbidden\r\n\r\n"]]
-    client = HttpClient("https://model.test/v1", {"X-Secret": "s"}, proxy=f"http://127.0.0.1:{server.port}")
-    with pytest.raises(UnreachableError, match="403"):
-        client.send("POST", "https://model.test/v1/x", b"", SOON)
-    assert server.requests[0].startswith(b"CONNECT model.test:443")
-    assert b"X-Secret" not in server.requests[0]
-
-
-def test_proxies_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", "http://proxy.test:3128")
-    monkeypatch.setenv("no_proxy", "inside.test")
-    found = proxy_for("http://model.test/v1", None, environment=True)
-    assert found is not None
-    assert found.root == "http://proxy.test:3128"
-    assert proxy_for("http://inside.test/v1", None, environment=True) is None
-    assert proxy_for("http://model.test/v1", None, environment=False) is None
-    monkeypatch.setenv("http_proxy", "socks5://proxy.test:1080")
-    with pytest.raises(InputError, match="http://"):
-        proxy_for("http://model.test/v1", None, environment=True)
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Certificate and key of `localhost`, which nobody vouches for."""
-    if shutil.which("openssl") is None:
-        pytest.skip("no openssl to make a certificate with")
-    folder = tmp_path_factory.mktemp("tls")
-    found, key = str(folder / "certificate.pem"), str(folder / "key.pem")
-    made = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
-    subprocess.run([*made.split(), "-keyout", key, "-out", found], check=True, capture_output=True)
-    return found, key
-
-
-@pytest.fixture
-def encrypting(server: Scripted, certificate: tuple[str, str]) -> Scripted:
-    server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.tls.load_cert_chain(*certificate)
-    server.scripts = [[HELLO]]
-    return server
-
-
-@pytest.fixture
-def vouched(certificate: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
-
-
-def test_nothing_is_sent_to_whom_we_do_not_trust(encrypting: Scripted) -> None:
-    url = f"https://localhost:{encrypting.port}/v1"
-    with pytest.raises(UnreachableError, match="certificate"):
-        HttpClient(url, {}).send("POST", url, b"", SOON)
-    assert encrypting.requests == []
-
-
-def test_an_encrypted_connection_is_used_again(encrypting: Scripted, vouched: None) -> None:
-    url = f"https://localhost:{encrypting.port}/v1"
-    client = HttpClient(url, {})
-    for _ in range(3):
-        with client.send("POST", url, b"", SOON) as answer:
-            assert body_of(answer) == b"hello"
-    assert encrypting.connections == 1
-
-
-def test_encryption_reaches_through_a_proxy(encrypting: Scripted, vouched: None) -> None:
-    encrypting.is_proxy = True
-    encrypting.scripts = [[b"HTTP/1.1 200 OK\r\n\r\n", ENCRYPT], [HELLO]]
-    url = "https://localhost:8443/v1"
-    client = HttpClient(url, {"X-Secret": "s"}, proxy=f"http://me:word@127.0.0.1:{encrypting.port}")
-    for _ in range(2):
-        with client.send("POST", url, b"", SOON) as answer:
-            assert body_of(answer) == b"hello"
-    tunnel, *sent = encrypting.requests
-    assert b"CONNECT localhost:8443" in tunnel
-    assert b"Proxy-Authorization: Basic bWU6d29yZA==" in tunnel
-    assert b"X-Secret" not in tunnel
-    assert [b"X-Secret: s" in head and b"Proxy-Authorization" not in head for head in sent] == [True, True]
-
-
-def test_abort_ends_what_is_in_flight_encrypted(encrypting: Scripted, vouched: None) -> None:
-    encrypting.scripts = [[30.0]]
-    assert abort_in_flight(f"https://localhost:{encrypting.port}/v1", 3, lambda: len(encrypting.requests) == 3) == 3
-
-
-def test_abort_ends_what_is_still_connecting(encrypting: Scripted, vouched: None) -> None:
-    encrypting.greets.clear()
-    url = f"https://localhost:{encrypting.port}/v1"
-    assert abort_in_flight(url, 1, lambda: encrypting.connections == 1, encrypting.greets.set) == 1
-    assert encrypting.requests == []
