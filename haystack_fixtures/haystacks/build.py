@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from hashlib import sha256
 
 import numpy as np
 
-from needlework.haystack_fixtures.errors import InputError, TooShortError
-from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, covering, draft_of
-from needlework.haystack_fixtures.haystacks.cuts import cuts_near, first_cut, padded_cut, patched_cuts
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, covering
 from needlework.haystack_fixtures.haystacks.hashes import filler_sha256, text_sha256
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
+from needlework.haystack_fixtures.haystacks.search import search
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.haystack_fixtures.haystacks.unique import check_unique
 from needlework.haystack_fixtures.prompts.prompt import Message, PlacedNeedle, Prompt
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
-# How many cuts of a kind to try, and how far (in tokens) around where the exact one is expected.
-_TRIES = 6
-_TRIES_PATCHED = 40
-_AROUND = 24
-_MOST_DOTS = 128
 # Stands in for the context while messages are laid out; private-use characters, so no text holds it by chance.
 _HOLE = "\ue000context\ue001"
 # Tokens by which seams may change a count that placement relies on.
@@ -136,63 +130,6 @@ def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[
             raise InputError("prompt", message.role, "the text is not that of its messages")
 
 
-def search(frame: Frame, budget: int, reserved: int, least: str) -> Draft:
-    """The draft with the most tokens within the budget, exact where one of the cuts tried is.
-
-    Raises `InputError` where none comes near, or where the shortest is too long; `least` says in words what that has.
-    """
-    # The same for all lengths.
-    key = ("shortest", frame.before, frame.after, frame.needles, frame.depths, frame.bos, frame.memo, frame.of_context)
-    shortest = frame.source.remember(key, lambda: draft_of(frame, first_cut(frame.source)))
-    if shortest.count > budget:
-        raise TooShortError(budget + reserved, f"{least} need more", shortest.count + reserved)
-    best = shortest
-    # What the template, needles and seams add; nearly the same for neighbouring cuts.
-    extra = float(shortest.count - shortest.cut.tokens)
-    available = len(frame.source.encoded.ids)
-    if budget - extra > available and frame.source.closing is None:
-        raise InputError("haystack", budget + reserved, f"the source that was opened holds {available} tokens only")
-    for tries, cuts_of in (
-        (_TRIES, partial(cuts_near, around=_AROUND, any_grapheme=False)),
-        (_TRIES_PATCHED, patched_cuts),
-        (_TRIES, partial(cuts_near, around=4 * _AROUND, any_grapheme=True)),
-    ):
-        # Sentences are left out for a token or two, whole documents are not.
-        content = cuts_of is not patched_cuts or frame.source.closing is not None
-        if best.count == budget or (content and near_enough(best.count, budget)):
-            break
-        found = cuts_of(frame.source, round(budget - extra))
-        untried = found.tokens.astype(float)
-        for _ in range(min(tries, len(untried))):
-            number = int(np.abs(untried + extra - budget).argmin())
-            untried[number] = np.inf
-            draft = draft_of(frame, found.cut(number))
-            extra += (draft.count - draft.cut.tokens - extra) / 2
-            if best.count < draft.count <= budget:
-                best = draft
-            if best.count == budget:
-                return best
-    if budget - best.count > _MOST_DOTS:  # all that were tried were over it, as where a table's rules follow a word
-        best = _largest_below(frame, budget, extra, best)
-    for dots in range(budget - best.count, 0, -1):
-        if near_enough(best.count, budget) or dots > _MOST_DOTS:
-            break
-        padded = draft_of(frame, padded_cut(frame.source, best.cut, dots))
-        best = padded if best.count < padded.count <= budget else best
-    if not near_enough(best.count, budget):
-        remedy = f"no cut of the haystack comes near enough: try {best.count + reserved}"
-        raise InputError("--lengths", budget + reserved, remedy)
-    return best
-
-
-def _largest_below(frame: Frame, budget: int, extra: float, best: Draft) -> Draft:
-    """The longest draft within the budget, of cuts that are estimated below it; `best` where none is longer."""
-    found = cuts_near(frame.source, round(budget - extra), around=4 * _AROUND, any_grapheme=True)
-    below = np.flatnonzero(found.tokens + extra <= budget)[-_TRIES:]
-    drafts = [draft_of(frame, found.cut(number)) for number in below.tolist()]
-    return max((draft for draft in (best, *drafts) if draft.count <= budget), key=lambda draft: draft.count)
-
-
 def _messages(around: Callable[[str], tuple[Message, ...]], text: str, context: tuple[int, int]) -> tuple[Message, ...]:
     """The messages of a prompt: mostly their contents stand in its text as they are, and are copied once from there."""
     begin, end = context
@@ -205,11 +142,6 @@ def _messages(around: Callable[[str], tuple[Message, ...]], text: str, context: 
             content = message.content.replace(_HOLE, text[begin:end]) if hole else message.content
         made.append(Message(message.role, content))
     return tuple(made)
-
-
-def near_enough(count: int, budget: int) -> bool:
-    """Whether a prompt may have so many tokens of its budget."""
-    return budget - count <= max(2, budget // 2000)
 
 
 def _placed(frame: Frame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...], int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import NamedTuple
 
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Spliced, WindowMemo
+from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Segment, Spliced, WindowMemo
 from needlework.haystack_fixtures.haystacks.placement import Place, gap, place_for
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.haystack_fixtures.haystacks.splice import Seams, splice
@@ -59,12 +60,14 @@ class Draft:
 def draft_of(frame: Frame, cut: Cut) -> Draft:
     """Put template, haystack and needles together and count them."""
     source = frame.source
-    places = tuple([place_for(source, depth, cut) for depth in frame.depths])
-    head = _head(frame, cut, places)
-    rest = [*_stretch(source, cut, head.char, cut.chars), frame.after]
+    places, head, rest = _parts(frame, cut)
     pieces = (*head.pieces, *rest)
-    spliced = _joined(frame, head, cut, rest) if frame.memo.words_apart else None
-    spliced = spliced or splice(pieces, frame.memo, source.remember(("seams", frame.memo), Seams))
+    tail = _tail(frame, head, cut, rest)
+    if head.spliced is None or tail is None:
+        spliced = splice(pieces, frame.memo, source.remember(("seams", frame.memo), Seams))
+    else:
+        place = head.end + head.split - head.char
+        spliced = Spliced((*head.spliced.segments, *[(text, low, high, at + place) for text, low, high, at in tail]))
     begin, end = len(frame.before), head.end + cut.chars - head.char
     if frame.of_context is None:
         count = spliced.count + frame.bos
@@ -74,11 +77,38 @@ def draft_of(frame: Frame, cut: Cut) -> Draft:
     return Draft(cut, places, pieces, head.spans, head.counted, (begin, end), spliced, count)
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+def count_of(frame: Frame, cut: Cut) -> int | None:
+    """The count of a cut's draft where it can be had without making that: mostly, if the tokenizer's words stand
+    apart."""
+    if frame.of_context is not None or not frame.memo.words_apart:
+        return None
+    _, head, rest = _parts(frame, cut)
+    tail = _tail(frame, head, cut, rest)
+    if tail is None:
+        return None
+    return head.tokens + sum([high - low for _, low, high, _ in tail]) + frame.bos
+
+
+def _parts(frame: Frame, cut: Cut) -> tuple[tuple[Place, ...], Head, list[Piece]]:
+    """Where needles go, the prompt up to the last of them, and the pieces behind it."""
+    places = tuple([place_for(frame.source, depth, cut) for depth in frame.depths])
+    head = _head(frame, cut, places)
+    return places, head, [*_stretch(frame.source, cut, head.char, cut.chars), frame.after]
+
+
+def _tail(frame: Frame, head: Head, cut: Cut, rest: Sequence[Piece]) -> Sequence[Segment] | None:
+    """The tokens behind the head's; `None` where they cannot be told apart from these."""
+    if head.spliced is None or head.split >= cut.end:
+        return None
+    found = splice_at_words([Range(frame.source.encoded, head.split, cut.end), *rest[1:]], frame.memo)
+    return None if found is None else found.segments
+
+
+class Head(NamedTuple):
     """A prompt up to its last needle, which ends at `end`; `char` characters of the haystack stand before that.
 
-    `split`, `spliced`: the next place of the source at which a word begins, and the tokens up to there.
+    `split`, `spliced`, `tokens`: the next place of the source at which a word begins, the tokens up to there, and how
+    many these are.
     """
 
     pieces: tuple[Piece, ...]
@@ -88,6 +118,7 @@ class Head:
     end: int
     split: int
     spliced: Spliced | None
+    tokens: int
 
 
 def _head(frame: Frame, cut: Cut, places: tuple[Place, ...]) -> Head:
@@ -130,18 +161,9 @@ def _head_of(frame: Frame, cut: Cut, places: tuple[int, ...]) -> Head:
         split = next_word(source.text, char, cut.end)
         if split > 0:
             spliced = splice_at_words([*pieces, Range(source.encoded, char, split)], frame.memo)
-    return Head(tuple(pieces), tuple(spans), tuple(counted), char, here, split, spliced)
-
-
-def _joined(frame: Frame, head: Head, cut: Cut, rest: Sequence[Piece]) -> Spliced | None:
-    """The tokens of a draft, those of its head not looked at again; `None` where they cannot be told apart."""
-    if head.spliced is None or head.split >= cut.end:
-        return None
-    tail = splice_at_words([Range(frame.source.encoded, head.split, cut.end), *rest[1:]], frame.memo)
-    if tail is None:
-        return None
-    place = head.end + head.split - head.char
-    return Spliced((*head.spliced.segments, *[(text, low, high, at + place) for text, low, high, at in tail.segments]))
+    return Head(
+        tuple(pieces), tuple(spans), tuple(counted), char, here, split, spliced, spliced.count if spliced else 0
+    )
 
 
 def covering(spliced: Spliced, place: int) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 from unicodedata import category
 
@@ -16,12 +19,14 @@ from needlework.haystack_fixtures.haystacks.source import HaystackSource
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
 _WORD = regex.compile(rf"[{_UNSPACED}]\p{{M}}*+|[^\s{_UNSPACED}]++")
+_ASCII_WORD = re.compile(r"[^\t-\r ]++")  # the same in ASCII, found in a third of the time
 _SPLITTING = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}\p{GCB=Prepend}\r]")
 _GRAPHEME = regex.compile(r"\X")
 _TERMINATOR = regex.compile(r"[\p{STerm}…｡．]")
 _CLOSED = regex.compile(r"""[\p{STerm}…｡．]["'\p{Pe}\p{Pf}*_＂＇]*+\Z""")
 # What must not stand before a full stop: commas, dashes, opening brackets, other terminators.
-_DANGLING = regex.compile(r"[\s,;:、，；：·…/\\|&+*~#=<>\p{Pd}\p{Ps}\p{Pi}\p{STerm}｡．]++\Z")
+# Matched backwards from a place.
+_DANGLING = regex.compile(r"(?r)[\s,;:、，；：·…/\\|&+*~#=<>\p{Pd}\p{Ps}\p{Pi}\p{STerm}｡．]++")
 _HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _NO_STOP = regex.compile(r"[\p{Thai}\p{Lao}\p{Khmer}\p{Tibetan}]")
 _STOP_CHARS = 6  # of a terminator and the quotes and brackets behind it
@@ -34,8 +39,7 @@ _ENDS_TRIED = 6
 _STEP = 32  # tokens by which stretches of text that are looked through begin
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """A haystack: the source's first `end` characters, then its characters in `tail` (mostly none), then `closer`.
 
     `tokens`: about how many these are.
@@ -87,10 +91,10 @@ class _Ends(NamedTuple):
     `units`: whether a unit ends there. `tokens`: those of a haystack that ends there.
     """
 
-    places: NDArray[np.int64]
-    seen: NDArray[np.int64]
-    units: NDArray[np.bool_]
-    tokens: NDArray[np.int64]
+    places: list[int]
+    seen: list[int]
+    units: list[bool]
+    tokens: list[int]
     closers: list[str]
 
 
@@ -112,18 +116,20 @@ def _near(source: HaystackSource, tokens: int, around: int, any_grapheme: bool) 
         wide = _stretch(source, first, first + _STEP + 2 * around)
     pattern = _GRAPHEME if any_grapheme else _WORD
     found = source.remember(("ends", *wide, any_grapheme), lambda: _ends_between(source, *wide, pattern))
-    end = found.places + len(source.closes)
-    inside = found.units & (end >= begin) & (end <= stop)
-    inside |= (found.places > begin) & (found.seen < (stop if stop < len(source.text) else stop + 1))
-    inside &= found.places >= source.shortest
-    numbers = np.flatnonzero(inside)
+    closing, most = len(source.closes), stop if stop < len(source.text) else stop + 1
+    numbers = [
+        at
+        for at in range(bisect_left(found.places, source.shortest), len(found.places))
+        if (found.units[at] and begin <= found.places[at] + closing <= stop)
+        or (found.places[at] > begin and found.seen[at] < most)
+    ]
 
     def cut(number: int) -> Cut:
-        at = int(numbers[number])
-        place = int(found.places[at])
-        return Cut(place, (place, place), found.closers[at], int(found.tokens[at]))
+        at = numbers[number]
+        place = found.places[at]
+        return Cut(place, (place, place), found.closers[at], found.tokens[at])
 
-    return Cuts(found.tokens[numbers], cut)
+    return Cuts(np.asarray([found.tokens[at] for at in numbers], np.int64), cut)
 
 
 def _stretch(source: HaystackSource, first: int, last: int) -> tuple[int, int]:
@@ -139,13 +145,12 @@ def _ends_between(source: HaystackSource, begin: int, stop: int, word: regex.Pat
     words = _word_ends(source.text, begin, stop, word)
     places = sorted(units | words.keys())
     closers = _closers(source, places)
-    found = np.asarray(places, np.int64)
-    sizes = np.asarray([_tokens(source, closer) for closer in closers], np.int64)
+    tokens = source.encoded.starts.searchsorted(np.asarray(places, np.int64)).tolist()
     return _Ends(
-        found,
-        np.asarray([words.get(place, len(source.text) + 1) for place in places], np.int64),
-        np.asarray([place in units for place in places], np.bool_),
-        source.encoded.starts.searchsorted(found) + sizes,
+        places,
+        [words.get(place, len(source.text) + 1) for place in places],
+        [place in units for place in places],
+        [before + _tokens(source, closer) for before, closer in zip(tokens, closers, strict=True)],
         closers,
     )
 
@@ -159,37 +164,37 @@ def patched_cuts(source: HaystackSource, tokens: int) -> Cuts:
 
 
 def _patched(source: HaystackSource, tokens: int) -> Cuts:
-    ends, ends_tokens = source.ends, source.ends_tokens
-    last = int(ends_tokens.searchsorted(tokens - 2)) - 1
+    ends, ends_tokens = source.end_places, source.end_tokens
+    last = bisect_left(ends_tokens, tokens - 2) - 1
     first = max(0, last - _ENDS_TRIED + 1)
+    numbers = range(first + 1, min(last + 1 + _DROPPED, len(ends) - 1))
+    shortened = [_shortened(source, number) for number in numbers]
+    bounds = [0, *accumulate(len(words) for words, _ in shortened)]
+    words, sizes = (np.concatenate([np.empty(0, np.int64), *(each[column] for each in shortened)]) for column in (0, 1))
     found = []
     for whole in range(last, first - 1, -1):
-        numbers = range(whole + 1, min(whole + 1 + _DROPPED, len(ends) - 1))
-        if not numbers:
-            continue
-        starts, stops, sizes = np.concatenate([_shortened(source, number) for number in numbers], axis=1)
-        sizes = sizes + ends_tokens[whole]
-        fitting = np.abs(sizes - tokens) <= 2
-        found.append(np.stack((np.full_like(sizes, ends[whole]), starts, stops, sizes))[:, fitting])
-    rows = np.concatenate(found, axis=1) if found else np.empty((4, 0), np.int64)
+        low, high = (bounds[min(number, len(numbers))] for number in (whole - first, whole - first + _DROPPED))
+        fitting = np.flatnonzero(np.abs(sizes[low:high] + (ends_tokens[whole] - tokens)) <= 2) + low
+        found += [(whole, at) for at in fitting.tolist()]
 
     def cut(number: int) -> Cut:
-        begin, start, stop, size = rows[:, number].tolist()
+        whole, at = found[number]
+        stop = int(words[at])
         (closer,) = _closers(source, [stop])
-        return Cut(begin, (start, stop), closer, size)
+        start = ends[numbers[bisect_right(bounds, at) - 1]]
+        return Cut(ends[whole], (start, stop), closer, int(sizes[at]) + ends_tokens[whole])
 
-    return Cuts(rows[3], cut)
+    return Cuts(np.asarray([int(sizes[at]) + ends_tokens[whole] for whole, at in found], np.int64), cut)
 
 
-def _shortened(source: HaystackSource, number: int) -> NDArray[np.int64]:
-    """For each word, but for the last, of the sentence after an end: where the sentence starts, where the word ends,
-    and the tokens from the one to the other; int64 [3, words]."""
+def _shortened(source: HaystackSource, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each word, but for the last, of the sentence after an end: where it ends, and the tokens from where the
+    sentence starts to there; int64 [words] each."""
 
-    def make() -> NDArray[np.int64]:
-        start, stop = int(source.ends[number]), int(source.ends[number + 1]) - len(source.closes)
+    def make() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        start, stop = source.end_places[number], source.end_places[number + 1] - len(source.closes)
         words = np.asarray(sorted(_word_ends(source.text, start, stop, _WORD).keys() - {stop}), np.int64)
-        sizes = source.encoded.starts.searchsorted(words) - source.ends_tokens[number] + 1 + _tokens(source, "")
-        return np.stack((np.full(len(words), start), words, sizes))
+        return words, source.encoded.starts.searchsorted(words) + (1 + _tokens(source, "") - source.end_tokens[number])
 
     return source.remember(("shortened", number), make)
 
@@ -197,21 +202,22 @@ def _shortened(source: HaystackSource, number: int) -> NDArray[np.int64]:
 def padded_cut(source: HaystackSource, cut: Cut, tokens: int) -> Cut:
     """The same haystack with a spaced ellipsis of so many dots: the last resort where single graphemes are too long."""
     closer = f"{cut.closer.removesuffix(source.closes)}{' .' * tokens}{source.closes}"
-    return replace(cut, closer=closer, tokens=cut.tokens + tokens)
+    return cut._replace(closer=closer, tokens=cut.tokens + tokens)
 
 
 def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> dict[int, int]:
     """Where words end between two offsets, commas and the like taken off; and how far that was looked at."""
     found: dict[int, int] = {}
+    plain = text[begin : stop + 1].isascii()
     # Mostly nothing around can split a grapheme.
-    may_split = _SPLITTING.search(text, begin, stop + 1) is not None
-    for match in word.finditer(text, begin, stop):
+    may_split = "\r" in text[begin : stop + 1] if plain else _SPLITTING.search(text, begin, stop + 1) is not None
+    for match in (_ASCII_WORD if plain and word is _WORD else word).finditer(text, begin, stop):
         end = seen = match.end()
         if end == stop < len(text) or (may_split and splits_grapheme(text, end)):
             continue
         if not text[end - 1].isalnum():
             low = max(begin, end - 32)
-            dangling = _DANGLING.search(text, low, end)
+            dangling = _DANGLING.match(text, low, end)
             end = dangling.start() if dangling else end
             if end <= low or (may_split and splits_grapheme(text, end)):
                 continue

@@ -15,10 +15,11 @@ import numpy as np
 import regex
 
 from needlework.haystack_fixtures.errors import InputError, TooShortError
-from needlework.haystack_fixtures.haystacks.build import finish, near_enough
+from needlework.haystack_fixtures.haystacks.build import finish
 from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
+from needlework.haystack_fixtures.haystacks.search import near_enough
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.haystack_fixtures.prompts.prompt import Message, Prompt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import regex
 
@@ -17,8 +17,7 @@ _CJK = regex.compile(
 _SHARED = frozenset("“”‘’…—")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A needle goes in before this character of the haystack. `sentence`: tokens of the longer sentence beside it."""
 
     char: int

@@ -21,6 +21,7 @@ _WORDS = regex.compile(
 _NOT_BY_ITSELF = "\u03a3\u0130\u212a"
 _SENTENCE = 4096  # characters; no sentence and its closing is longer, nor a term that is searched for quickly
 _FOUR, _FOURS_BITS = 4, 20
+_SHORT = 20_000  # characters that are searched in no time
 _FEW = 12  # texts that are searched for in less time than looking through all of it takes
 _SPREAD = 2654435761  # multiplying by a prime near the golden ratio's share spreads numbers evenly
 
@@ -132,18 +133,22 @@ def _has_fours(source: HaystackSource, lowered: bytes) -> bool:
             table[np.frombuffer(part, "<u4", len(part) // _FOUR) * np.uint32(_SPREAD) >> (32 - _FOURS_BITS)] = True
         return table.tobytes()
 
+    if len(source.text) < _SHORT:
+        return True
     searched = source.remember("searched", set[bytes])
     if len(searched) < _FEW:
         searched.add(lowered)
         return True
     table = source.remember("fours", make)
     last = len(lowered) - _FOUR + 1
-
-    def has(at: int) -> bool:
-        number = int.from_bytes(lowered[at : at + _FOUR], "little") * _SPREAD
-        return bool(table[(number & 0xFFFFFFFF) >> (32 - _FOURS_BITS)])
-
-    return any(all(has(at) for at in range(first, last, _FOUR // 2)) for first in range(_FOUR // 2))
+    for first in range(_FOUR // 2):
+        for at in range(first, last, _FOUR // 2):
+            number = int.from_bytes(lowered[at : at + _FOUR], "little") * _SPREAD
+            if not table[(number & 0xFFFFFFFF) >> (32 - _FOURS_BITS)]:
+                break
+        else:
+            return True
+    return False
 
 
 def _lowered_bytes(source: HaystackSource) -> bytes:

@@ -15,11 +15,12 @@ import numpy as np
 import regex
 
 from needlework.haystack_fixtures.errors import InputError, TooLongError
-from needlework.haystack_fixtures.haystacks.build import finish, search
+from needlework.haystack_fixtures.haystacks.build import finish
 from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.document_cache import EncodedDocument
 from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, WindowMemo, text_of
+from needlework.haystack_fixtures.haystacks.search import search
 from needlework.haystack_fixtures.haystacks.source import Closing, EncodedDocuments, HaystackSource
 from needlework.haystack_fixtures.haystacks.splice import splice
 from needlework.haystack_fixtures.prompts.prompt import Message, Prompt

@@ -33,11 +33,13 @@ def splice_at_words(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced | None
             segments.append(_encoded(waiting, begin, memo))
             waiting = ""
         begin = begin if waiting else place
-        size = end - start
-        first = start if apart and _parts(text, start) else next_word(text, start, end)
+        begun, size = apart, end - start
         apart = number < last and shown[number + 1][0][shown[number + 1][1]] == " " and "!" <= text[end - 1] <= "~"
-        stop = end if apart and _parts(text, end) else _last_word(text, start, end)
-        if (source is None and size <= _LONG) or not start <= first < stop:
+        first = stop = -1
+        if source is not None or size > _LONG:
+            first = start if begun and _parts(text, start) else next_word(text, start, end)
+            stop = end if apart and _parts(text, end) else _last_word(text, start, end)
+        if not start <= first < stop:
             if size > _REACH:
                 return None
             waiting += text[start:end]

@@ -36,6 +36,7 @@ _QWEN = _LLAMA3.replace("{1,3}", "")
 # Patterns that match a space at the beginning of a word, or among white space, and look ahead over white space only:
 # where one stands behind another character, a word begins, whatever stands before and after (see `words_apart`).
 _WORDS_APART = (_GPT2, _GPT2_DIGITS, _LLAMA3, _QWEN)
+_SHORT = 1000  # characters of a text whose ids are faster had as a list
 # Every kind of neighbour that a pattern tells apart.
 _TRIAL = "a{c}a {c} {c}{c}1{c}1!{c}!\n{c}\n\t{c}  {c}'s'{c} '{c}e '{c}{c}\r{c}A{c}Z"
 
@@ -61,6 +62,7 @@ class ByteBpe:
         self._inner = inner
         self._encoding = encoding
         self._marks = set(encoding.special_tokens_set)
+        self._mark_starts = {mark[0] for mark in self._marks}
         self._ids = ids
         self._lacking = bytes(np.flatnonzero(ids[:256] < 0).tolist())  # bytes that are no token by themselves
         self._sizes = sizes
@@ -81,10 +83,14 @@ class ByteBpe:
             self._plain = "".join(filter(str.isascii, self._trusted)).encode()
         if not self._refused.isdisjoint(used) or (self._composed and not unicodedata.is_normalized("NFC", text)):
             return None
-        return self._encode(text, data)
+        return self._encode(text, data, marked=len(text) > _SHORT or any(start in text for start in self._mark_starts))
 
-    def _encode(self, text: str, data: bytes) -> Encoded | None:
-        ranks = self._encoding.encode_to_numpy(text, allowed_special=self._marks, disallowed_special=())
+    def _encode(self, text: str, data: bytes, *, marked: bool = True) -> Encoded | None:
+        """`marked`: marks may be in the text."""
+        if marked:
+            ranks = self._encoding.encode_to_numpy(text, allowed_special=self._marks, disallowed_special=())
+        else:
+            ranks = np.asarray(self._encoding.encode_ordinary(text), np.intp)
         ids, sizes = self._ids[ranks], self._sizes[ranks]
         places = sizes.cumsum()
         # A pattern that passes over something would lose it.

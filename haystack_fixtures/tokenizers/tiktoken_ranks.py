@@ -27,6 +27,7 @@ ENCODINGS = ("cl100k_base", "o200k_base")
 # a message, those of its role and content, and three that begin the reply. ChatML spends exactly these: <|im_start|>,
 # <|im_sep|> and <|im_end|> are one token each, and so is every role. A document may hold these words as text, which
 # the API counts as text; so a mark of ours begins with a Unicode noncharacter, which no document holds.
+_SHORT = 1000  # characters of a text whose ids are faster had as a list
 _NONCHARACTER = "\ufdd0"
 _START, _SEP, _END = (f"{_NONCHARACTER}<|im_{name}|>" for name in ("start", "sep", "end"))
 _MARK_IDS = {
@@ -51,8 +52,11 @@ class TiktokenTokenizer:
 
     def encode(self, text: str) -> Encoded:
         """See `Tokenizer.encode`."""
-        marks = self._marks if _NONCHARACTER in text else set[str]()
-        ids = self._encoding.encode_to_numpy(text, allowed_special=marks, disallowed_special=()).view(np.int32)
+        if len(text) < _SHORT and _NONCHARACTER not in text:
+            ids = np.asarray(self._encoding.encode_ordinary(text), np.int32)
+        else:
+            marks = self._marks if _NONCHARACTER in text else set[str]()
+            ids = self._encoding.encode_to_numpy(text, allowed_special=marks, disallowed_special=()).view(np.int32)
         spans = self._lengths[ids]
         places = spans.cumsum()
         places -= spans

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.draws import draws, pick
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.haystacks.build import near_enough, verify_prompt
+from needlework.haystack_fixtures.haystacks.build import verify_prompt
 from needlework.haystack_fixtures.haystacks.conversation import (
     GrowingConversation,
     Round,
@@ -21,6 +21,7 @@ from needlework.haystack_fixtures.haystacks.conversation import (
 from needlework.haystack_fixtures.haystacks.given_conversation import Conversation, build_given
 from needlework.haystack_fixtures.haystacks.joints import AroundTurns, joints_of
 from needlework.haystack_fixtures.haystacks.listing import ListSources
+from needlework.haystack_fixtures.haystacks.search import near_enough
 from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
 from needlework.haystack_fixtures.prompts.turns import Turn, parted, plain_turns
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer

@@ -11,7 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
+from needlework.haystack_fixtures.haystacks.candidate import Frame, count_of, draft_of
+from needlework.haystack_fixtures.haystacks.cuts import cuts_near, patched_cuts
 from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, WindowMemo, text_of
+from needlework.haystack_fixtures.haystacks.source import open_source
 from needlework.haystack_fixtures.haystacks.splice import Seams, splice
 from needlework.haystack_fixtures.tokenizers.hf_tokenizer import FolderTokenizer
 from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
@@ -148,3 +152,28 @@ def test_only_windows_are_encoded(tokenizer: Tokenizer) -> None:
     assert counting.chars < 3000
     splice(pieces, memo)
     assert counting.chars < 3000  # remembered
+
+
+def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    text = "".join(
+        f"Ferry {n} left at {n % 24}:05, or so they said{'; nobody knew' * (n % 3)}.{(' ', chr(10) * 2)[n % 7 == 0]}"
+        for n in range(300)
+    )
+    corpus = Corpus("test", "en", "none", "none", (text,), documents_sha256((text,)))
+    source = open_source(corpus, tokenizer, seed=0, repeat=0, min_tokens=2000, cache_dir=tmp_path)
+    needles = (("a", "The pilot's code is 7319."), ("b", "The cook's code is 4402."))
+    counted = 0
+    for depths in ((0.0, 100.0), (30.0, 31.0), (60.0, 60.0)):
+        frame = Frame("Read this.\n", "\nWhat are the codes?", source, needles, depths, 0, WindowMemo(tokenizer))
+        for cuts in (
+            cuts_near(source, 900, around=10, any_grapheme=False),
+            cuts_near(source, 900, around=5, any_grapheme=True),
+            patched_cuts(source, 900),
+        ):
+            for number in range(len(cuts.tokens)):
+                cut = cuts.cut(number)
+                draft, count = draft_of(frame, cut), count_of(frame, cut)
+                assert count in (None, draft.count)
+                assert draft.count == len(tokenizer.encode(draft.text(source)).ids)
+                counted += count is not None
+    assert bool(counted) == WindowMemo(tokenizer).words_apart
