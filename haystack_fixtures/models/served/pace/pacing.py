@@ -21,7 +21,7 @@ is nobody behind it. `gone`: nobody took the request.
 """
 
 ROW = 10  # attempts in a row without a sign of life, of all requests together: now it is the server, not a request
-TOLD = 3  # in a row: who waits is told
+TOLD, TOLD_S = 3, 1.0  # attempts in a row, for so long: who waits is told. A storm of faults has answers in between
 PATIENCE_S = 120.0  # for a server that has answered before: long enough for most to start again
 NEVER_HEARD_S = 10.0  # for one that has not: a wrong address is told at once
 _WAVES = 3  # time-outs take longer than that patience; so often a request may wait for its time-out
@@ -121,10 +121,13 @@ class Pace:
 
         `None`: nothing is new. A server that was never heard is given up so soon that nobody has to be told before.
         """
-        if self._told is (self.silent >= TOLD) or not self.heard:
+        if self._told and not self.silent:
+            self._told = False
+            return 0.0
+        if self._told or not self.heard or self.silent < TOLD or now - self._silent_since < TOLD_S:
             return None
-        self._told = not self._told
-        return max(1.0, self._left_s(now, took_s)) if self._told else 0.0
+        self._told = True
+        return max(1.0, self._left_s(now, took_s))
 
     def _left_s(self, now: float, took_s: float) -> float:
         patience = PATIENCE_S if self.heard else NEVER_HEARD_S

@@ -141,6 +141,22 @@ def test_a_server_is_given_up_after_a_row_and_a_time(heard: bool, patience: floa
     assert not pace.given_up(1e6, took_s=0), "it has come back"
 
 
+def test_a_server_that_answers_in_between_is_not_told_to_be_silent() -> None:
+    pace, told = Pace(4), []
+    for second in range(60):
+        for sign in ("answered", "down", "down", "down"):
+            pace.end(pace.begin(), sign, now=second)
+            told.append(pace.news(second, took_s=0))
+    assert told == [None] * 240
+    for second in range(61, 64):
+        pace.end(pace.begin(), "gone", now=second)
+        told.append(pace.news(second, took_s=0))
+    assert told[240:] == [118, None, None], "of the 120 seconds since the last of the storm, two have gone"
+    pace.end(pace.begin(), "answered", now=64)
+    assert pace.news(64, took_s=0) == 0
+    assert pace.news(64, took_s=0) is None
+
+
 @given(width=st.integers(1, 100), steps=STEPS)
 def test_what_always_holds(width: int, steps: list) -> None:
     pace, now, running = Pace(width), 0.0, []
