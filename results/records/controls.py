@@ -28,4 +28,4 @@ def without_controls(records: Iterable[Record]) -> list[Record]:
 
 def as_asked(records: Iterable[Record]) -> list[Record]:
     """The records that a task's own score is made of: no controls, nothing retrieved."""
-    return [record for record in without_controls(records) if not retriever_of(record)]
+    return [record for record in records if not control_of(record) and not retriever_of(record)]

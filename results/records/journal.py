@@ -135,7 +135,7 @@ def lines_of(data: bytes) -> Iterator[object]:
 
 def _json_of(line: bytes) -> object:
     try:
-        return json.loads(line, parse_float=_finite, parse_constant=_finite)
+        return _decode(line.decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         return None
 
@@ -146,6 +146,9 @@ def _finite(text: str) -> float:
     if not isfinite(value):
         raise ValueError(text)
     return value
+
+
+_decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).decode
 
 
 def _cut_torn_tail(file: FileIO) -> None:

@@ -108,7 +108,7 @@ class OpenFolder:
                 drop_waiting(self.path)
             with suppress(OSError):
                 (self._settings.results_dir / ".gitignore").write_text("*\n")
-            self.write_manifest([])
+            self.write_manifest(self.manifest([], self.whole([])))
         except OSError as error:
             self.close()
             problem = f"cannot be written ({error.strerror}); free space and run again"
@@ -132,13 +132,13 @@ class OpenFolder:
         """The run's records: those of earlier sessions, and those of this one, `now`."""
         return whole_run(self.earlier, now, self.recipe)
 
-    def write_manifest(self, now: list[Record], *, ended: bool = False) -> None:
-        """Write what is known of the run, which has the records `now` of this session."""
-        write_manifest(self.path / MANIFEST, self.manifest(now, ended=ended))
+    def write_manifest(self, content: Mapping[str, Any]) -> None:
+        """Write what is known of the run, as of `manifest`."""
+        write_manifest(self.path / MANIFEST, content)
 
-    def manifest(self, now: list[Record], *, ended: bool = False) -> dict[str, Any]:
-        """What is known of the run, as its manifest has it."""
-        records, pace = self.whole(now), self.pace(now)
+    def manifest(self, now: list[Record], records: list[Record], *, ended: bool = False) -> dict[str, Any]:
+        """What is known of the run whose `records` there are; `now`: those of this session."""
+        pace = self.pace(now)
         if pace is not None:
             self.facts["pace"] = pace_facts(pace)
         return manifest(

@@ -96,7 +96,8 @@ class Recorder:
         self._collected(ids)
         if first and self.folder.is_open:
             with suppress(OSError):  # the journal tells of a full disk
-                self.folder.write_manifest(self._records)
+                records = self.folder.whole(self._records)
+                self.folder.write_manifest(self.folder.manifest(self._records, records))
 
     def _collected(self, ids: Sequence[str]) -> None:
         if self._adaptive is None:
@@ -206,6 +207,7 @@ class Recorder:
             self._verdicts = self._gatekeeper.verdicts(records, early, windows_of(self.folder.facts))
         if not self._fault:
             try:
+                manifest = self.folder.manifest(self._records, records, ended=True)
                 self._finished = finish(
                     self.folder.path,
                     records,
@@ -214,9 +216,9 @@ class Recorder:
                     verdicts=self._verdicts,
                     series=self._adaptive.series if self._adaptive else (),
                     notes=[*self.folder.notes, *write_answer_vectors(self.folder.path, self._settings, records)],
-                    manifest=self.folder.manifest(self._records, ended=True),
+                    manifest=manifest,
                 )
-                self.folder.write_manifest(self._records, ended=True)
+                self.folder.write_manifest(manifest)
             except (OSError, InputError) as error:
                 problem = getattr(error, "strerror", None) or error
                 remedy = f"cannot be written ({problem}); free space and run again: every answer is in the journal"

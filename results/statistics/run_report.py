@@ -10,7 +10,7 @@ from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.adaptive.statement import Statement
 from needlework.results.records.answer_vectors import AnswerVectors
 from needlework.results.records.record import Record
-from needlework.results.statistics.absent import AbsentTwins, absent_twins
+from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.documents import Documents, document_statistics
 from needlework.results.statistics.gate_row import GateRow
 from needlework.results.statistics.judges import judge_notes
@@ -113,7 +113,7 @@ def run_report(
             without_lengths(each) if (each.model, each.task, each.needle) in walked else each
             for each in run_statistics(ordered, relative_to=relative_to)
         ),
-        twins=absent_twins(ordered),
+        twins=tuple(sorted((row.twins for row in tasks if row.twins), key=lambda each: (each.model, each.task))),
         tasks=tasks,
         macros=macros(tasks),
         retrieval=arm_scores(ordered),

@@ -79,13 +79,12 @@ def task_scores(records: Iterable[Record], family_of: Callable[[str], str]) -> t
 
     What was retrieved is no part of it (`needlework.results.statistics.retrieval`).
     """
-    groups: dict[tuple[str, str, str], list[Record]] = {}
+    groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        if retriever_of(record):
-            continue
-        key = (record["model"], family_of(task_of(record["task"])), record["task"])
-        groups.setdefault(key, []).append(record)
-    return tuple(_row(*key, groups[key]) for key in sorted(groups))
+        if not retriever_of(record):
+            groups.setdefault((record["model"], record["task"]), []).append(record)
+    found = sorted((model, family_of(task_of(task)), task) for model, task in groups)
+    return tuple(_row(model, family, task, groups[model, task]) for model, family, task in found)
 
 
 def macros(rows: Sequence[TaskScore]) -> tuple[Macro, ...]:

@@ -159,8 +159,10 @@ def _several_tasks(report: RunReport, model: str, rows: Sequence[TaskScore]) -> 
 
 def _panels(report: RunReport, model: str, task: str) -> list[Panel]:
     """The panels of a task, those of retrievers left out."""
-    retrieved = {_panel_of(record) for record in report.records if retriever_of(record)}
     own = [panel for panel in report.panels if (panel.model, panel.task) == (model, task)]
+    if not report.retrieval:
+        return own
+    retrieved = {_panel_of(record) for record in report.records if retriever_of(record)}
     return [panel for panel in own if (panel.model, panel.task, panel.needle) not in retrieved]
 
 
@@ -185,7 +187,7 @@ def _surer(report: RunReport) -> Surer | None:
             continue
         statistics = _statistics(report, panels[0]) if len(panels) == len(report.tasks) == 1 else None
         rule = (statistics.absolute or statistics.relative) if statistics is not None else None
-        records = [r for r in as_asked(report.records) if (r["model"], r["task"]) == (row.model, row.task)]
-        if (each := surer(records, rule, row.overall)) is not None:
+        records = [record for record in report.records if (record["model"], record["task"]) == (row.model, row.task)]
+        if (each := surer(as_asked(records), rule, row.overall)) is not None:
             found.append(each)
     return max(found, key=lambda each: each.repeats, default=None)
