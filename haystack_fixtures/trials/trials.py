@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -36,6 +37,10 @@ from needlework.haystack_fixtures.trials.trial import Trial
 
 # Stands in for the context while the template is rendered; private-use characters, so no text holds it by chance.
 _HOLE = "\ue000context\ue001"
+# So for the question, where that is nothing but words: a template may treat marks in it as its own.
+_ASKED = "\ue000question\ue001"
+_PROBE = "What is the code for it? Which of the two? Who, where, when, why and how many: 1,204.5?"
+_PLAIN = re.compile(r"\w[\w ,.;:'?!-]*[\w.?!]")
 
 
 class TrialBuilder:
@@ -56,6 +61,7 @@ class TrialBuilder:
         # A cell is asked about twice, for its key and its prompt; cells of one repeat share their frame.
         self._kept_asked = lru_cache(1024)(self._ask)
         self._framed = lru_cache(128)(self._frame)
+        self._rendered_once = lru_cache(16)(self._rendered_with_hole)
         self._recipe_framed = lru_cache(128)(self._recipe_frame)
 
     @property
@@ -130,20 +136,34 @@ class TrialBuilder:
         return messages
 
     def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> Frame:
-        messages = self._laid_out(suite, question, mark, introduction)
-        if suite.template == "chat" and self._tokenizer.has_chat_template:
-            rendered = self._tokenizer.render_chat([put(message, _HOLE) for message in messages])
-            bos: tuple[int, ...] = ()
+        found = None if mark or not _PLAIN.fullmatch(question) else self._rendered_once(suite, introduction)
+        if found is None:
+            messages, rendered = self._rendered(suite, question, mark, introduction)
         else:
-            rendered = raw_text(tuple(put(message, _HOLE) for message in messages), self.shape(suite).raw_end)
-            bos = self._tokenizer.bos
+            messages = tuple([Message(each.role, each.content.replace(_ASKED, question)) for each in found[0]])
+            rendered = found[1].replace(_ASKED, question)
         if prefix:
             rendered += gap(rendered, prefix) + prefix
             messages = (*messages, Message("assistant", prefix))
+        bos = () if suite.template == "chat" and self._tokenizer.has_chat_template else self._tokenizer.bos
         before, hole, after = rendered.partition(_HOLE)
         if not hole or _HOLE in after:
             raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
         return Frame(before, after, bos, messages)
+
+    def _rendered(self, suite: Suite, question: str, mark: str, introduction: str) -> tuple[tuple[Message, ...], str]:
+        """The messages with a hole for the context, and the text that the model sees for these."""
+        messages = self._laid_out(suite, question, mark, introduction)
+        shown = tuple([put(message, _HOLE) for message in messages])
+        if suite.template == "chat" and self._tokenizer.has_chat_template:
+            return messages, self._tokenizer.render_chat(shown)
+        return messages, raw_text(shown, self.shape(suite).raw_end)
+
+    def _rendered_with_hole(self, suite: Suite, introduction: str) -> tuple[tuple[Message, ...], str] | None:
+        """The same with a hole for the question too; `None` where the template does not write questions as they are."""
+        found = self._rendered(suite, _ASKED, "", introduction)
+        shown = self._rendered(suite, _PROBE, "", introduction)[1]
+        return found if found[1].replace(_ASKED, _PROBE) == shown else None
 
     def _around_turns(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> AroundTurns:
         laid_out = self._laid_out(suite, question, mark, introduction)
