@@ -17,7 +17,7 @@ _CONTENT = "{% for message in messages %}{{ message['role'] }}: {{ CONTENT }}\n{
 # What they do, they do to the question too.
 CHANGING = {
     "capitals": _CONTENT.replace("CONTENT", "message['content'].replace('What', 'WHAT')"),
-    "words": _CONTENT.replace("CONTENT", "'(words)' if 'Which' in message['content'] else message['content']"),
+    "words": _CONTENT.replace("CONTENT", "message['content'] ~ (' (or)' if 'Which' in message['content'] else '')"),
 }
 
 
