@@ -57,7 +57,7 @@ def find_mentions(
         known = Cover([*quotes, *(mention.span for mention in found)])
         shaped = {span for value in answers for span in _alike(text, value, read)}
         others = [Mention(span, text[span.start : span.end], "alike") for span in shaped if not known.holds(span)]
-        found = _apart([*found, *others])
+        found = _apart([*found, *others]) if others else found
     return found
 
 

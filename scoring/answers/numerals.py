@@ -98,10 +98,10 @@ def gives(text: str, number: Number, wanted: Wanted) -> bool:
     behind = text[end : end + _AROUND]
     if scale.match(behind):
         return False
-    ahead = before.search(text[max(0, start - _AROUND) : start])
     unit = after.match(behind)
     if not wanted.unit:
         return not (unit and unit[1] == "%")
+    ahead = before.search(text[max(0, start - _AROUND) : start])
     given = {_unit_names()[found] for found in (ahead and ahead[0].strip(), unit and unit[1]) if found}
     return not given or wanted.unit in given
 

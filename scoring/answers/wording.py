@@ -90,7 +90,7 @@ def familiar_words(question: str, statement: str) -> frozenset[str]:
     """The words of a folded question and needle that say something, and those that a question word stands for."""
     asked = frozenset(_WORD.findall(question))
     stands_for = (words.split() for sign, words in units()["sought"].items() if sign in asked)
-    return frozenset(_content(question)).union(_content(statement), *stands_for)
+    return (asked - _frame()).union(_content(statement), *stands_for)
 
 
 def _is_strange(sketch: str, place: int, value: str, familiar: frozenset[str], passed: frozenset[str]) -> bool:
@@ -105,8 +105,9 @@ def _is_strange(sketch: str, place: int, value: str, familiar: frozenset[str], p
     told = [*_content(who[1])] if who else []
     if told and all(_is_in(word, familiar) for word in told):
         return False  # `he met M, who was the captain`
-    beside = [*_content(clause), *_remarks(sketch, place, end)]
-    if not any(_content(clause)):
+    inside = [*_content(clause)]
+    beside = [*inside, *_remarks(sketch, place, end)]
+    if not inside:
         beside += _content(_label(sketch, place))
     return not all(word[:_STEM] in passed or _is_in(word, familiar) for word in beside)
 

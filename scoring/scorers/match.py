@@ -96,7 +96,7 @@ def _score(lines: str, wanted: Wanted) -> Score:
 
 def _without_next_question(lines: str, wanted: Wanted) -> str:
     """Leave out a further question and its answer, where an answer stands before them."""
-    found = _NEXT.search(lines)
+    found = _NEXT.search(lines) if "\n" in lines else None
     before = lines[: found.start()] if found else ""
     if not before or weight(before) > LONG:
         return lines
@@ -129,9 +129,11 @@ def _judge(lines: str, wanted: Wanted, *, opening: bool) -> Score:
     if size > 1:
         return _judge_parts(text, read, wanted)
     score = _judge_one(lines, read)
+    if score.value > 0 or len(read) < 2:
+        return score
     end = conclusion(lines)
     concluded = [each for each in read if end and each.start >= end.start]
-    if concluded and score.value == 0 and len(concluded) < len(read):
+    if concluded and len(concluded) < len(read):
         final = _judge_one(lines, concluded)
         return final if final.value > 0 or score.verdict == "unclear" else score
     return score
