@@ -41,7 +41,10 @@ class TooLongError(InputError):
 
 def printable(text: object, longest: int = _LONGEST) -> str:
     """On one line, and nothing in it that a terminal obeys: files and servers have a say in what we print."""
-    return _cut("".join(c if c.isprintable() else ascii(c)[1:-1] for c in _one_line(text)), longest)
+    line = _one_line(text)
+    if not line.isprintable():
+        line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    return _cut(line, longest)
 
 
 def nearest(word: str, ours: Iterable[str], theirs: Iterable[str] = ()) -> str:

@@ -123,6 +123,8 @@ def _finished(engine: Engine, ready: Ready, response: Response) -> Exchange:
 
 def with_check(exchange: Exchange, check: Check) -> Exchange:
     """The exchange with what a further check has found; the first reason for being invalid is the one in words."""
+    if not (check.invalid or check.flags or check.why):
+        return exchange
     return replace(
         exchange,
         invalid=tuple(dict.fromkeys((*exchange.invalid, *check.invalid))),

@@ -32,6 +32,10 @@ class Sender:
         self._name = name
         self._options = options
         self._base = _base(where, options, name)
+        self._endpoints = {
+            template: self._base._replace(path=self._base.path + path, query="").geturl()
+            for template, path in (("chat", "/chat/completions"), ("raw", "/completions"))
+        }
         self.http = _client(self._base, where, options)
         self.dialect = Dialect(options.stream, options.max_tokens_field or "max_tokens")
 
@@ -44,10 +48,8 @@ class Sender:
         """Send a request; the answer, a context manager, is still to be read."""
         stream = {"stream": True, "stream_options": {"include_usage": True}} if dialect.stream else {}
         sent = body_of(self._name, self._options, request, dialect.max_tokens_field, stream)
-        endpoint = "/chat/completions" if request.template == "chat" else "/completions"
         body = json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
-        path = self._base.path + endpoint
-        return self.http.send("POST", self._base._replace(path=path, query="").geturl(), body, allowed)
+        return self.http.send("POST", self._endpoints[request.template], body, allowed)
 
     def learn(self, fault: Fault, dialect: Dialect) -> bool:
         """Whether to ask again in another way: the server refused the way we asked, and not what we asked."""

@@ -69,16 +69,24 @@ class ServerFacts:
         self._answered = False
 
     def checked(self, request: Request) -> Response:
-        """Ask, and say of the answer to a trial what it proves: whose it is, and how it was counted."""
+        """Ask, and say of the answer to a trial what it proves: whose it is, how it was counted, by which server.
+
+        Who judges need not say who it is.
+        """
         calibration = self.calibration(request) if request.cell is not None else None
         response = self._witnessed(request)
         if response.error is not None or calibration is None:
             return response
         self._answered = True
-        if calibration.status == "approximate":
-            response = replace(response, cut=self._growth.problem(request.prompt.tokens, response))
-        stale = calibration.why if calibration.status == "stale" else response.stale
-        return self._named(replace(response, stale=stale, calibration=calibration))
+        about = calibration.status == "approximate"
+        checked = replace(
+            response,
+            cut=self._growth.problem(request.prompt.tokens, response) if about else response.cut,
+            stale=calibration.why if calibration.status == "stale" else response.stale,
+            calibration=calibration,
+            server=self.server(),
+        )
+        return self._named(checked)
 
     def _named(self, response: Response) -> Response:
         """The response with what its model's name tells: another than the first reply's, or than was asked for."""
@@ -102,8 +110,10 @@ class ServerFacts:
         response = self._ask(request)
         if response.error is not None:
             return response
-        stale = self._replays.problem(request, response.text, response.id)
-        return replace(response, stale=stale, finish_reason=_finish(request, response))
+        stale, finish = self._replays.problem(request, response.text, response.id), _finish(request, response)
+        if not stale and finish == response.finish_reason:
+            return response
+        return replace(response, stale=stale, finish_reason=finish)
 
     def window(self) -> Window:
         """The server's window; asked for on the first call, and again once the server answers if it did not then."""
