@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.launching.shards.plan import Plan
 
 _REACH_S = 10.0
+_OTHER_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # read as Ray is imported, on every system
 
 
 def ray_module() -> Any:
@@ -29,6 +31,8 @@ class RayTasks:
     settle_s = 5.0
 
     def __init__(self, plan: Plan, address: str | None, gpus: float, cpus: float) -> None:
+        if address is None:  # else Ray takes 127.0.0.1 for this machine's address in its network, and listens there
+            os.environ[_OTHER_MACHINES] = "0"
         self._ray = ray_module()
         self._plan = plan
         self._connect(address)

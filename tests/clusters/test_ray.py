@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -15,8 +16,8 @@ import pytest
 from tests.clusters.launches import same_results, wait_until
 
 pytest.importorskip("ray", reason="pip install ray")
-# Ray's tokens lie in the user's folder: without the mode, its commands ask for none and are then refused.
-RAY = {"RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
+# A token of ours: Ray's own lies in the user's folder once something has made it there, and nodes wait for it till then.
+RAY = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 class Node:
