@@ -16,7 +16,7 @@ import pytest
 from tests.clusters.launches import same_results, wait_until
 
 pytest.importorskip("ray", reason="pip install ray")
-# A token of ours: Ray's own lies in the user's folder once something has made it there, and nodes wait for it till then.
+# A token of ours: Ray's own lies in the user's folder, once something has made it there.
 RAY = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
 
 
