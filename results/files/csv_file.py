@@ -41,7 +41,9 @@ def csv_text(records: Iterable[Record]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
     values = tuple(columns.values())
-    writer.writerows([safe_cell(value(record)) for value in values] for record in ordered)
+    for record in ordered:
+        cells = [value(record) for value in values]
+        writer.writerow([cell if cell is None or type(cell) is int else safe_cell(cell) for cell in cells])
     return out.getvalue()
 
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
 from needlework.results.html.details import Level, Row, Value, row_of
 from needlework.results.html.texts import script_json
@@ -31,8 +32,7 @@ _DOUBT = 1.2  # times as much as fits, in such an estimate
 _MOST_PACKED = 20  # times smaller than their JSON details may come to be; beyond that, packing is not tried
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What one trial has to show: its record, or its records in two runs, `None` where a run has none.
 
     `panel`, `column` (length) and `row` (depth) are the place of its cell. `telling`: how much would be lost with it, 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.html.texts import (
@@ -57,8 +57,7 @@ class Level:
 Value = str | tuple[Any, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A trial: values that others may share, and the JSON of its own. `cut`: whether a text of it is shortened."""
 
     shared: tuple[Value, ...]
@@ -77,7 +76,7 @@ def row_of(record: Record, level: Level) -> Row:
     own = _own(fields, prompt, response, timing, level)
     own["around"] = [_around(needle["before"], needle["after"], room) for needle in placed]
     parts = [*shared.values(), *(shared["expected"] or ()), *(shared["error"] or ())]
-    cut = any(isinstance(part, tuple) and is_cut(part) for part in parts)
+    cut = any(map(is_cut, [part for part in parts if isinstance(part, tuple)]))
     return Row(tuple([shared[name] for name in SHARED]), script_json([own[name] for name in OWN])[1:-1], cut)
 
 

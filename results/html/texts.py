@@ -28,7 +28,7 @@ _FACTS = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
 
 def visible(text: str) -> str:
     """Show control characters as their code points, `⟨U+001B⟩`; half a surrogate pair becomes U+FFFD."""
-    if not _CHANGED.search(text):
+    if (text.isascii() and text.isprintable()) or not _CHANGED.search(text):
         return text
     return _SURROGATES.sub("\ufffd", _INVISIBLE.sub(_code_point, _BREAKS.sub("\n", text)))
 

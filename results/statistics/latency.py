@@ -80,9 +80,9 @@ def _positive(record: Record, name: str) -> float | None:
 
 
 def _row(model: str, length: int, records: Sequence[Record]) -> LatencyRow:
-    whole = _times(records, latency_of)
+    whole = _times(records, "latency_s")
     assert whole is not None  # every one of them was measured
-    token = _times(records, token_of)
+    token = _times(records, "tokens_per_s", lambda rate: 1 / rate)
     prompts = sum(record["prompt"].get("tokens") or 0 for record in records)
     cached = sum(record["timing"].get("cached_tokens") or 0 for record in records)
     return LatencyRow(
@@ -90,7 +90,7 @@ def _row(model: str, length: int, records: Sequence[Record]) -> LatencyRow:
         length=length,
         n=len(records),
         latency_s=whole,
-        ttft_s=_times(records, ttft_of),
+        ttft_s=_times(records, "ttft_s"),
         token_s=token,
         tokens_per_s=1 / token.median if token else None,
         cached=min(1.0, cached / prompts) if prompts else 0.0,
@@ -98,8 +98,11 @@ def _row(model: str, length: int, records: Sequence[Record]) -> LatencyRow:
     )
 
 
-def _times(records: Sequence[Record], measure: Callable[[Record], float | None]) -> Times | None:
-    found = [value for record in records if (value := measure(record)) is not None]
+def _times(
+    records: Sequence[Record], name: str, measure: Callable[[float], float] = lambda seconds: seconds
+) -> Times | None:
+    """Of answered requests, what `measure` makes of one of their times."""
+    found = [measure(value) for record in records if (value := _positive(record, name))]
     if not found:
         return None
     median, p95 = np.percentile(found, (50, 95))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.record import UNSCORED, Record
-from needlework.results.records.samples import OWN_DOCUMENTS
+from needlework.results.records.samples import OWN_DOCUMENTS, panel_and_sample_of
 from needlework.results.records.tests_of_cells import task_of
-from needlework.results.statistics.panels import trial_of
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style.text import counted
 
@@ -22,21 +22,22 @@ def rests(report: RunReport) -> str:
     lost = [f"{counts[name]:,} {name}" for name in UNSCORED if counts[name]]
     without = f"; {sum(counts[name] for name in UNSCORED):,} without a score ({', '.join(lost)})" if lost else ""
     # Models, controls and retrievers are asked the same questions: none counts twice.
-    samples = len({_sample(record) for record in report.records})
+    tasks = {record["task"] for record in report.records}
+    leval = {task for task in tasks if family_of(task_of(task)) == "leval"}
+    samples = _samples(report.records, leval)
     of = counted(samples, "independent question")
-    if all(_is_leval(task) for task in {record["task"] for record in report.records}):
+    if leval == tasks:
         questions = len({(record["task"], *record["needle"].split("_")[:2]) for record in report.records})
         if samples < questions:
             of = f"{counted(questions, 'question')} on {counted(samples, 'independent document')}"
     return f"{counted(trials, 'trial')} of {of}{without}"
 
 
-def _sample(record: Record) -> tuple[str, str, int]:
-    trial = trial_of(record)
-    if task_of(trial.task) in OWN_DOCUMENTS:
-        return "", "", trial.sample
-    return trial.task, "" if _is_leval(trial.task) else trial.needle, trial.sample
-
-
-def _is_leval(task: str) -> bool:
-    return family_of(task_of(task)) == "leval"
+def _samples(records: Sequence[Record], leval: Collection[str]) -> int:
+    """How many samples there are. Tasks on one's own documents share theirs; those of L-Eval are documents."""
+    found: set[tuple[str, str, int]] = set()
+    for record in records:
+        task, (panel, sample) = record["task"], panel_and_sample_of(record)
+        own = task_of(task) in OWN_DOCUMENTS
+        found.add(("" if own else task, "" if own or task in leval else panel, sample))
+    return len(found)
