@@ -99,6 +99,9 @@ class HttpClient:
 
     def keep(self, connection: Connection) -> None:
         """Use a connection again: its answer has been read to the end."""
+        if self._closed:
+            self.drop(connection)
+            return
         connection.rest()
         self._idle.append(connection)
 
@@ -114,3 +117,6 @@ class HttpClient:
             self._closed = True
             for connection in self._open:
                 connection.abort()
+        with suppress(IndexError):
+            while True:
+                self.drop(self._idle.pop())

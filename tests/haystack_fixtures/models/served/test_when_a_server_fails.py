@@ -42,8 +42,9 @@ def make(mock_tokenizer: Tokenizer, clock: SleptTime) -> Callable[..., ServedMod
         timeout_s: float = 5.0,
         width: int = 8,
         tell: Callable[[str], object] | None = None,
+        pausing: Callable[[int], object] | None = None,
     ) -> ServedModel:
-        connection = Connection(url, "NO_SUCH_KEY", timeout_s, retries, tell=tell)
+        connection = Connection(url, "NO_SUCH_KEY", timeout_s, retries, tell=tell, pausing=pausing)
         gate = Turnstile(width, now=clock.now, sleep=clock.sleep)
         model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
         model._jitter = random.Random(0)
@@ -64,6 +65,13 @@ def ask_until_fatal(model: ServedModel, question: Request, at_most: int = 50) ->
         if found[-1].error is not None and found[-1].error.fatal:
             break
     return found
+
+
+def test_who_pauses_says_so(planted: PlantedServer, make: Callable[..., ServedModel], question: Request) -> None:
+    changes: list[int] = []
+    planted.plant(*[NOT_NOW] * 2, good())
+    assert make(planted.url, pausing=changes.append).respond(question).text == "Paris"
+    assert changes == [1, -1, 1, -1]
 
 
 def test_a_storm_costs_no_request(
