@@ -27,6 +27,10 @@ class Answer:
     wait_s: float = 0.0
 
 
+def error(status: int, message: str, headers: dict[str, str] | None = None, **more: Any) -> Answer:
+    return Answer(status, {"error": {"message": message, **more}}, headers or {})
+
+
 def good(text: str = "Paris", **message: Any) -> dict[str, Any]:
     """A whole answer."""
     return {
