@@ -23,7 +23,9 @@ from needlework.results.style.text import clean
 LONGEST = 2_000  # characters of a text cell; spreadsheets refuse more than 32,767, and the JSON has all of it
 # What makes spreadsheets read a cell as a formula (OWASP, "CSV Injection"), full-width forms included. A leading
 # apostrophe disarms it; text that already looks disarmed gets another one, so that reading back is exact.
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+_MARKS = "=+-@\t\r\n＝＋－＠"
+_FORMULA = re.compile(f"'*[{re.escape(_MARKS)}]")
+_FIRST = frozenset(f"'{_MARKS}")  # what such a text begins with; looked up quicker than matched
 
 
 def write_csv(path: Path, records: Iterable[Record]) -> None:
@@ -155,7 +157,7 @@ def safe_cell(value: object) -> str:
     text = clean(str(value))
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}… [{len(text)} characters]"
-    return f"'{text}" if _FORMULA.match(text) else text
+    return f"'{text}" if text[:1] in _FIRST and _FORMULA.match(text) else text
 
 
 def _bare(text: str) -> str:
