@@ -237,3 +237,28 @@ def test_half_a_surrogate_in_a_failing_assert_ends_no_worker(project):
     result = project.run("test_own.py", "-n1", process=True)
     assert result.ret == 1
     assert len(project.records()) == 6
+
+
+WITH_FIXTURES = """
+import pytest
+
+@pytest.fixture
+def length(cell):
+    return cell.length
+
+class TestMine:
+    @pytest.mark.cells("niah")
+    def test_cells(self, request, cell, length, generate, assert_scored):
+        assert request.getfixturevalue("cell") == cell == request.node.callspec.params["cell"]
+        assert length == cell.length
+        path, line, name = request.node.reportinfo()
+        assert request.node.location == (path.name, line, name)
+        assert_scored(generate(cell))
+"""
+
+
+def test_a_fixture_of_ones_own_takes_the_cell_and_every_test_knows_where_it_stands(project):
+    project.pytester.makepyfile(test_needles=WITH_FIXTURES)
+
+    assert project.run().ret == 0
+    assert [record["outcome"] for record in project.records()] == ["found"] * 6
