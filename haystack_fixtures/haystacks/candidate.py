@@ -60,7 +60,8 @@ class Draft:
 def draft_of(frame: Frame, cut: Cut) -> Draft:
     """Put template, haystack and needles together and count them."""
     source = frame.source
-    places, head, rest = _parts(frame, cut)
+    places = _places(frame, cut)
+    head, rest = _parts(frame, cut, places)
     pieces = (*head.pieces, *rest)
     tail = _tail(frame, head, cut, rest)
     if head.spliced is None or tail is None:
@@ -80,20 +81,35 @@ def draft_of(frame: Frame, cut: Cut) -> Draft:
 def count_of(frame: Frame, cut: Cut) -> int | None:
     """The count of a cut's draft where it can be had without making that: mostly, if the tokenizer's words stand
     apart."""
-    if frame.of_context is not None or not frame.memo.words_apart:
+    places = _places(frame, cut)
+    if frame.of_context is not None or not frame.memo.words_apart or not _goes_on(cut, places):
         return None
-    _, head, rest = _parts(frame, cut)
+    head, rest = _parts(frame, cut, places)
     tail = _tail(frame, head, cut, rest)
     if tail is None:
         return None
     return head.tokens + sum([high - low for _, low, high, _ in tail]) + frame.bos
 
 
-def _parts(frame: Frame, cut: Cut) -> tuple[tuple[Place, ...], Head, list[Piece]]:
-    """Where needles go, the prompt up to the last of them, and the pieces behind it."""
-    places = tuple([place_for(frame.source, depth, cut) for depth in frame.depths])
-    head = _head(frame, cut, places)
-    return places, head, [*_stretch(frame.source, cut, head.char, cut.chars), frame.after]
+def _places(frame: Frame, cut: Cut) -> tuple[Place, ...]:
+    return tuple([place_for(frame.source, depth, cut) for depth in frame.depths])
+
+
+def _goes_on(cut: Cut, places: tuple[Place, ...]) -> bool:
+    """Whether the source goes on behind the last needle."""
+    return all(place.char < cut.end for place in places)
+
+
+def _parts(frame: Frame, cut: Cut, places: tuple[Place, ...]) -> tuple[Head, list[Piece]]:
+    """The prompt up to its last needle, and the pieces behind it."""
+    chars = tuple([place.char for place in places])
+    if _goes_on(cut, places):  # then the head is the same for all cuts
+        head = frame.heads.get(chars)
+        if head is None:
+            head = frame.heads[chars] = _head_of(frame, cut, chars)
+    else:
+        head = _head_of(frame, cut, chars)
+    return head, [*_stretch(frame.source, cut, head.char, cut.chars), frame.after]
 
 
 def _tail(frame: Frame, head: Head, cut: Cut, rest: Sequence[Piece]) -> Sequence[Segment] | None:
@@ -119,17 +135,6 @@ class Head(NamedTuple):
     split: int
     spliced: Spliced | None
     tokens: int
-
-
-def _head(frame: Frame, cut: Cut, places: tuple[Place, ...]) -> Head:
-    """The head for these places; where the source goes on behind the last one, it is the same for all cuts."""
-    chars = tuple([place.char for place in places])
-    if max(chars, default=0) >= cut.end:
-        return _head_of(frame, cut, chars)
-    found = frame.heads.get(chars)
-    if found is None:
-        found = frame.heads[chars] = _head_of(frame, cut, chars)
-    return found
 
 
 def _head_of(frame: Frame, cut: Cut, places: tuple[int, ...]) -> Head:

@@ -94,6 +94,8 @@ def _holds(source: HaystackSource, cut: Cut, text: str) -> bool:
 
 def _find(source: HaystackSource, text: str) -> int:
     """Where a source has a text first, or -1. Behind one pass over the corpus everything comes again."""
+    if len(source.text) < _SHORT:
+        return source.text.find(text)
     if len(text) <= _SENTENCE and not _has_fours(source, text.encode("utf-8", "surrogatepass").lower()):
         return -1
     return source.remember(("find", text), lambda: source.text.find(text, 0, source.corpus_chars + len(text)))
