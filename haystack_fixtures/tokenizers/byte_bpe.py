@@ -62,7 +62,7 @@ class ByteBpe:
         self._inner = inner
         self._encoding = encoding
         self._marks = set(encoding.special_tokens_set)
-        self._mark_starts = {mark[0] for mark in self._marks}
+        self._mark_starts = {mark[:2] for mark in self._marks}
         self._ids = ids
         self._lacking = bytes(np.flatnonzero(ids[:256] < 0).tolist())  # bytes that are no token by themselves
         self._sizes = sizes
