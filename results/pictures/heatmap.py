@@ -132,7 +132,7 @@ def look_of(fonts: Fonts) -> dict[Any, Any]:
 
 @contextmanager
 def _painted(layouts: Sequence[Layout], paint: Paint, heading: str) -> Iterator[Figure]:
-    """A figure that exists only in here: nothing of pyplot, settings put back, memory freed."""
+    """A figure that nobody else has: nothing of pyplot, and settings put back. Clearing it would make its axes anew."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -155,10 +155,7 @@ def _painted(layouts: Sequence[Layout], paint: Paint, heading: str) -> Iterator[
                 paint(Canvas(figure, x, y - layout.height), number, fonts)
                 number, x = number + 1, x + layout.width
             y -= max(layout.height for layout in row)
-        try:
-            yield figure
-        finally:
-            figure.clear()
+        yield figure
 
 
 def untaken(name: str, taken: set[str]) -> str:
