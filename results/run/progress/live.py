@@ -46,14 +46,19 @@ class LiveLine:
         """`writer`: pytest's, which knows the cursor's column; `terminal`: a file descriptor of our own."""
         self._writer = writer
         self._terminal = terminal
+        self._shown = False
 
     def show(self, line: str) -> None:
         told = shortened(line, self._writer.fullwidth - self._writer.width_of_current_line - 2)
         if told:
             _write(self._terminal, f"{_SAVE} {told}{_CLEAR}{_RESTORE}")
+            self._shown = True
 
     def clear(self) -> None:
-        _write(self._terminal, _CLEAR)
+        """Four times for every test: what is not there need not be cleared."""
+        if self._shown:
+            _write(self._terminal, _CLEAR)
+            self._shown = False
 
     def close(self) -> None:
         self.clear()
