@@ -22,7 +22,7 @@ _NOT_BY_ITSELF = "\u03a3\u0130\u212a"
 _SENTENCE = 4096  # characters; no sentence and its closing is longer, nor a term that is searched for quickly
 _FOUR, _FOURS_BITS = 4, 20
 _SHORT = 20_000  # characters that are searched in no time
-_FEW = 12  # texts that are searched for in less time than looking through all of it takes
+_FEW = 5  # texts that are searched for in less time than looking through all of it takes
 _SPREAD = 2654435761  # multiplying by a prime near the golden ratio's share spreads numbers evenly
 
 
@@ -132,7 +132,8 @@ def _has_fours(source: HaystackSource, lowered: bytes) -> bool:
         data = _lowered_bytes(source)
         table = np.zeros(1 << _FOURS_BITS, np.bool_)
         for part in (data, data[_FOUR // 2 :]):
-            table[np.frombuffer(part, "<u4", len(part) // _FOUR) * np.uint32(_SPREAD) >> (32 - _FOURS_BITS)] = True
+            spread = np.frombuffer(part, "<u4", len(part) // _FOUR) * np.uint32(_SPREAD) >> (32 - _FOURS_BITS)
+            table[spread.astype(np.int64)] = True
         return table.tobytes()
 
     if len(source.text) < _SHORT:
