@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from needlework.results.records.record import Record, WaitingAnswer
 
+_SILENT_S = 30.0  # and three times as long as any answer has been waited for
+
 
 @dataclass(slots=True)
 class Tally:
@@ -22,15 +24,23 @@ class Tally:
     asked: int = 0
     shared: int = 0
     _early: dict[str, int] = field(default_factory=dict)  # prompt tokens of answers whose test is still to come, by key
+    _ended: set[str] = field(default_factory=set)  # keys of the cells whose test has ended
+    _known: int = 0  # cells that had an answer when `line` was last told of new ones
+    _heard: float = 0.0  # when that was, seconds
+    _longest: float = 0.0  # between two such times, seconds
 
     def answered(self, answer: WaitingAnswer) -> None:
-        """Count an answer that came before its test's turn. Its length is not known: its prompt is nearly as long."""
-        if answer["key"] not in self._early:
+        """Count an answer that came before its test's turn. Its length is not known: its prompt is nearly as long.
+
+        One may be read after its test has ended, when all is counted: in a log half a minute lies between two looks.
+        """
+        if answer["key"] not in self._early and answer["key"] not in self._ended:
             self._early[answer["key"]] = tokens = answer["prompt"].get("tokens", 0)
             self._count(tokens, tokens, answer["timing"].get("cached_tokens") or 0)
 
     def add(self, record: Record) -> None:
         """Count a cell whose test has ended."""
+        self._ended.add(record["key"])
         early = self._early.pop(record["key"], None)
         if early is not None:
             self.tokens_done += record["length"] - early
@@ -52,8 +62,10 @@ class Tally:
         self.shared += shared
 
     def line(self, seconds: float) -> str:
-        """`42/121 cells · 1,240 tok/s · 47 % shared · 1:32 left`; `seconds` have passed."""
+        """`42/121 cells · 1,240 tok/s · 47 % shared · 1:32 left`; `seconds` have passed, more at every call."""
         parts = [f"{self.cells_done}/{self.cells} cells"]
+        if silent := self._silent(seconds):
+            return " · ".join([*parts, f"no answer for {_clock(silent)}"])
         if self.asked and seconds > 0:
             parts.append(f"{self.asked / seconds:,.0f} tok/s")
             if self.shared:
@@ -63,6 +75,17 @@ class Tally:
         elif self.cells_done < self.cells:
             parts.append(f"{_clock(seconds)} so far")
         return " · ".join(parts)
+
+    def _silent(self, seconds: float) -> float:
+        """For how many seconds no answer has come, where that is unusual; else 0.
+
+        A server that does not answer has no pace, and nobody knows how long it will be away.
+        """
+        waited = seconds - self._heard
+        if self.cells_done > self._known:
+            self._known, self._heard, self._longest = self.cells_done, seconds, max(self._longest, waited)
+            return 0.0
+        return waited if self._known and waited > max(_SILENT_S, 3 * self._longest) else 0.0
 
 
 def _clock(seconds: float) -> str:

@@ -47,6 +47,28 @@ def test_answers_count_when_they_come_and_once():
     assert tally.line(90.0) == "3/4 cells · 30 tok/s · 0:30 left"
 
 
+def test_an_answer_that_is_read_after_its_test_is_counted_once():
+    """A log looks for answers every half minute: by then the tests of many have ended."""
+    tally = Tally(cells=4, tokens=4000)
+    for key in "ab":
+        tally.add(record(key=key))
+    for key in "abc":
+        tally.answered(answer(key))
+    assert tally.line(60.0).startswith("3/4 cells · 45 tok/s")
+    tally.add(record(key="c"))
+    assert tally.line(60.0).startswith("3/4 cells · 45 tok/s")
+
+
+def test_a_server_that_does_not_answer_has_no_pace_and_no_time_left():
+    tally = Tally(cells=4, tokens=4000)
+    tally.add(record(key="a"))
+    assert tally.line(20.0).endswith("1:00 left")
+    assert tally.line(70.0).endswith("3:30 left")  # one may take longer than another
+    assert tally.line(90.0) == "1/4 cells · no answer for 1:10"
+    tally.add(record(key="b"))
+    assert tally.line(100.0).endswith("1:40 left")
+
+
 def test_arriving_answers_are_those_after_the_beginning_each_once(tmp_path):
     def line(key):
         return json.dumps(answer(key)) + "\n"
