@@ -50,7 +50,7 @@ def context_in_place(trial: Trial, counted: str) -> int:
 
 @settings(max_examples=6, deadline=None)
 @given(
-    length=st.integers(300, 2500),
+    length=st.integers(500, 2500),
     depth=st.sampled_from(("0", "37", "100")),
     buffer=st.integers(0, 150),
     language=st.sampled_from(("en", "zh")),
