@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from tests.results.web.browsing_runs import record, write_journal
@@ -38,6 +39,11 @@ def write_site(folder: Path) -> tuple[object, ...]:
     documents = write_documents(folder / "documents")
     questions = write_questions(folder / "q.json")
     return *runs, folder / "answers", folder / "days.jsonl", questions, "--documents", documents
+
+
+def unexpected(log: list[str]) -> list[str]:
+    """Lines of a browser's log but those of what is not there: these runs have no settings to build prompts from."""
+    return [line for line in log if not re.search(r"404|/prompt/|/items/\d+/document", line)]
 
 
 def visit(chrome: Chrome, address: str, path: str, *, width: int, height: int = 900, dark: bool = False) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.results.web.chrome import Chrome
 from tests.results.web.conftest import Serve
-from tests.results.web.every_page import PAGES, visit, write_site
+from tests.results.web.every_page import PAGES, unexpected, visit, write_site
 
 selenium = pytest.importorskip(
     "axe_core_python.selenium", reason="axe-core-python is not installed (pip install -e '.[dev]')"
@@ -26,7 +26,7 @@ def page(chrome: Chrome) -> Iterator[Chrome]:
     """No page stays open: its server is asked no more. What is not there is said to be so."""
     yield chrome
     chrome.driver.get("about:blank")
-    assert [line for line in chrome.log() if "404" not in line and "/prompt/" not in line] == []
+    assert unexpected(chrome.log()) == []
 
 
 @pytest.mark.parametrize("path", PAGES)
