@@ -82,6 +82,6 @@ def time_lines(settings: Settings, lengths: Sequence[int]) -> list[str]:
     speed = settings.tokens_per_s or (last[1].tokens_per_s if last else None)
     if not speed or not lengths:
         return []
-    by = f", the pace of run {last[0]}" if last else ""
+    by = f", the pace of run {last[0]} (trials: {last[1].trials})" if last else ""
     whole, one = sum(lengths) / speed, sum(lengths) / len(lengths) / speed
     return [f"at {speed:,.0f} prompt tokens a second{by}: at most {duration(whole)}, {duration(one)} a trial"]

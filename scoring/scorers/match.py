@@ -71,7 +71,7 @@ def _bare(lines: str, reference: Reference) -> Score | None:
     if bare not in text:
         return None
     if bare.replace(" ", "").isalnum() and any(bare in spellings(each) for each in reference.answers):
-        return Score(1.0, "found", bare, f"{bare[:60]!r} at character {text.index(bare)}")
+        return Score(1.0, "found", bare, f"gives {bare[:60]!r}")
     return None
 
 
@@ -175,7 +175,7 @@ def _judge_one(lines: str, read: Sequence[Reading]) -> Score:
         return Score(0.0, "unclear", text[:_SHOWN], "gives two values of one shape")
     if is_one_of_two(sketch_of(text, [each.mention for each in right]), right.index(last)):
         return Score(0.0, "wrong", text[:_SHOWN], "gives the value or another one")
-    return Score(1.0, "found", last.mention.value, f"{last.mention.value[:60]!r} at character {last.start}")
+    return Score(1.0, "found", last.mention.value, f"gives {last.mention.value[:60]!r}")
 
 
 def _judge_parts(text: str, read: Sequence[Reading], wanted: Wanted) -> Score:

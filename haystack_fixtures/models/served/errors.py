@@ -72,6 +72,9 @@ class HttpError:
         return f"HTTP 200 with an error inside: {said}" if self.inside else f"HTTP {self.status}: {said}"
 
 
+_ENDPOINT = re.compile(r"/(?:chat/)?completions/?(?=$|[?#])")  # what a base URL has behind it in a request
+
+
 def fault_of_status(error: HttpError, too_long: re.Pattern[str] | None = None) -> Fault:
     """Classify a status with its body. `too_long`: the user's own pattern for a prompt that does not fit."""
     status, shown = error.status, error.shown
@@ -87,7 +90,8 @@ def fault_of_status(error: HttpError, too_long: re.Pattern[str] | None = None) -
         return Fault("client", f"no such model or address: {shown}", fatal=True, status=status)
     if 300 <= status < 400:
         where = {name.lower(): value for name, value in error.headers.items()}.get("location", "another address")
-        message = f"HTTP {status}: the server sends us on to {where}: give that as --base-url"
+        base = _ENDPOINT.sub("", where)
+        message = f"HTTP {status}: the server sends us on to {base}: give that as --base-url"
         return Fault("client", message, fatal=True, status=status)
     if says_too_long(status, words, too_long):
         return Fault("client", f"context too long: {shown}", too_long=True, status=status)

@@ -6,6 +6,8 @@ import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
+from urllib.parse import urlsplit
 
 from needlework.haystack_fixtures.models.model import Request, starts_answer
 from needlework.haystack_fixtures.models.served.args import ServedOptions, address
@@ -38,6 +40,8 @@ class OpenAITransport:
             [where.secret, *options.headers.values(), *addresses, *named_secrets(options.extra_body)]
         )
         self._sender = Sender(name, options, where)
+        self._key_env = connection.api_key_env
+        self._keyless = where.secret is None and not options.headers and not url_secrets(where.base_url)
         # OpenAI's own service, there or at Azure, tells no window and goes on with no answer that was begun for it.
         self._open = not where.is_openai and options.azure_api_version is None
         self._identity: dict[str, str | int | float | None] = {
@@ -110,7 +114,7 @@ class OpenAITransport:
         try:
             with self._sender.send(request, dialect, waited) as answer:
                 if answer.status != 200:
-                    return fault_of_status(_http_error(answer), self._too_long)
+                    return self._explained(fault_of_status(_http_error(answer), self._too_long))
                 chunks = within(answer.chunks(), begun + allowed.total_s)
                 if "event-stream" in answer.headers.get("content-type", ""):
                     reply = read_events(chunks, request.prompt.text, begun)
@@ -122,6 +126,16 @@ class OpenAITransport:
             return Fault("timeout", f"no answer in {time.perf_counter() - begun:.3g} s", retry=True, sign="slow")
         except Exception as error:  # noqa: BLE001 - a bad cell never ends the run, whatever a server thinks of
             return fault_of(error, self._too_long) or Fault("protocol", f"{type(error).__name__}: {error}")
+
+    def _explained(self, fault: Fault) -> Fault:
+        """A refusal with what the user may have left out."""
+        if fault.status == 404 and not urlsplit(self._sender.base_url).path.strip("/"):
+            return replace(fault, message=f"{fault.message}; most servers are asked below /v1: --base-url .../v1")
+        if fault.status == 401 and self._keyless:
+            said = fault.message.removeprefix("the server refuses the key: ")
+            remedy = f"the environment variable {self._key_env} (--api-key-env) is not set"
+            return replace(fault, message=f"the server wants a key, and none was sent: {said}; {remedy}")
+        return fault
 
 
 def _http_error(answer: Exchanged) -> HttpError:

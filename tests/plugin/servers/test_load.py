@@ -80,7 +80,7 @@ def test_a_rejected_key_ends_the_run_with_one_line(tmp_path: Path) -> None:
         result = run(tmp_path, storm.url, "--depths=0:100:10", "--repeats=20", "-n2")
         seen = storm.seen()
     assert result.returncode == 2, result.stdout + result.stderr
-    assert "stopped: the server refuses the key: HTTP 401: Incorrect API key provided" in result.stdout
+    assert "stopped: the server wants a key, and none was sent: HTTP 401: Incorrect API key provided" in result.stdout
     assert len(journal(tmp_path)) <= 2, "one cell of each worker"
     assert sum(seen["asked"].values()) <= CONCURRENCY
 

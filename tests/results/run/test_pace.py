@@ -42,7 +42,7 @@ def test_the_last_run_of_the_same_model_tells_the_time(settings, tmp_path: Path)
 
     assert last_pace(settings) == ("mine", Pace(4, 8000, 4.0))
     (line,) = time_lines(settings, [120_000, 240_000])
-    assert line == "at 2,000 prompt tokens a second, the pace of run mine: at most 3 min, 2 min a trial"
+    assert line == "at 2,000 prompt tokens a second, the pace of run mine (trials: 4): at most 3 min, 2 min a trial"
     (line,) = time_lines(replace(settings, tokens_per_s=100.0), [1000])
     assert line == "at 100 prompt tokens a second: at most 10 s, 10 s a trial"
 

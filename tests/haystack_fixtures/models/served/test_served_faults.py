@@ -78,7 +78,7 @@ def test_faults_that_stay_get_their_kind(
 @pytest.mark.parametrize(
     ("fault", "kind", "fatal", "words"),
     [
-        (error(401, "Incorrect API key"), "client", True, "refuses the key"),
+        (error(401, "Incorrect API key"), "client", True, "sent: HTTP 401: Incorrect API key; the environ"),
         (error(429, "no credit", code="insufficient_quota"), "client", True, "key"),
         (error(404, "The model m does not exist"), "client", True, "no such model"),
         (error(400, "This model's maximum context length is 4096"), "client", False, "context too long"),
@@ -87,6 +87,7 @@ def test_faults_that_stay_get_their_kind(
         (error(429, "Request too large for m: Limit 30000, Requested 40000"), "client", False, "too large"),
         (error(429, "come back tomorrow", {"Retry-After": "86400"}), "rate_limit", True, "1440 minutes"),
         (Answer(307, "", {"Location": "https://elsewhere/v1"}), "client", True, "https://elsewhere/v1"),
+        (Answer(301, "", {"Location": "http://b:1/v1/chat/completions"}), "client", True, "http://b:1/v1: give that"),
     ],
 )
 def test_what_no_retry_can_mend(
@@ -103,6 +104,16 @@ def test_what_no_retry_can_mend(
     assert response.error is not None
     assert (response.error.kind, response.error.fatal, response.attempts) == (kind, fatal, 1)
     assert words in response.error.message
+
+
+def test_an_address_without_a_path_is_told_the_usual_one(
+    planted: PlantedServer, mock_tokenizer: Tokenizer, question: Request
+) -> None:
+    connection = Connection(planted.url.removesuffix("/v1"))
+    planted.plant(error(404, "Not Found"))
+    response = ServedModel("m", served_options({}, connection), mock_tokenizer, connection).respond(question)
+    assert response.error is not None
+    assert response.error.message.endswith("HTTP 404: Not Found; most servers are asked below /v1: --base-url .../v1")
 
 
 @pytest.mark.parametrize(
