@@ -47,7 +47,8 @@ class Recorder:
     def __init__(self, config: pytest.Config, settings: Settings, folder: Path, gates: list[Gate]) -> None:
         self._config = config
         self._settings = settings
-        self._gates = gates
+        self._gates = [] if settings.shard is not None else gates  # a part decides nothing: needlework merge judges
+        self._scoped = gates
         self._gatekeeper: Gatekeeper | None = None
         self._verdicts: list[Verdict] = []
         self._records: list[Record] = []
@@ -83,9 +84,11 @@ class Recorder:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         option = session.config.option
         only_looks = option.collectonly or option.showfixtures or option.show_fixtures_per_test
-        if only_looks or self._settings.plan:
-            return
         cells = [item.nodeid for item in session.items if cell_of(item) is not None]
+        if only_looks or self._settings.plan:
+            if self._settings.plan and cells:
+                self._check_scopes()
+            return
         self._collected(cells)
         if cells and not self.folder.is_open:
             self._open_or_refuse()
@@ -105,7 +108,17 @@ class Recorder:
         else:
             self._adaptive.select(cell for nodeid in ids if (cell := parse_id(nodeid)) is not None)
 
+    def _check_scopes(self) -> None:
+        if self._scoped:
+            from needlework.results.gates.scope import check_scopes
+
+            try:
+                check_scopes(self._scoped, grid_of(self._config), lambda: self.folder.earlier)
+            except InputError as error:
+                raise pytest.UsageError(str(error)) from None
+
     def _open_or_refuse(self) -> None:
+        self._check_scopes()
         try:
             self._open()
         except InputError as error:

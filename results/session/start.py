@@ -45,8 +45,6 @@ def pytest_configure(config: pytest.Config) -> None:
         check_adaptive_run(settings, folder)
     except (InputError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
-    if settings.shard is not None:
-        gates = []  # a part decides nothing: needlework merge judges them
     config.pluginmanager.register(Recorder(config, settings, folder, gates), RECORDER)
 
 
