@@ -1,7 +1,7 @@
-"""Auditing how answers about documents were judged: judge, offline rule and people beside each other.
+"""Auditing how answers were judged: judge, offline rule and people beside each other.
 
-Of a run with `--scorer judge_documents` (its records have both verdicts), with a file of human labels or without; or of
-a file of answers that people have labelled, for the offline rule alone.
+Of a run with `--scorer judge_...`, with a file of human labels or without; records of `judge_documents` have the rule's
+verdict too. Or of a file of answers about documents that people have labelled, for the offline rule alone.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.results.files.json_file import read_json
 from needlework.results.judging.labels import read_labels
 from needlework.results.records.record import Record
-from needlework.results.records.samples import own_label
+from needlework.results.records.samples import OWN_DOCUMENTS, own_label
+from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.agreement.rates import agreement, share
 from needlework.results.statistics.documents import right_or_wrong, rule_of
 from needlework.results.tables.columns import agreement_lines, ends, percent2
+from needlework.scoring.judges.strategy import JUDGE
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference
 
@@ -60,7 +62,7 @@ def judged_in_run(path: Path, labels: Path | None) -> list[Judged]:
     found = [_of_record(record, humans.get(name)) for name, record in records.items() if _was_judged(record)]
     if not found:
         raise InputError(
-            "RUN", path, "has no answers that a judge judged; run with --scorer judge_documents --judge SPEC"
+            "RUN", path, "has no answers that a judge alone scored; run with --scorer judge_documents --judge SPEC"
         )
     return found
 
@@ -90,6 +92,8 @@ def document_audit_lines(found: Sequence[Judged]) -> Iterator[str]:
         if both:
             pairs = [(getattr(each, one), getattr(each, other)) for each in both]
             yield from agreement_lines(agreement(pairs, [each.question for each in both]), one, other)
+    if not any(each.human or each.rule for each in found):
+        yield "nothing to compare the judge with: give --labels (judge_documents alone keeps a rule's verdict)"
     verdicts: dict[tuple[str, ...], set[str]] = {}
     times: dict[tuple[str, ...], int] = {}
     for each in found:
@@ -103,25 +107,29 @@ def document_audit_lines(found: Sequence[Judged]) -> Iterator[str]:
 
 
 def _was_judged(record: Record) -> bool:
-    return record["scorer"] == "judge_documents" and record["outcome"] not in (
-        "censored",
-        "unclear",
-        "invalid",
-        "skipped",
-    )
+    """Whether a judge was asked of the answer, and no rule decides beside it; nobody is asked of an empty one."""
+    unruled = ("empty", "censored", "unclear", "invalid", "skipped")
+    return record["scorer"].startswith(JUDGE) and record["outcome"] not in unruled
 
 
 def _of_record(record: Record, human: str | None) -> Judged:
+    """Of marks the judge's 9 and 10 of 10 are right: what its outcome `found` is."""
     rule = rule_of(record)
-    question = own_label(record["needle"]).question
+    question = _question(record)
     absent = str(record["reference"].get("absent") is True)
     return Judged(
         question=question,
-        same=(question, absent, " ".join(str(record["response"].get("text", "")).split())),
-        judge=right_or_wrong(record["score"] == 1) if rule and record["score"] is not None else None,
+        same=(question, *record["expected"], absent, " ".join(str(record["response"].get("text", "")).split())),
+        judge=right_or_wrong(record["outcome"] == "found") if record["score"] is not None else None,
         rule=right_or_wrong(rule == "found") if rule else None,
         human=None if human is None else _human("--labels", record["id"], human),
     )
+
+
+def _question(record: Record) -> str:
+    """On documents of one's own the label says which question it is; else its text does."""
+    own = task_of(record["task"]) in OWN_DOCUMENTS
+    return own_label(record["needle"]).question if own else record["question"]
 
 
 def _of_row(path: Path, number: int, row: dict[str, Any]) -> Judged:

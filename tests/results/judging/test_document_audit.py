@@ -64,6 +64,29 @@ def test_equal_answers_show_whether_the_judge_agrees_with_itself(
     assert "the judge agrees with itself: 75.00 % of 4 equal answers" in capsys.readouterr().out
 
 
+def test_marks_of_other_judges_are_audited_beside_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Needles have questions of their own under one label; 9 and 10 of 10 are right."""
+    marks = ("found", "found", "found", "partial", "wrong", "empty")
+    records: list[Any] = [
+        asked(0, mark, task="niah", repeat=number, scorer="judge_evalscope") | {"question": f"The code of {number}?"}
+        for number, mark in enumerate(marks)
+    ]
+    write_json(tmp_path / "results.json", run_report(records))
+    assert needlework.main(["judge-audit", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "5 answers to 5 questions; 0 judgements without a verdict" in out
+    assert "nothing to compare the judge with: give --labels" in out
+
+    people = rows(
+        tmp_path / "labels.jsonl",
+        [{"item": each["id"], "human": number < 2} for number, each in enumerate(records[:5])],
+    )
+    assert needlework.main(["judge-audit", str(tmp_path), "--labels", str(people)]) == 0
+    out = capsys.readouterr().out
+    assert "human and judge agree: 80.00 %" in out
+    assert "nothing to compare" not in out
+
+
 def test_labelled_answers_audit_the_offline_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     question = {"question": "What is the dish called?", "answers": ["Oruro"]}
     found = [question | {"response": "It is Oruro.", "human": "right"}] * 3
