@@ -147,7 +147,7 @@ def test_junit_carries_the_scores(project):
 
 @pytest.mark.parametrize(
     ("gate", "status"),
-    [("score >= 0.5", 0), ("score >= 0.1 per depth", 0), ("score < 0.5", 1), ("score >= 0.9 [length=9k]", 1)],
+    [("score >= 0.5", 0), ("score >= 0.1 per depth", 0), ("score < 0.5", 1), ("score >= 0.9 [length=9k]", 4)],
 )
 def test_a_gate_decides_the_exit_code(project, gate, status):
     assert project.run("--gate", gate, "--repeats=8").ret == status  # one sample decides nothing
