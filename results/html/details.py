@@ -65,28 +65,33 @@ class Row(NamedTuple):
     cut: bool
 
 
+class _Trial(NamedTuple):
+    """A record, and the tables in it that most fields are from."""
+
+    record: Mapping[str, Any]
+    prompt: Mapping[str, Any]
+    response: Mapping[str, Any]
+    timing: Mapping[str, Any]
+
+
 def row_of(record: Record, level: Level) -> Row:
     """Return what the page keeps of `record`. Fields that a foreign or older file lacks are null."""
     fields = cast("Mapping[str, Any]", record)
     prompt, response, timing = (_mapping(fields.get(name)) for name in ("prompt", "response", "timing"))
+    trial = _Trial(fields, prompt, response, timing)
     room = level.around_found if fields.get("outcome") == "found" else level.around
     placed = _placed(prompt) if room else []
-    shared = _shared(fields, prompt, response, timing, level)
+    shared = _shared(trial, level)
     shared["placed"] = tuple(_text(needle["text"], level) for needle in placed)
-    own = _own(fields, prompt, response, timing, level)
+    own = _own(trial, level)
     own["around"] = [_around(needle["before"], needle["after"], room) for needle in placed]
     parts = [*shared.values(), *(shared["expected"] or ()), *(shared["error"] or ())]
     cut = any(map(is_cut, [part for part in parts if isinstance(part, tuple)]))
     return Row(tuple([shared[name] for name in SHARED]), script_json([own[name] for name in OWN])[1:-1], cut)
 
 
-def _shared(
-    record: Mapping[str, Any],
-    prompt: Mapping[str, Any],
-    response: Mapping[str, Any],
-    timing: Mapping[str, Any],
-    level: Level,
-) -> dict[str, Value]:
+def _shared(trial: _Trial, level: Level) -> dict[str, Value]:
+    record, prompt, response, timing = trial
     error = _mapping(record.get("error"))
     answer, text = record.get("answer"), response.get("text")
     expected = record.get("expected")
@@ -114,13 +119,8 @@ def _shared(
     }
 
 
-def _own(
-    record: Mapping[str, Any],
-    prompt: Mapping[str, Any],
-    response: Mapping[str, Any],
-    timing: Mapping[str, Any],
-    level: Level,
-) -> dict[str, object]:
+def _own(trial: _Trial, level: Level) -> dict[str, object]:
+    record, prompt, response, timing = trial
     score = _number(record.get("score")) if record.get("outcome") in SCORED else None
     return {
         "repeat": _number(record.get("repeat")),
