@@ -6,6 +6,7 @@ import time
 import pytest
 
 from needlework.haystack_fixtures.asking.look_ahead import LookAhead
+from tests.at_once import AtOnce
 
 
 def test_answers_belong_to_their_questions():
@@ -16,21 +17,15 @@ def test_answers_belong_to_their_questions():
 
 
 def test_many_run_at_once_and_never_more_than_allowed():
-    lock, running, most = threading.Lock(), 0, 0
+    at_once = AtOnce()
 
     def work(n):
-        nonlocal running, most
-        with lock:
-            running += 1
-            most = max(most, running)
-        time.sleep(0.01)
-        with lock:
-            running -= 1
+        at_once.work(0.01)
         return n
 
     ahead = LookAhead(range(40), lambda n: lambda: work(n), width=8)
     assert [ahead.take(n) for n in range(40)] == list(range(40))
-    assert 4 <= most <= 8
+    assert 4 <= at_once.most <= 8
 
 
 def test_unread_answers_are_bounded():
@@ -76,24 +71,18 @@ def test_work_that_pauses_is_overtaken_by_as_much_other_work():
 
 
 def test_and_by_no_more_than_there_are_spare_threads():
-    lock, running, most = threading.Lock(), 0, 0
+    at_once = AtOnce()
 
     def work(n):
-        nonlocal running, most
         ahead.pausing(1)
-        with lock:
-            running += 1
-            most = max(most, running)
-        time.sleep(0.01)
-        with lock:
-            running -= 1
+        at_once.work(0.01)
         ahead.pausing(-1)
         return n
 
     ahead = LookAhead(range(40), lambda n: lambda: work(n), width=2, spare=3)
 
     assert [ahead.take(n) for n in range(40)] == list(range(40))
-    assert 3 <= most <= 5
+    assert 3 <= at_once.most <= 5
 
 
 def test_what_goes_wrong_in_a_thread_is_told_where_the_answer_is_taken():

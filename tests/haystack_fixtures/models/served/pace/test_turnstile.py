@@ -12,6 +12,7 @@ import pytest
 from needlework.haystack_fixtures.models.model import ModelError
 from needlework.haystack_fixtures.models.served.pace.pacing import Sign
 from needlework.haystack_fixtures.models.served.pace.turnstile import Turnstile
+from tests.at_once import AtOnce
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
 
 WHY = ModelError("server", "gone", fatal=True)
@@ -20,24 +21,18 @@ WHY = ModelError("server", "gone", fatal=True)
 @pytest.mark.parametrize("signs", [("answered",), ("busy", "answered"), ("busy", "slow", "gone", "broken")])
 def test_never_more_than_the_width_and_nobody_left_behind(signs: tuple[Sign, ...]) -> None:
     gate, chance = Turnstile(8), random.Random(0)
-    lock, inside, most = threading.Lock(), 0, 0
+    at_once = AtOnce()
 
     def pass_through(i: int) -> int:
-        nonlocal inside, most
         passage = gate.enter()
         assert passage is not None
-        with lock:
-            inside += 1
-            most = max(most, inside)
-        time.sleep(0.0005)
-        with lock:
-            inside -= 1
+        at_once.work(0.0005)
         gate.leave(passage, chance.choice(signs), retry_after_s=0.002 if i % 50 == 0 else None)
         return i
 
     with ThreadPoolExecutor(32) as pool:
         assert sorted(pool.map(pass_through, range(600))) == list(range(600))
-    assert 1 <= most <= 8
+    assert 1 <= at_once.most <= 8
 
 
 def test_a_pause_holds_all_back() -> None:
