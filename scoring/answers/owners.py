@@ -120,7 +120,8 @@ def _named_ahead(sketch: str, place: int, asked: Asked) -> Owner:
     if tokens[-2:-1] == [","] and tokens[-1] in ("namely", "namlich"):
         tokens = tokens[:-2]
     end = len(tokens)
-    while end and (tokens[end - 1] in _leads() or tokens[end - 1] in asked.words - asked.key):
+    leads, beside = _leads(), asked.words - asked.key
+    while end and (tokens[end - 1] in leads or tokens[end - 1] in beside):
         end -= 1
     start = end
     while start and is_part_of_a_name(tokens[start - 1]):
