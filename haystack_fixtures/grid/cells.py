@@ -56,10 +56,11 @@ def parse_id(text: str) -> Cell | None:
     """Find the cell in a pytest node id, or in the id of a cell or record; `None` when there is none."""
     inside = re.search(r"\[(.+)\]", text)
     found = inside.group(1) if inside else text
-    if "\\" in found and found.isascii():  # pytest's way to write other letters, unless its ini file says otherwise
-        with suppress(UnicodeDecodeError):
-            found = found.encode("ascii").decode("unicode_escape")
     match = _ID.fullmatch(found)
+    # pytest's way to write other letters, unless its ini file says otherwise
+    if match and "\\" in found and found.isascii():
+        with suppress(UnicodeDecodeError):
+            match = _ID.fullmatch(found.encode("ascii").decode("unicode_escape"))
     if match is None:
         return None
     depth = match["depth"]

@@ -93,7 +93,7 @@ def short_lines(
     skipped = [line for line in unscored_lines(now, windows) if line.startswith("skipped")]
     yield from ending(
         finished.report,
-        skipped=[*skipped, *replayed_lines(now, folder.written_at)],
+        skipped=[*skipped, *replayed_lines(now, folder.written_at, len(finished.report.records))],
         folder=relative(folder.path),
         last=last,
         width=screen.width,
@@ -113,11 +113,13 @@ def latency_of(finished: Finished, screen: Screen) -> list[Line]:
     return [(line, "") for line in ("", *lines)]
 
 
-def session_lines(now: Sequence[Record], written_at: str, windows: Mapping[str, int]) -> Iterator[Line]:
+def session_lines(
+    finished: Finished, now: Sequence[Record], written_at: str, windows: Mapping[str, int]
+) -> Iterator[Line]:
     """What became of this session's records: without a score, shared tokens, replayed. `windows`: model -> tokens."""
     for line in unscored_lines(now, windows):
         yield line, "red" if line.startswith("invalid") else "yellow" if line.startswith("skipped") else ""
-    for line in (*shared_lines(now), *replayed_lines(now, written_at)):
+    for line in (*shared_lines(now), *replayed_lines(now, written_at, len(finished.report.records))):
         yield line, ""
 
 

@@ -278,7 +278,7 @@ class Recorder:
         from needlework.results.run import last_lines
 
         yield from last_lines.report_lines(finished, screen)
-        yield from last_lines.session_lines(self._records, self.folder.written_at, windows)
+        yield from last_lines.session_lines(finished, self._records, self.folder.written_at, windows)
         yield f"results: {relative(self.folder.path)}", ""
         yield from last_lines.file_lines(finished, self.folder.path)
 

@@ -74,6 +74,17 @@ def test_a_folder_of_runs_is_ranked_printed_and_written(
     assert "<bdi>good</bdi>" in (folder / "report.html").read_text(encoding="utf-8")
 
 
+def test_a_page_has_one_box_of_notes_however_many_runs_are_left_out(runs: Callable[..., Path], tmp_path: Path) -> None:
+    runs("a", 1.0, model="good")
+    for number in range(5):
+        runs(f"cut{number}", 1.0, model=f"early{number}", planned=99)
+    assert needlework.main(["leaderboard", str(tmp_path / "runs")]) == 0
+    page = (tmp_path / "runs" / "leaderboard" / "report.html").read_text(encoding="utf-8")
+    assert page.count('class="notice') == 1
+    assert page.count("is not ranked: interrupted after") == 5
+    assert "<summary>2 more</summary>" in page
+
+
 def test_the_index_is_made_once_and_noticed_when_stale(runs: Callable[..., Path], tmp_path: Path) -> None:
     a = runs("a", 1.0)
     first, second = collect([tmp_path / "runs"]), collect([tmp_path / "runs"])

@@ -43,7 +43,7 @@ def fault_of_client(error: Exception, too_long: re.Pattern[str] | None, *, begun
     if _is(names, _UNREACHABLE):
         return Fault("server", f"no connection: {said}", retry=True, sign="gone")
     if _is(names, _TIMEOUTS):
-        return Fault("timeout", "no answer in time", retry=True, sign="slow")
+        return Fault("timeout", "no answer in time (see --timeout)", retry=True, sign="slow")
     if _is(names, _HUNG_UP):
         sign, words = ("broken", said) if begun else ("gone", f"no answer: {said}")
         return Fault("server", words, retry=True, sign=sign)  # type: ignore[arg-type]  # both are signs

@@ -60,7 +60,8 @@ class OpenAISdkTransport(OpenAITransport):
             return self._asked_once(request, dialect, allowed, clock)
         except Exception as error:  # noqa: BLE001 - a bad cell never ends the run, whatever a client thinks of
             if time.perf_counter() > begun + allowed.total_s:
-                return Fault("timeout", "the answer was not over when its time was", retry=True, sign="late")
+                message = "the answer was not over when its time was (see --timeout)"
+                return Fault("timeout", message, retry=True, sign="late")
             return fault_of_client(error, self._too_long, begun=clock.answered)
 
     def _asked_once(self, request: Request, dialect: Dialect, allowed: Allowed, clock: Clock) -> Reply:

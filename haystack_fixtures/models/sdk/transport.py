@@ -36,7 +36,7 @@ class Clock:
         for event in events:
             self.answered = True
             if time.perf_counter() > self._deadline:
-                raise TooSlowError("the answer had begun and was not over when its time was")
+                raise TooSlowError("the answer had begun and was not over when its time was (see --timeout)")
             if self.ttft_s is None and says(event):
                 self.ttft_s = time.perf_counter() - self._begun
             yield event
@@ -105,7 +105,8 @@ class SdkTransport(ABC):
             return self._ask(request, allowed, clock)
         except Exception as error:  # noqa: BLE001 - a bad cell never ends the run, whatever a client thinks of
             if time.perf_counter() > begun + allowed.total_s:
-                return Fault("timeout", "the answer was not over when its time was", retry=True, sign="late")
+                message = "the answer was not over when its time was (see --timeout)"
+                return Fault("timeout", message, retry=True, sign="late")
             return fault_of_client(error, self._too_long, begun=clock.answered)
 
     def _refused(self, _request: Request) -> str:

@@ -123,7 +123,8 @@ class OpenAITransport:
                     return reply
                 return read_body(chunks, request.prompt.text)
         except TimeoutError:
-            return Fault("timeout", f"no answer in {time.perf_counter() - begun:.3g} s", retry=True, sign="slow")
+            waited_s = time.perf_counter() - begun
+            return Fault("timeout", f"no answer in {waited_s:.3g} s (see --timeout)", retry=True, sign="slow")
         except Exception as error:  # noqa: BLE001 - a bad cell never ends the run, whatever a server thinks of
             return fault_of(error, self._too_long) or Fault("protocol", f"{type(error).__name__}: {error}")
 

@@ -226,11 +226,9 @@ def _in_short(run: OpenRun) -> str:
     if card["problem"]:
         return str(card["problem"])
     brief: Brief = card["brief"]
-    going = "" if brief.ended else ", has not ended"
     models = ", ".join(brief.models[:3]) + (", ..." if len(brief.models) > 3 else "")
-    return (
-        f"{run.name}: {brief.trials:,} {'trial' if brief.trials == 1 else 'trials'} of {models}, {card['ago']}{going}"
-    )
+    of = f" of {models}" if models else ""
+    return f"{run.name}: {brief.said}{of}, {card['ago']}" + (f", {brief.state}" if brief.state else "")
 
 
 def _line(row: Row, other: Row | None) -> dict[str, Any]:

@@ -30,13 +30,15 @@ _HEAD = 4096  # bytes of a journal that tell it from another one of the same nam
 
 @dataclass(frozen=True)
 class Reading:
-    """A run at one moment. `ended`: whether it says that it has; `written`: when its records were, seconds since 1970.
+    """A run at one moment. `ended`: whether it says that it has; `planned`: trials that it is to have, 0 where it does
+    not say; `written`: when its records were, seconds since 1970.
 
     `by_key`, `by_cell`: the same rows; several models may share a cell. `choices`: what there is to filter by.
     """
 
     rows: tuple[Row, ...]
     ended: bool
+    planned: int
     written: float
     by_key: Mapping[str, Row] = field(default_factory=dict)
     by_cell: Mapping[tuple[object, ...], tuple[Row, ...]] = field(default_factory=dict)
@@ -58,10 +60,25 @@ class Brief:
     """What a card of a run says. `counts`: of trials by outcome, those that nobody had left out."""
 
     trials: int
+    planned: int
     models: tuple[str, ...]
     counts: Mapping[str, int]
     ended: bool
     written: float
+
+    @property
+    def said(self) -> str:
+        """`8 trials`, `8 of 40 trials`."""
+        if self.trials < self.planned:
+            return f"{self.trials:,} of {self.planned:,} trials"
+        return f"{self.trials:,} {'trial' if self.trials == 1 else 'trials'}"
+
+    @property
+    def state(self) -> str:
+        """`has not ended`, `interrupted`; empty of a run that came to its end."""
+        if not self.ended:
+            return "has not ended"
+        return "interrupted" if self.trials < self.planned else ""
 
 
 class OpenRun:
@@ -105,8 +122,9 @@ class OpenRun:
             for name, count in (counts | {"control" if controls == 1 else "controls": controls}).items()
             if count
         }
-        ended = _ended(self.folder / _MANIFEST, self.folder / _RESULTS)
-        return Brief(found.recorded, tuple(sorted({each.model for each in found.entries})), told, ended, self.written)
+        ended, _planned = _said(self.folder)
+        models = tuple(sorted({each.model for each in found.entries}))
+        return Brief(found.recorded, found.planned, models, told, ended, self.written)
 
     def _now(self) -> tuple[object, ...]:
         return tuple(_stamp(self.folder / name) for name in (JOURNAL, _RESULTS, _MANIFEST))
@@ -127,14 +145,15 @@ class OpenRun:
 
     def _read(self) -> Reading:
         journal, results = self.folder / JOURNAL, self.folder / _RESULTS
-        ended = _ended(self.folder / _MANIFEST, results)
+        ended, planned = _said(self.folder)
         source = results if results.is_file() and (ended or not journal.is_file()) else journal
         records = read_json(results) if source == results else self._journal.records()
         rows = rows_of(records)
         cells: dict[tuple[object, ...], tuple[Row, ...]] = {}
         for row in rows:
             cells[row.cell] = (*cells.get(row.cell, ()), row)
-        return Reading(rows, ended, source.stat().st_mtime, {row.key: row for row in rows}, cells, choices(rows))
+        by_key = {row.key: row for row in rows}
+        return Reading(rows, ended, planned, source.stat().st_mtime, by_key, cells, choices(rows))
 
 
 @contextmanager
@@ -156,7 +175,7 @@ def _uncollected(*, keep: bool) -> Iterator[None]:
 def _of_rows(found: Reading) -> Brief:
     counts = {name: count for name, count in counted(found.rows).items() if count}
     models = tuple(sorted({row.same["model"] for row in found.rows}))
-    return Brief(len(found.rows), models, counts, found.ended, found.written)
+    return Brief(len(found.rows), found.planned, models, counts, found.ended, found.written)
 
 
 class _Tail:
@@ -200,10 +219,10 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _ended(manifest: Path, results: Path) -> bool:
-    """Whether a run has ended, by its manifest; without one, whether it has results."""
+def _said(folder: Path) -> tuple[bool, int]:
+    """Whether a run has ended, and how many trials it is to have, by its manifest; else, whether it has results."""
     try:
-        content = json.loads(manifest.read_text(encoding="utf-8"))
-        return content["ended"] is not None
-    except (OSError, ValueError, RecursionError, KeyError, TypeError):
-        return results.is_file()
+        content = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        return content["ended"] is not None, int(content.get("planned") or 0)
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return (folder / _RESULTS).is_file(), 0

@@ -247,6 +247,23 @@ def test_the_start_page_says_which_runs_there_are(own_documents: Path, run: Path
     assert "has not ended" in page
 
 
+def test_a_card_says_that_a_run_was_interrupted(tmp_path: Path) -> None:
+    folder = write_journal(tmp_path / "cut", [record(0), record(1)], ended="2026-11-23T08:00:00+00:00")
+    manifest = {"ended": "2026-11-23T08:00:00+00:00", "planned": 40, "suites": [], "options": {}}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    site = client(folder, write_journal(tmp_path / "other", [record(0)]))
+    assert "cut: 2 of 40 trials of mock, " in (home := site.get("/").text)
+    assert "ago, interrupted" in home
+    assert "2 of 40 trials · mock · <b>interrupted</b>" in site.get("/browse/").text
+    assert "interrupted after 2 of 40 trials" in site.get("/browse/0/").text
+
+
+def test_a_run_without_an_answer_is_a_run_of_no_model(tmp_path: Path) -> None:
+    assert re.search(
+        r"early: 0 trials, \d+ seconds? ago, has not ended", client(write_journal(tmp_path / "early", [])).get("/").text
+    )
+
+
 def test_cards_of_runs_with_an_index_read_no_records(tmp_path: Path) -> None:
     """What stands for 20 MB of records is no JSON: whoever read it would say so."""
     runs = [tmp_path / name for name in ("a", "b")]

@@ -83,7 +83,7 @@ def within(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
     except TimeoutError:
         if not size:
             raise
-        raise TooSlowError("the answer had begun and was not over when its time was") from None
+        raise TooSlowError("the answer had begun and was not over when its time was (see --timeout)") from None
 
 
 def read_body(chunks: Iterable[bytes], prompt: str) -> Reply:
