@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from needlework.haystack_fixtures.session.kept import ENGINE, FILLED, QUEUE, STAND_INS
+from needlework.haystack_fixtures.session.kept import ENGINE, FILLED, QUEUE, STAND_INS, THRESHOLDS
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
@@ -34,3 +34,5 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if ENGINE in config.stash:
         config.stash[ENGINE].close()
         gc.freeze()  # pytest ends with five whole collections, half a second each after 10,000 cells
+    if THRESHOLDS in config.stash:
+        gc.set_threshold(*config.stash[THRESHOLDS])

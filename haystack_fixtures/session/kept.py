@@ -51,6 +51,8 @@ SERVED = pytest.StashKey[ServedRun | None]()
 _SERVING: pytest.StashKey[Serving | None] = pytest.StashKey()
 MISFITS = pytest.StashKey[tuple[Misfit, ...]]()
 """What is left out of the run, too short for its task; set when the first process has looked."""
+THRESHOLDS = pytest.StashKey[tuple[int, int, int]]()
+"""How often the garbage collector looks, outside of the run."""
 STAND_INS = pytest.StashKey[list[str]]()
 
 
