@@ -15,6 +15,7 @@ from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.files.run_object import models_object, run_object
 from needlework.results.records.checks import completed, fault_of
+from needlework.results.records.json_encoder import encoder_of
 from needlework.results.records.record import SCHEMA, UNSCORED, Record
 from needlework.results.statistics.documents import documents_object
 from needlework.results.statistics.intervals.score import METHOD
@@ -30,18 +31,23 @@ from needlework.results.statistics.summary_rows import statistics_object
 from needlework.results.statistics.tasks import macros_object, tasks_object
 
 _FIELDS = tuple(Record.__annotations__)
+_KNOWN = frozenset(_FIELDS)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _quoted = json.encoder.encode_basestring
-_sorted = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True).encode
+_sorted = encoder_of(json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True))
 
 
 def write_json(path: Path, report: RunReport) -> None:
     """Write `path` atomically: schema, summary, and the records, one a line, sorted by what they are about."""
-    write_whole(path, json_text(report).encode())
+    write_whole(path, _content(report))
 
 
 def json_text(report: RunReport) -> str:
     """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order."""
+    return _content(report).decode()
+
+
+def _content(report: RunReport) -> bytes:
     parts: dict[str, object] = {
         "run": plain(run_object(report.facts)),
         "models": plain(models_object(report.facts, report.models)),
@@ -65,8 +71,8 @@ def json_text(report: RunReport) -> str:
         "stability": plain(report.stability.as_object() if report.stability else None),
     }
     told = "".join(f'"{name}": {_dump(part, indent=1)},\n' for name, part in parts.items())
-    lines = ",\n".join(map(_record_line, report.records))
-    return f'{{\n"schema": {SCHEMA},\n{told}"records": [\n{lines}\n]\n}}\n'
+    head = f'{{\n"schema": {SCHEMA},\n{told}"records": [\n'
+    return b"".join([head.encode(), b",\n".join(map(_record_line, report.records)), b"\n]\n}\n"])
 
 
 def read_json(path: Path) -> list[Record]:
@@ -142,25 +148,30 @@ def _tally_object(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _record_line(record: Record) -> str:
+def _record_line(record: Record) -> bytes:
     """The fields in the order of `Record`, then those of later schemas by name; keys inside them sorted."""
     fields = cast("Mapping[str, object]", record)
     known = [name for name in _FIELDS if name in fields]
     names = known if len(known) == len(fields) else [*known, *sorted(fields.keys() - set(known))]
+    pairs = []
     try:
-        pairs = [f"{_quoted(name)}: {_value(fields[name])}" for name in names]
+        for name in names:
+            value = fields[name]
+            kind = type(value)
+            if kind is str:
+                text = _quoted(cast("str", value))
+            elif kind is int or (kind is float and isfinite(cast("float", value))):
+                text = repr(value)  # most fields are short: an encoder takes longer to begin than to write them
+            else:
+                text = "null" if value is None else _sorted(value)
+            pairs.append(f'"{name}": {text}' if name in _KNOWN else f"{_quoted(name)}: {text}")
     except (ValueError, TypeError):  # NaN or infinity, or keys that are no texts
-        return _dump({name: plain(fields[name]) for name in names})
-    return escaped(f"{{{', '.join(pairs)}}}")
-
-
-def _value(value: object) -> str:
-    """A field's JSON; most fields are short, and an encoder takes longer to begin than to write them."""
-    if value is None:
-        return "null"
-    if type(value) is int or (type(value) is float and isfinite(value)):
-        return repr(value)
-    return _sorted(value)
+        return _dump({name: plain(fields[name]) for name in names}).encode()
+    line = f"{{{', '.join(pairs)}}}"
+    try:
+        return line.encode()
+    except UnicodeEncodeError:
+        return escaped(line).encode()
 
 
 def _dump(value: object, indent: int | None = None) -> str:

@@ -16,10 +16,11 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.results.records.checks import completed, fault_of
 from needlework.results.records.claim import Claim
+from needlework.results.records.json_encoder import encoder_of
 from needlework.results.records.record import Record, WaitingAnswer
 
 FSYNC_EVERY_S = 1.0
-_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+_encode = encoder_of(json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")))
 
 
 class Journal:
