@@ -56,6 +56,11 @@ def latest_of_each(records: Iterable[Record]) -> list[Record]:
         at = identity(record)
         if at not in latest or not answered_before(latest[at], record):
             latest[at] = record
+    of_task: dict[tuple[str, str], set[str]] = {}
+    for (model, test, _), record in latest.items():
+        of_task.setdefault((model, record["task"]), set()).add(test)
+    if all(len(asked_by) == 1 for asked_by in of_task.values()):
+        return list(latest.values())
     tests: dict[tuple[str, str], dict[str, set[str]]] = {}
     for (model, test, cell_id), record in latest.items():
         tests.setdefault((model, record["task"]), {}).setdefault(cell_id, set()).add(test)
