@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
-from needlework.results.html.details import Level, Row, Value, row_of
-from needlework.results.html.texts import script_json
+from needlework.results.html.details import Level, Row, rows_at
+from needlework.results.html.texts import script_safe
+from needlework.results.html.trial_json import Value, value_json
 from needlework.results.records.record import Record
 
 LEVELS = (
@@ -90,7 +91,7 @@ class _Shelf:
     """Rows so far by the number of their trial, the table of values, and the bytes of JSON left."""
 
     room: int
-    numbers: dict[Value, int] = field(default_factory=dict)
+    numbers: dict[Value, str] = field(default_factory=dict)
     values: list[str] = field(default_factory=list)
     rows: dict[int, str] = field(default_factory=dict)
     shortened: int = 0
@@ -100,11 +101,14 @@ class _Shelf:
         numbers, texts = self.numbers, []
 
         def trial(part: Row) -> str:
+            found = []
             for value in part.shared:
-                if value not in numbers:
-                    numbers[value] = len(numbers)
-                    texts.append(script_json(value))
-            return f"[{','.join([str(numbers[value]) for value in part.shared])},{part.own}]"
+                at = numbers.get(value)
+                if at is None:
+                    at = numbers[value] = str(len(numbers))
+                    texts.append(script_safe(value_json(value)))
+                found.append(at)
+            return f"[{','.join(found)},{part.own}]"
 
         trials = ",".join("null" if part is None else trial(part) for part in parts)
         line = f"[{entry.panel},{entry.column},{entry.row},{trials}]"
@@ -171,8 +175,9 @@ def _filled(trials: Sequence[Entry], order: Sequence[int], level: Level, room: i
 
 
 def _fill(shelf: _Shelf, trials: Sequence[Entry], order: Sequence[int], level: Level) -> None:
+    row_of = rows_at(level)
     for number in order:
-        parts = [None if record is None else row_of(record, level) for record in trials[number].records]
+        parts = [None if record is None else row_of(record) for record in trials[number].records]
         if not shelf.take(number, trials[number], parts):
             break
 

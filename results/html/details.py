@@ -6,23 +6,14 @@ A trial is a row. Values that many trials have in common (`SHARED`) are numbers 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, NamedTuple, cast
 
 from needlework.haystack_fixtures.grid.cells import depth_label
-from needlework.results.html.texts import (
-    Shown,
-    facts_text,
-    is_cut,
-    percent_number,
-    script_json,
-    shown,
-    visible,
-    without_marks,
-)
-from needlework.results.records.record import SCORED, Record
+from needlework.results.html.texts import Shown, facts_text, is_cut, script_safe, shown, visible
+from needlework.results.html.trial_json import Value, around_json, digest_json, number_json, score_json, value_json
+from needlework.results.records.record import Record
 
 SHARED = (
     "outcome", "scorer", "why", "question", "expected", "answer", "text", "reasoning", "error", "finish_reason",
@@ -38,6 +29,7 @@ _PLACED = frozenset({"tokens", "context_tokens", "slack", "needles", "sha256", "
 _MOST_EXPECTED = 50
 _MOST_NEEDLES = 100
 _MOST_AROUND = 20
+_TIMES = OWN[OWN.index("latency_s") :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +45,6 @@ class Level:
     around_found: int
 
 
-# What the table of values holds: texts, whole or cut, and lists of them.
-Value = str | tuple[Any, ...] | None
-
-
 class Row(NamedTuple):
     """A trial: values that others may share, and the JSON of its own. `cut`: whether a text of it is shortened."""
 
@@ -65,141 +53,144 @@ class Row(NamedTuple):
     cut: bool
 
 
-class _Trial(NamedTuple):
-    """A record, and the tables in it that most fields are from."""
+class _Texts(dict[str, Shown]):
+    """Texts as the page shows them, at most `limit` characters: of 10,000 trials most have the same few.
 
-    record: Mapping[str, Any]
-    prompt: Mapping[str, Any]
-    response: Mapping[str, Any]
-    timing: Mapping[str, Any]
+    `cut`: whether one of them was longer.
+    """
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.limit = limit
+        self.cut = False
+
+    def __missing__(self, text: str) -> Shown:
+        found = self[text] = shown(text, self.limit)
+        self.cut |= len(text) > self.limit
+        return found
+
+    def of(self, value: object) -> Shown | None:
+        """Any value as text; `None` where it says nothing."""
+        return None if value is None or value == "" else self[str(value)]
+
+    def facts(self, value: object) -> Shown | None:
+        """Any JSON value as text, as of `facts_text`."""
+        found = facts_text(value, self.limit)
+        self.cut |= isinstance(found, tuple)
+        return found
 
 
-def row_of(record: Record, level: Level) -> Row:
-    """Return what the page keeps of `record`. Fields that a foreign or older file lacks are null."""
-    fields = cast("Mapping[str, Any]", record)
-    prompt, response, timing = (_mapping(fields.get(name)) for name in ("prompt", "response", "timing"))
-    trial = _Trial(fields, prompt, response, timing)
-    room = level.around_found if fields.get("outcome") == "found" else level.around
-    placed = _placed(prompt) if room else []
-    shared = _shared(trial, level)
-    shared["placed"] = tuple(_text(needle["text"], level) for needle in placed)
-    own = _own(trial, level)
-    own["around"] = [_around(needle["before"], needle["after"], room) for needle in placed]
-    parts = [*shared.values(), *(shared["expected"] or ()), *(shared["error"] or ())]
-    cut = any(map(is_cut, [part for part in parts if isinstance(part, tuple)]))
-    return Row(tuple([shared[name] for name in SHARED]), script_json([own[name] for name in OWN])[1:-1], cut)
+def rows_at(level: Level) -> Callable[[Record], Row]:
+    """Return what makes the row of a record, what the page keeps of it. Fields that a foreign or older file lacks are
+    null.
+    """
+    texts = _Texts(level.text)
+
+    def row_of(record: Record) -> Row:
+        fields = cast("Mapping[str, Any]", record)
+        prompt = _mapping(fields.get("prompt"))
+        needles = _mappings(prompt.get("needles"))
+        room = level.around_found if fields.get("outcome") == "found" else level.around
+        placed = _placed(needles) if room else ()
+        shared = _shared(fields, prompt, texts, tuple([texts.of(needle["text"]) for needle in placed]))
+        own = _own(fields, prompt, _needles(needles, texts), around_json(placed, room), level.digest)
+        return Row(shared, script_safe(own), texts.cut and _cut(shared))
+
+    return row_of
 
 
-def _shared(trial: _Trial, level: Level) -> dict[str, Value]:
-    record, prompt, response, timing = trial
+def _shared(
+    record: Mapping[str, Any], prompt: Mapping[str, Any], texts: _Texts, placed: tuple[Value, ...]
+) -> tuple[Value, ...]:
+    """The values of `SHARED`, in its order."""
+    response, timing = _mapping(record.get("response")), _mapping(record.get("timing"))
     error = _mapping(record.get("error"))
     answer, text = record.get("answer"), response.get("text")
-    expected = record.get("expected")
-    scorer = record.get("scorer")
-    return {
-        "outcome": _text(record.get("outcome"), level),
-        "scorer": _text(f"{scorer} version {record.get('scorer_version')}", level) if scorer else None,
-        "why": _text(record.get("why"), level),
-        "question": _text(record.get("question"), level),
-        "expected": tuple([shown(str(item), level.text) for item in expected[:_MOST_EXPECTED]])
-        if isinstance(expected, (list, tuple))
-        else (),
+    expected, scorer = record.get("expected"), record.get("scorer")
+    place = f"-len{record.get('length')}-depth{depth_label(record.get('depth'))}-", f"-r{record.get('repeat')}"
+    return (
+        texts.of(record.get("outcome")),
+        texts.of(f"{scorer} version {record.get('scorer_version')}") if scorer else None,
+        texts.of(record.get("why")),
+        texts.of(record.get("question")),
+        tuple([texts[str(item)] for item in expected[:_MOST_EXPECTED]]) if isinstance(expected, (list, tuple)) else (),
         # What was scored is worth a line of its own only where it is not simply the response.
-        "answer": None if text not in (None, "") and _same(answer, text) else _text(answer, level),
-        "text": _text(text, level),
-        "reasoning": _text(response.get("reasoning"), level),
-        "error": tuple(_text(error.get(name), level) for name in ("kind", "message")) if error else None,
-        "finish_reason": _text(response.get("finish_reason"), level),
-        "prompt": facts_text({name: prompt[name] for name in prompt if name not in _PLACED}, level.text),
-        "details": facts_text(record.get("details"), level.text),
-        "reference": facts_text(record.get("reference"), level.text),
-        "id": _name(record, "id", level),
-        "nodeid": _name(record, "nodeid", level),
-        "worker": _text(timing.get("worker"), level),
-    }
+        None if text not in (None, "") and _same(answer, text) else texts.of(answer),
+        texts.of(text),
+        texts.of(response.get("reasoning")),
+        (texts.of(error.get("kind")), texts.of(error.get("message"))) if error else None,
+        texts.of(response.get("finish_reason")),
+        texts.facts({name: prompt[name] for name in prompt if name not in _PLACED}),
+        texts.facts(record.get("details")),
+        texts.facts(record.get("reference")),
+        _name(record.get("id"), *place, texts),
+        _name(record.get("nodeid"), *place, texts),
+        texts.of(timing.get("worker")),
+        placed,
+    )
 
 
-def _own(trial: _Trial, level: Level) -> dict[str, object]:
-    record, prompt, response, timing = trial
-    score = _number(record.get("score")) if record.get("outcome") in SCORED else None
-    return {
-        "repeat": _number(record.get("repeat")),
-        "seed": _number(record.get("seed")),
-        "score": None if score is None else percent_number(score),
-        "tokens": _number(prompt.get("tokens")),
-        "context_tokens": _number(prompt.get("context_tokens")),
-        "slack": _number(prompt.get("slack")),
-        "server_tokens": _number(response.get("prompt_tokens")),
-        "completion_tokens": _number(response.get("completion_tokens")),
-        "needles": _needles(prompt.get("needles"), level),
-        "key": _digest(record.get("key"), level),
-        "sha256": _digest(prompt.get("sha256"), level),
-        "filler_sha256": _digest(prompt.get("filler_sha256"), level),
-        "latency_s": _number(timing.get("latency_s")),
-        "ttft_s": _number(timing.get("ttft_s")),
-        "tokens_per_s": _number(timing.get("tokens_per_s")),
-        "build_s": _number(timing.get("build_s")),
-        "cached_tokens": _number(timing.get("cached_tokens")),
-        "attempts": _number(timing.get("attempts")),
-    }
+def _own(record: Mapping[str, Any], prompt: Mapping[str, Any], needles: str, around: str, digits: int) -> str:
+    """The JSON of the values of `OWN`, in its order, without the brackets."""
+    response, timing = _mapping(record.get("response")), _mapping(record.get("timing"))
+    values = (
+        number_json(record.get("repeat")),
+        number_json(record.get("seed")),
+        score_json(record),
+        number_json(prompt.get("tokens")),
+        number_json(prompt.get("context_tokens")),
+        number_json(prompt.get("slack")),
+        number_json(response.get("prompt_tokens")),
+        number_json(response.get("completion_tokens")),
+        needles,
+        around,
+        digest_json(record.get("key"), digits),
+        digest_json(prompt.get("sha256"), digits),
+        digest_json(prompt.get("filler_sha256"), digits),
+        *[number_json(timing.get(name)) for name in _TIMES],
+    )
+    return ",".join(values)
 
 
-def _needles(value: object, level: Level) -> list[list[object]]:
-    """Name, requested and achieved depth, tokens before it and its own, of each needle."""
-    needles = [_mapping(item) for item in value] if isinstance(value, (list, tuple)) else []
+def _cut(shared: Sequence[Value]) -> bool:
+    expected, error = (shared[SHARED.index(name)] or () for name in ("expected", "error"))
+    return any(map(is_cut, (*shared, *expected, *error)))
+
+
+def _needles(needles: Sequence[Mapping[str, Any]], texts: _Texts) -> str:
+    """Name, requested and achieved depth, tokens before it and its own, of each needle, as JSON."""
     numbers = ("requested", "depth", "tokens_before", "tokens")
-    return [
-        [_text(needle.get("name"), level), *(_number(needle.get(name)) for name in numbers)]
+    rows = [
+        ",".join([value_json(texts.of(needle.get("name"))), *[number_json(needle.get(name)) for name in numbers]])
         for needle in needles[:_MOST_NEEDLES]
     ]
+    return f"[{','.join([f'[{row}]' for row in rows])}]"
 
 
-def _placed(prompt: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _placed(needles: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The needles of which the record has the text around them."""
-    value = prompt.get("needles")
-    needles = [_mapping(item) for item in value] if isinstance(value, (list, tuple)) else []
-    return [each for each in needles if all(isinstance(each.get(name), str) for name in ("before", "text", "after"))][
-        :_MOST_AROUND
-    ]
+    around = ("before", "text", "after")
+    found = [each for each in needles if {type(each.get(name)) for name in around} == {str}]
+    return found[:_MOST_AROUND]
 
 
-def _around(before: str, after: str, room: int) -> list[str]:
-    """What stands before and after a needle, at most `room` characters on each side."""
-    return [visible(without_marks(before)[-room:]), visible(without_marks(after)[:room])]
-
-
-def _name(record: Mapping[str, Any], field: str, level: Level) -> Shown | tuple[str, str, str] | None:
+def _name(name: object, place: str, repeat: str, texts: _Texts) -> Shown | tuple[str, str, str] | None:
     """An id without its length, depth and repeat, which the row has anyway: thousands of ids then are one value."""
-    name = record.get(field)
-    if isinstance(name, str) and len(name) <= level.text:
-        head, middle, rest = name.partition(f"-len{record.get('length')}-depth{depth_label(record.get('depth'))}-")
-        between, end, tail = rest.rpartition(f"-r{record.get('repeat')}")
+    if isinstance(name, str) and len(name) <= texts.limit:
+        head, middle, rest = name.partition(place)
+        between, end, tail = rest.rpartition(repeat)
         if middle and end:
             return visible(head), visible(between), visible(tail)
-    return _text(name, level)
-
-
-def _digest(value: object, level: Level) -> str | None:
-    if value is None or value == "":
-        return None
-    text = str(value)
-    return visible(text if len(text) <= level.digest else f"{text[: level.digest]}…")
-
-
-def _text(value: object, level: Level) -> Shown | None:
-    return None if value is None or value == "" else shown(str(value), level.text)
+    return texts.of(name)
 
 
 def _same(answer: object, text: object) -> bool:
     return str(answer or "").strip() == str(text or "").strip()
 
 
-def _number(value: object) -> int | float | None:
-    """A number with at most six digits after the point; whatever is no number is left out."""
-    if isinstance(value, float):
-        return round(value, 6) if isfinite(value) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, (dict, Mapping)) else {}
+
+
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    return [_mapping(item) for item in value] if isinstance(value, (list, tuple)) else []

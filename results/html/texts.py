@@ -7,6 +7,7 @@ import re
 
 from markupsafe import Markup
 
+from needlework.results.records.json_encoder import encoder_of
 from needlework.results.style.text import fit, one_line, percent1
 
 # Whole, or its beginning, the number of characters left out, and its end. The number stands apart from the text, so
@@ -21,9 +22,9 @@ _UNSEEN = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\u
 _INVISIBLE = re.compile(f"[{_UNSEEN}]")
 _CHANGED = re.compile(rf"[{_UNSEEN}\ud800-\udfff]")
 _NONCHARACTERS = re.compile(r"[\ufdd0-\ufdef]")
-_SCRIPT = re.compile("[<>&\u2028\u2029]")
+_ESCAPES = tuple((mark, f"\\u{ord(mark):04x}") for mark in "<>&\u2028\u2029")  # what ends a script, or a line of it
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_FACTS = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
+_facts = encoder_of(json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str))
 
 
 def visible(text: str) -> str:
@@ -64,12 +65,19 @@ def is_cut(value: object) -> bool:
 
 def facts_text(value: object, limit: int) -> Shown | None:
     """Return any JSON value as text, keys in order; `None` where it says nothing."""
-    return None if value in (None, {}, [], "") else shown(_FACTS.encode(value), limit)
+    return None if value in (None, {}, [], "") else shown(_facts(value), limit)
 
 
 def script_json(value: object) -> str:
     """Return compact JSON that can stand in a `<script>` element, whatever is in it."""
-    text = _SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", _ENCODER.encode(value))
+    return script_safe(_ENCODER.encode(value))
+
+
+def script_safe(text: str) -> str:
+    """The same of JSON that is written already."""
+    for mark, escape in _ESCAPES:
+        if mark in text:
+            text = text.replace(mark, escape)
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
