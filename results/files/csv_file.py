@@ -7,9 +7,8 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from operator import methodcaller
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.whole_files import write_whole
@@ -37,14 +36,16 @@ def csv_text(records: Iterable[Record]) -> str:
     """Return the text of `results.csv`; with columns for what was retrieved where anything was, and for the context
     where lengths are its alone."""
     ordered = sorted(records, key=reading_order)
-    alone = any("length_means" in record["prompt"] for record in ordered)
-    columns = COLUMNS | (CONTEXT if alone else {}) | (RETRIEVAL if any(map(retriever_of, ordered)) else {})
+    parts: list[tuple[tuple[str, ...], Callable[[Record], tuple[object, ...]]]] = [(COLUMNS, _values)]
+    if any("length_means" in record["prompt"] for record in ordered):
+        parts.append((CONTEXT, _context))
+    if any(map(retriever_of, ordered)):
+        parts.append((RETRIEVAL, _retrieval))
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    values = tuple(columns.values())
+    writer.writerow([name for names, _ in parts for name in names])
     for record in ordered:
-        cells = [value(record) for value in values]
+        cells = [cell for _, values in parts for cell in values(record)] if len(parts) > 1 else _values(record)
         writer.writerow([cell if cell is None or type(cell) is int else safe_cell(cell) for cell in cells])
     return out.getvalue()
 
@@ -91,70 +92,89 @@ def _trial(row: Mapping[str, str], path: Path, number: int) -> Trial:
         raise InputError("results file", path, f"row {number}: {error}") from None
 
 
-def _achieved_depth(record: Record) -> object:
+COLUMNS = (
+    "model", "task", "needle", "language", "length", "depth", "achieved_depth", "repeat", "seed", "outcome", "score",
+    "scorer", "scorer_version", "why", "question", "expected", "answer", "read_as", "prompt_tokens",
+    "server_prompt_tokens", "completion_tokens", "finish_reason", "latency_s", "ttft_s", "tokens_per_s",
+    "cached_tokens", "attempts", "error_kind", "error_message", "key", "id",
+)  # fmt: skip
+CONTEXT = ("length_means", "context_tokens")
+RETRIEVAL = ("retriever", "retrieval_gold", "retrieval_rank", "retrieval_answer_recall")
+
+
+def _values(record: Record) -> tuple[object, ...]:
+    """What `COLUMNS` have of a trial."""
+    told = cast("Mapping[str, Any]", record).get
+    prompt, response, timing, error = record["prompt"], record["response"], record["timing"], record["error"] or {}
+    return (
+        told("model"),
+        told("task"),
+        told("needle"),
+        told("language"),
+        told("length"),
+        "all" if record["depth"] is None else f"{record['depth']:.12g}",
+        _achieved_depth(prompt),
+        told("repeat"),
+        told("seed"),
+        told("outcome"),
+        told("score"),
+        told("scorer"),
+        told("scorer_version"),
+        told("why"),
+        told("question"),
+        " | ".join(record["expected"]),
+        response.get("text", record["answer"]),
+        told("answer"),
+        prompt.get("tokens"),
+        response.get("prompt_tokens"),
+        response.get("completion_tokens"),
+        response.get("finish_reason"),
+        timing.get("latency_s"),
+        timing.get("ttft_s"),
+        timing.get("tokens_per_s"),
+        timing.get("cached_tokens"),
+        timing.get("attempts"),
+        error.get("kind"),
+        error.get("message"),
+        told("key"),
+        told("id"),
+    )
+
+
+def _context(record: Record) -> tuple[object, ...]:
+    prompt = record["prompt"]
+    return prompt.get("length_means", "total" if prompt else ""), prompt.get("context_tokens")
+
+
+def _retrieval(record: Record) -> tuple[object, ...]:
+    found = record["prompt"].get("retrieval", {})
+    return retriever_of(record) or "none", found.get("gold"), found.get("rank"), found.get("answer_recall")
+
+
+def _achieved_depth(prompt: Mapping[str, Any]) -> object:
     """Where the needle came to stand, percent; several needles with a space between."""
-    depths = [needle["depth"] for needle in record["prompt"].get("needles", ())]
+    depths = [needle["depth"] for needle in prompt.get("needles", ())]
     return depths[0] if len(depths) == 1 else " ".join(f"{depth:g}" for depth in depths)
 
 
-def _error(name: str) -> Callable[[Record], object]:
-    return lambda record: (record["error"] or {}).get(name)
-
-
-def _within(part: str, name: str) -> Callable[[Record], object]:
-    def value(record: Mapping[str, Any]) -> object:
-        return record[part].get(name)
-
-    return value
-
-
-def _retrieval(name: str) -> Callable[[Record], object]:
-    return lambda record: record["prompt"].get("retrieval", {}).get(name)
-
-
-def _top(name: str) -> Callable[[Record], object]:
-    return methodcaller("get", name)
-
-
-COLUMNS: dict[str, Callable[[Record], object]] = {
-    **{name: _top(name) for name in ("model", "task", "needle", "language", "length")},
-    "depth": lambda record: "all" if record["depth"] is None else f"{record['depth']:.12g}",
-    "achieved_depth": _achieved_depth,
-    **{name: _top(name) for name in ("repeat", "seed", "outcome", "score", "scorer", "scorer_version", "why")},
-    "question": _top("question"),
-    "expected": lambda record: " | ".join(record["expected"]),
-    "answer": lambda record: record["response"].get("text", record["answer"]),
-    "read_as": _top("answer"),
-    "prompt_tokens": _within("prompt", "tokens"),
-    "server_prompt_tokens": _within("response", "prompt_tokens"),
-    "completion_tokens": _within("response", "completion_tokens"),
-    "finish_reason": _within("response", "finish_reason"),
-    **{name: _within("timing", name) for name in ("latency_s", "ttft_s", "tokens_per_s", "cached_tokens", "attempts")},
-    "error_kind": _error("kind"),
-    "error_message": _error("message"),
-    "key": _top("key"),
-    "id": _top("id"),
-}
-CONTEXT: dict[str, Callable[[Record], object]] = {
-    "length_means": lambda record: record["prompt"].get("length_means", "total" if record["prompt"] else ""),
-    "context_tokens": _within("prompt", "context_tokens"),
-}
-RETRIEVAL: dict[str, Callable[[Record], object]] = {
-    "retriever": lambda record: retriever_of(record) or "none",
-    **{f"retrieval_{name}": _retrieval(name) for name in ("gold", "rank", "answer_recall")},
-}
 _NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
 
 
 def safe_cell(value: object) -> str:
     """Write a value so that no spreadsheet takes it for a formula: numbers as they are, texts short and disarmed."""
+    if isinstance(value, str):
+        return _safe_text(value)
     if value is None:
         return ""
     if isinstance(value, float):
         return repr(value) if isfinite(value) else ""
-    if isinstance(value, int):
-        return repr(value)
-    text = clean(str(value))
+    return repr(value) if isinstance(value, int) else _safe_text(str(value))
+
+
+def _safe_text(text: str) -> str:
+    if text.isascii() and text.isprintable() and len(text) <= LONGEST and text[:1] not in _FIRST:
+        return text
+    text = clean(text)
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}… [{len(text)} characters]"
     return f"'{text}" if text[:1] in _FIRST and _FORMULA.match(text) else text
