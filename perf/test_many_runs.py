@@ -17,6 +17,7 @@ from needlework.results.compare.board.candidates import candidates_of
 from needlework.results.compare.board.collect import collect
 from needlework.results.files.index_file import INDEX, read_index, sources_of, write_index
 from needlework.results.files.json_file import write_json
+from needlework.results.statistics.asked import asked_of
 from needlework.results.statistics.board.boards import boards_of
 from needlework.results.statistics.run_report import run_report
 from perf.test_writing_reports import records
@@ -31,7 +32,7 @@ def folder(tmp_path_factory):
     base, made = tmp_path_factory.mktemp("runs"), records(10, 11, 91)
     whole = base / "run0000"
     write_json(whole / "results.json", run_report(made))
-    write_index(whole, made, len(made), sources_of(whole))
+    write_index(whole, asked_of(made), len(made), sources_of(whole))
     content = json.loads((whole / INDEX).read_text())
     (entry,) = content["entries"]
     rng = np.random.default_rng(1)

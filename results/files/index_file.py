@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from needlework.haystack_fixtures.whole_files import write_whole
-from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL
+from needlework.results.statistics.asked import Asked
 from needlework.results.statistics.board.entry import Entry, entries_of
 
 INDEX, RESULTS = "index.json", "results.json"
@@ -40,11 +40,11 @@ class Indexed:
     recorded: int
 
 
-def write_index(folder: Path, records: Sequence[Record], planned: int, sources: Sources) -> Indexed:
-    """Write a run's index, and return it. `sources`: of the files, before their `records` were read. A folder that
-    cannot be written to has none: whoever reads it computes it.
+def write_index(folder: Path, asked: Sequence[Asked], planned: int, sources: Sources) -> Indexed:
+    """Write a run's index, and return it. `sources`: of the files, before the records that were `asked` were read. A
+    folder that cannot be written to has none: whoever reads it computes it.
     """
-    found = Indexed(entries_of(records), planned, len(records))
+    found = Indexed(entries_of(asked), planned, len(asked))
     content = {
         "version": _VERSION,
         "sources": sources,

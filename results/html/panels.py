@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.adaptive.statement import Statement
@@ -11,8 +12,9 @@ from needlework.results.html.budget import Entry
 from needlework.results.html.grid import CellView, GridView, grid_view
 from needlework.results.html.texts import on_one_line, percent_number
 from needlework.results.html.titles import asked_title, panel_title, task_title
-from needlework.results.records.record import NOTHING_SAID, UNSCORED, Record
-from needlework.results.statistics.panels import Panel, Tally, trial_of
+from needlework.results.records.record import NOTHING_SAID, UNSCORED
+from needlework.results.statistics.asked import Asked
+from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.summary_rows import PanelStatistics
 from needlework.results.style.palette import MARKS, Mark, mark_of
 from needlework.results.style.text import length_labels, percent
@@ -90,18 +92,18 @@ def panel_views(
     return [_panel_view(panel, found, walked.get((panel.model, panel.task, panel.needle)), models) for panel in panels]
 
 
-def entries(records: Sequence[Record], panels: Sequence[Panel]) -> list[Entry]:
+def entries(asked: Iterable[Asked], panels: Sequence[Panel]) -> list[Entry]:
     """Return the trials in reading order: panel, depth, length, repeat. What was not simply found tells more."""
     numbers = {(panel.model, panel.task, panel.needle): i for i, panel in enumerate(panels)}
     columns = [{length: i for i, length in enumerate(panel.lengths)} for panel in panels]
     rows = [{depth: i for i, depth in enumerate(panel.depths)} for panel in panels]
     found = []
-    for record in records:
-        panel = numbers[record["model"], record["task"], trial_of(record).needle]
-        row, column = rows[panel][record["depth"]], columns[panel][record["length"]]
+    for record, trial, _, _ in asked:
+        panel = numbers[trial.model, trial.task, trial.needle]
+        row, column = rows[panel][trial.depth], columns[panel][trial.length]
         order = (panel, row, column, record["repeat"], str(record.get("key", "")))
-        found.append((order, Entry((record,), panel, column, row, telling=int(record["outcome"] == "found"))))
-    return [entry for _, entry in sorted(found, key=lambda each: each[0])]
+        found.append((order, Entry((record,), panel, column, row, int(trial.outcome == "found"))))
+    return [entry for _, entry in sorted(found, key=itemgetter(0))]
 
 
 def _cells(panel: Panel) -> list[list[Tally | None]]:

@@ -17,7 +17,6 @@ from needlework.results.html.panels_data import panels_data
 from needlework.results.html.picture import picture_of
 from needlework.results.html.report_tables import gate_tables, retrieval_tables, task_tables
 from needlework.results.html.texts import on_one_line
-from needlework.results.records.controls import without_controls
 from needlework.results.records.record import UNSCORED
 from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.records.tests_of_cells import task_of
@@ -53,7 +52,8 @@ def html_text(
     """
     report = replace(report, panels=tuple(sorted(report.panels, key=_as_people_sort)))
     panels = report.panels
-    records = without_controls(report.records)
+    asked = [each for each in report.asked if not each.control]
+    records = [each.record for each in asked]
     scores = panels_data(panels)
     views = panel_views(panels, report.statistics, report.adaptive)
     others = [row for row in report.tasks if task_of(row.task) not in OWN_DOCUMENTS]
@@ -66,7 +66,7 @@ def html_text(
         "lost": [name for name in UNSCORED if any(panel.overall.counts[name] for panel in panels)],
         "lengths": any(view.effective and view.effective.telling for view in views),
         "missed": missed,
-        "missed_all": sum(record["outcome"] != "found" for record in records),
+        "missed_all": sum(each.trial.outcome != "found" for each in asked),
         "gates": gate_tables(report.gates),
         "tasks": task_tables(others, report.macros, panels),
         "own_alone": all(task_of(panel.task) in OWN_DOCUMENTS for panel in panels),
@@ -105,7 +105,7 @@ def html_text(
         return page("report", heading, scores, details=details, colors=colors, notice=notice, fields=fields)
 
     room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
-    kept = fit(entries(records, panels), room)
+    kept = fit(entries(asked, panels), room)
     return with_details(kept.packed, kept.notice(limit_bytes))
 
 

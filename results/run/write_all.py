@@ -31,7 +31,7 @@ def write_files(folder: Path, report: RunReport, style: Style = DEFAULT) -> tupl
     """
     page, json, summary, rows, cells = paths = [folder / name for name in FILES]
     write_json(json, report)
-    write_index(folder, report.records, report.planned, sources_of(folder))
+    write_index(folder, report.asked, report.planned, sources_of(folder))
     write_summary(summary, report)
     write_csv(rows, report.records)
     write_cells(cells, report.panels)

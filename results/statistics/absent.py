@@ -66,7 +66,8 @@ def abstains(record: Record) -> bool:
 def absent_twins(records: Iterable[Record]) -> tuple[AbsentTwins, ...]:
     """Return the statistics of every (model, task) that has records of the absent arm, sorted."""
     groups: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
+    every = list(records)
+    for record in every if any(map(is_absent, every)) else ():
         if control_of(record) == "focused" or retriever_of(record):
             continue
         groups.setdefault((record["model"], record["task"]), []).append(record)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from needlework.results.records.record import SCORED, UNDECIDED, Record
 
 # A request that failed has no latency worth comparing: a timeout would only show the timeout.
-_ANSWERED = (*SCORED, *UNDECIDED)
+_ANSWERED = frozenset({*SCORED, *UNDECIDED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def latency_rows(records: Iterable[Record]) -> tuple[LatencyRow, ...]:
     """A row for each model and length, sorted; none where nothing was measured."""
     groups: dict[tuple[str, int], list[Record]] = {}
     for record in records:
-        if latency_of(record) is not None:
+        if record["outcome"] in _ANSWERED and _measured(record["timing"].get("latency_s")):
             groups.setdefault((record["model"], record["length"]), []).append(record)
     return tuple(_row(*key, groups[key]) for key in sorted(groups))
 
@@ -76,33 +76,37 @@ def token_of(record: Record) -> float | None:
 
 def _positive(record: Record, name: str) -> float | None:
     value = record["timing"].get(name)
-    return float(value) if isinstance(value, (int, float)) and isfinite(value) and value > 0 else None
+    return float(value) if _measured(value) else None
+
+
+def _measured(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and isfinite(value) and value > 0
 
 
 def _row(model: str, length: int, records: Sequence[Record]) -> LatencyRow:
-    whole = _times(records, "latency_s")
+    timings = [record["timing"] for record in records]
+    whole = _times(timings, "latency_s")
     assert whole is not None  # every one of them was measured
-    token = _times(records, "tokens_per_s", lambda rate: 1 / rate)
-    prompts = sum(record["prompt"].get("tokens") or 0 for record in records)
-    cached = sum(record["timing"].get("cached_tokens") or 0 for record in records)
+    token = _times(timings, "tokens_per_s", lambda rate: 1 / float(rate))
+    prompts = sum([record["prompt"].get("tokens") or 0 for record in records])
+    cached = sum([timing.get("cached_tokens") or 0 for timing in timings])
     return LatencyRow(
         model=model,
         length=length,
         n=len(records),
         latency_s=whole,
-        ttft_s=_times(records, "ttft_s"),
+        ttft_s=_times(timings, "ttft_s"),
         token_s=token,
         tokens_per_s=1 / token.median if token else None,
         cached=min(1.0, cached / prompts) if prompts else 0.0,
-        earlier=sum(bool(record["timing"].get("replayed")) for record in records),
+        earlier=sum([bool(timing.get("replayed")) for timing in timings]),
     )
 
 
-def _times(
-    records: Sequence[Record], name: str, measure: Callable[[float], float] = lambda seconds: seconds
-) -> Times | None:
+def _times(timings: Sequence[Mapping[str, Any]], name: str, measure: Callable[[float], float] = float) -> Times | None:
     """Of answered requests, what `measure` makes of one of their times."""
-    found = [measure(value) for record in records if (value := _positive(record, name))]
+    values = [value for timing in timings if (value := timing.get(name)) is not None]
+    found = [measure(value) for value in values if _measured(value)]
     if not found:
         return None
     median, p95 = np.percentile(found, (50, 95))

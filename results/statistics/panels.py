@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import fsum
@@ -15,6 +16,7 @@ from needlework.results.statistics.intervals.score import Interval, interval_of
 
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 OWN = "needlework"
+_SCORED = frozenset(SCORED)
 Range = tuple[float, float]
 """A mean with all undecided trials as misses, and with all as hits, 0..1."""
 
@@ -131,8 +133,13 @@ def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
     Controls are left out: they have a table of their own (`needlework.results.statistics.tasks`).
     """
     asked = without_controls(records)
-    off = {record["model"]: error for record in asked if (error := record["prompt"].get("tokens_error"))}
-    panels = panels_of(map(trial_of, asked))
+    return summary_of(asked, [trial_of(record) for record in asked])
+
+
+def summary_of(records: Iterable[Record], trials: Iterable[Trial]) -> tuple[Panel, ...]:
+    """The same of records that are no controls, and of their trials."""
+    off = {record["model"]: error for record in records if (error := record["prompt"].get("tokens_error"))}
+    panels = panels_of(trials)
     return tuple(replace(panel, length_error=off.get(panel.model, 0.0)) for panel in panels) if off else panels
 
 
@@ -148,7 +155,7 @@ def trial_of(record: Record) -> Trial:
         record["depth"],
         sample,
         outcome,
-        record["score"] if outcome in SCORED else None,
+        record["score"] if outcome in _SCORED else None,
         "length_means" in record.get("prompt", ()),
     )
 
@@ -163,17 +170,17 @@ def panels_of(trials: Iterable[Trial], source: str = OWN) -> tuple[Panel, ...]:
 
 def tally(trials: Iterable[Trial]) -> Tally:
     """Count and average some trials. A scored outcome without a finite score in 0..1 is a fault of the caller."""
-    counts: dict[OutcomeName, int] = dict.fromkeys(OUTCOMES, 0)
+    every = list(trials)
+    outcomes = Counter([trial.outcome for trial in every])
+    counts: dict[OutcomeName, int] = {name: outcomes[name] for name in OUTCOMES}
+    scored = every if outcomes.keys() <= _SCORED else [trial for trial in every if trial.outcome in _SCORED]
     scores: list[float] = []
-    samples: list[tuple[str, str, str, int]] = []
-    for trial in trials:
-        counts[trial.outcome] += 1
-        if trial.outcome in SCORED:
-            if trial.score is None or not 0 <= trial.score <= 1:  # NaN is not
-                raise ValueError(f"outcome {trial.outcome} with score {trial.score!r}; a score is in 0..1")
-            scores.append(trial.score)
-            samples.append(trial.sample_name)
-    found = counts_of(scores, samples)
+    for trial in scored:
+        score = trial.score
+        if score is None or not 0 <= score <= 1:  # NaN is not
+            raise ValueError(f"outcome {trial.outcome} with score {score!r}; a score is in 0..1")
+        scores.append(score)
+    found = counts_of(scores, [trial.sample_name for trial in scored])
     return Tally(
         n=len(scores),
         mean=fsum(scores) / len(scores) if scores else None,

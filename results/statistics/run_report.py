@@ -11,12 +11,13 @@ from needlework.results.adaptive.statement import Statement
 from needlework.results.records.answer_vectors import AnswerVectors
 from needlework.results.records.record import Record
 from needlework.results.statistics.absent import AbsentTwins
+from needlework.results.statistics.asked import Asked, asked_of
 from needlework.results.statistics.documents import Documents, document_statistics
 from needlework.results.statistics.gate_row import GateRow
 from needlework.results.statistics.judges import judge_notes
 from needlework.results.statistics.latency import LatencyRow, latency_rows
 from needlework.results.statistics.length.base import Wanted
-from needlework.results.statistics.panels import Panel, depth_order, summarise
+from needlework.results.statistics.panels import Panel, depth_order, summary_of
 from needlework.results.statistics.published.field import FieldTable, field_tables
 from needlework.results.statistics.published.leval import LevalSummary, leval_summaries
 from needlework.results.statistics.published.needlebench import Design, NeedleBench, needlebench
@@ -25,8 +26,8 @@ from needlework.results.statistics.retrieval import ArmScore, arm_scores
 from needlework.results.statistics.run_facts import RunFacts
 from needlework.results.statistics.server_notes import server_notes
 from needlework.results.statistics.stability import Stability, stability_line, stability_of
-from needlework.results.statistics.summary_rows import PanelStatistics, run_statistics, without_lengths
-from needlework.results.statistics.tasks import Macro, TaskScore, macros, task_scores
+from needlework.results.statistics.summary_rows import PanelStatistics, statistics_of, without_lengths
+from needlework.results.statistics.tasks import Macro, TaskScore, macros, scores_of
 
 AS_STOPPED = "intervals as stopped"
 
@@ -35,16 +36,18 @@ AS_STOPPED = "intervals as stopped"
 class RunReport:
     """A run's records, sorted by what they are about, and the statistics of them. Scores are 0..1, lengths tokens.
 
-    `panels`: a heatmap's worth each, with `statistics` of the same names; `twins`: questions asked with and without
-    their answer; `tasks`, `macros`: a row for each task, and the mean over families; `retrieval`: a row for each way to
-    retrieve; `ruler`, `suites`, `field`: the tables of RULER, of NeedleBench, and of MRCR, GraphWalks and LongBench v2;
-    `leval`: L-Eval's averages; `documents`: documents of one's own; `stability`: answers to prompts that were asked
-    again; `planned`: how many trials the run was to have; `notes`: sentences about the run as a whole; `gates`: what
-    its gates decided; `adaptive`: how long a context may be, as an adaptive run found it; `facts`: how it was made.
+    `asked`: the records with their trials, in the same order; `panels`: a heatmap's worth each, with `statistics` of
+    the same names; `twins`: questions asked with and without their answer; `tasks`, `macros`: a row for each task, and
+    the mean over families; `retrieval`: a row for each way to retrieve; `ruler`, `suites`, `field`: the tables of
+    RULER, of NeedleBench, and of MRCR, GraphWalks and LongBench v2; `leval`: L-Eval's averages; `documents`: documents
+    of one's own; `stability`: answers to prompts that were asked again; `planned`: how many trials the run was to
+    have; `notes`: sentences about the run as a whole; `gates`: what its gates decided; `adaptive`: how long a context
+    may be, as an adaptive run found it; `facts`: how it was made.
     What a run has nothing of is empty.
     """
 
     records: tuple[Record, ...]
+    asked: tuple[Asked, ...]
     panels: tuple[Panel, ...]
     statistics: tuple[PanelStatistics, ...]
     twins: tuple[AbsentTwins, ...]
@@ -68,7 +71,7 @@ class RunReport:
     @property
     def models(self) -> tuple[str, ...]:
         """The models that were asked, sorted."""
-        return tuple(dict.fromkeys(record["model"] for record in self.records))
+        return tuple(dict.fromkeys([each.trial.model for each in self.asked]))
 
     @property
     def interrupted(self) -> str:
@@ -98,20 +101,22 @@ def run_report(
     the run, a sentence each. `facts`: how it was made.
     """
     ordered = tuple(sorted(records, key=reading_order))
-    tasks = task_scores(ordered, family_of)
+    asked = tuple(asked_of(ordered))
+    tasks = scores_of(asked, family_of)
     stability = stability_of(ordered)
     walked = {(found.model, found.task, found.needle) for found in adaptive}
     still = stability_line(stability) if stability else ""
     early = interrupted(len(ordered), len(ordered) if planned is None else planned)
     return RunReport(
         records=ordered,
+        asked=asked,
         panels=tuple(
             replace(panel, uneven=True) if (panel.model, panel.task, panel.needle) in walked else panel
-            for panel in noted(summarise(ordered), " · ".join(filter(None, (early, AS_STOPPED if adaptive else ""))))
+            for panel in noted(_panels(asked), " · ".join(filter(None, (early, AS_STOPPED if adaptive else ""))))
         ),
         statistics=tuple(
             without_lengths(each) if (each.model, each.task, each.needle) in walked else each
-            for each in run_statistics(ordered, relative_to=relative_to)
+            for each in statistics_of(asked, relative_to=relative_to)
         ),
         twins=tuple(sorted((row.twins for row in tasks if row.twins), key=lambda each: (each.model, each.task))),
         tasks=tasks,
@@ -131,6 +136,11 @@ def run_report(
         facts=facts,
         notes=tuple(filter(None, (early, *notes, *server_notes(ordered), *judge_notes(ordered), still))),
     )
+
+
+def _panels(asked: Sequence[Asked]) -> tuple[Panel, ...]:
+    own = [each for each in asked if not each.control]
+    return summary_of([each.record for each in own], [each.trial for each in own])
 
 
 def interrupted(recorded: int, planned: int) -> str:

@@ -28,10 +28,10 @@ def server_notes(records: Sequence[Record]) -> tuple[str, ...]:
 
 
 def _of_model(asked: Sequence[Record]) -> Iterator[str]:
-    flags = Counter(flag for record in asked for flag in _flags(record))
+    flags = Counter(flag for record in asked if record["details"].get("flags") for flag in _flags(record))
     yield from _names(asked, flags)
     yield from _template(asked, flags)
-    off = max((float(record["prompt"].get("tokens_error") or 0) for record in asked), default=0.0)
+    off = max([float(record["prompt"].get("tokens_error") or 0) for record in asked], default=0.0)
     if off:
         far = flags["length_off"]
         beyond = f"; {_of(far, asked)} are further off, by the server's own count" if far else ""

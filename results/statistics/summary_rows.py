@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from needlework.results.records.controls import control_of, retriever_of
 from needlework.results.records.record import Record
 from needlework.results.records.samples import panel_and_sample
 from needlework.results.statistics.absent import is_absent
+from needlework.results.statistics.asked import Asked, asked_of
 from needlework.results.statistics.depth.effect import DepthEffect, depth_effects
 from needlework.results.statistics.length.answer import EffectiveLength
 from needlework.results.statistics.length.base import Wanted, base_of
 from needlework.results.statistics.length.effective import RULER_THRESHOLD, absolute_length, relative_length
 from needlework.results.statistics.length.scores import joint_draws, length_scores
 from needlework.results.statistics.length.trend import Trend, trend
-from needlework.results.statistics.panels import Trial, trial_of
+from needlework.results.statistics.panels import Trial
 
 _OVERLAPS = ("f1", "rouge")  # in the name of a scorer of overlapping words: nobody scores 85.6 % there
 
@@ -45,13 +45,20 @@ def run_statistics(
 
     `threshold` (0..1) is the absolute rule's of effective length; `relative_to`: the base of the relative one.
     """
-    groups: dict[tuple[str, str, str], tuple[list[Record], list[Trial]]] = {}
+    return statistics_of(asked_of(records), threshold, relative_to)
+
+
+def statistics_of(
+    asked: Iterable[Asked], threshold: float = RULER_THRESHOLD, relative_to: Wanted | None = None
+) -> tuple[PanelStatistics, ...]:
+    """The same of records that were looked at already."""
+    groups: dict[tuple[str, str, str], tuple[list[Asked], list[Trial]]] = {}
     focused: dict[tuple[str, str, str], list[Trial]] = {}
-    for record in records:
-        trial, control = trial_of(record), control_of(record)
+    for each in asked:
+        record, trial, control, _ = each
         if not control:
             of_panel, trials = groups.setdefault((trial.model, trial.task, trial.needle), ([], []))
-            of_panel.append(record)
+            of_panel.append(each)
             trials.append(trial)
         elif control == "focused":
             twin, _ = panel_and_sample(record["task"], str(record["reference"].get("twin")), record["repeat"])
@@ -86,7 +93,7 @@ def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, A
 
 def _panel(
     name: tuple[str, str, str],
-    records: Sequence[Record],
+    asked: Sequence[Asked],
     trials: Sequence[Trial],
     depth: DepthEffect,
     threshold: float,
@@ -95,9 +102,9 @@ def _panel(
 ) -> PanelStatistics:
     scores = length_scores(trials)
     base = base_of(trials, focused, relative_to)
-    telling = len(scores) > 1 and not any(retriever_of(record) or is_absent(record) for record in records)
+    telling = len(scores) > 1 and not any(each.retriever or is_absent(each.record) for each in asked)
     draws = joint_draws(trials) if telling else None
-    overlaps = any(word in record["scorer"] for record in records for word in _OVERLAPS)
+    overlaps = any(word in scorer for scorer in {each.record["scorer"] for each in asked} for word in _OVERLAPS)
     return PanelStatistics(
         *name,
         depth=depth,

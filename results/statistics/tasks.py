@@ -6,24 +6,24 @@ questions on a text of one sentence has lost nothing at 50 %.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, nan, sqrt
 from typing import Any
 
 import numpy as np
 
-from needlework.results.records.controls import as_asked, control_of, retriever_of
 from needlework.results.records.record import SCORED, Record
 from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
+from needlework.results.statistics.asked import Asked, asked_of
 from needlework.results.statistics.intervals.resampling import (
     FEWEST_CLUSTERS,
     cluster_sums,
     expanded_interval,
     resampled_means,
 )
-from needlework.results.statistics.panels import Range, Tally, tally, trial_of
+from needlework.results.statistics.panels import Range, Tally, tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,15 @@ def task_scores(records: Iterable[Record], family_of: Callable[[str], str]) -> t
 
     What was retrieved is no part of it (`needlework.results.statistics.retrieval`).
     """
-    groups: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        if not retriever_of(record):
-            groups.setdefault((record["model"], record["task"]), []).append(record)
+    return scores_of(asked_of(records), family_of)
+
+
+def scores_of(asked: Iterable[Asked], family_of: Callable[[str], str]) -> tuple[TaskScore, ...]:
+    """The same of records that were looked at already."""
+    groups: dict[tuple[str, str], list[Asked]] = {}
+    for each in asked:
+        if not each.retriever:
+            groups.setdefault((each.trial.model, each.trial.task), []).append(each)
     found = sorted((model, family_of(task_of(task)), task) for model, task in groups)
     return tuple(_row(model, family, task, groups[model, task]) for model, family, task in found)
 
@@ -106,20 +111,21 @@ def macros(rows: Sequence[TaskScore]) -> tuple[Macro, ...]:
     return tuple(found)
 
 
-def _row(model: str, family: str, task: str, records: Sequence[Record]) -> TaskScore:
-    main = as_asked(records)
-    focused = [record for record in records if control_of(record) == "focused"]
-    overall = tally(trial_of(record) for record in main)
-    alone = tally(trial_of(record) for record in focused)
-    chance = _told(main, "chance")
-    twins = [each for each in absent_twins(records) if each.task == task]
+def _row(model: str, family: str, task: str, asked: Sequence[Asked]) -> TaskScore:
+    main = [each for each in asked if not each.control]
+    focused = [each for each in asked if each.control == "focused"]
+    overall = tally(each.trial for each in main)
+    alone = tally(each.trial for each in focused)
+    scored = [each.record["reference"] for each in main if each.trial.outcome in SCORED]
+    chance = _told(scored, "chance")
+    twins = [each for each in absent_twins([each.record for each in asked]) if each.task == task]
     return TaskScore(
         model=model,
         family=family,
         task=task,
         overall=overall,
         chance=chance,
-        floor=_told(main, "floor"),
+        floor=_told(scored, "floor"),
         corrected=_corrected(overall, chance or 0.0),
         focused=alone,
         relative=_relative(main, focused, overall, alone),
@@ -127,9 +133,9 @@ def _row(model: str, family: str, task: str, records: Sequence[Record]) -> TaskS
     )
 
 
-def _told(records: Sequence[Record], name: str) -> float | None:
-    """The mean of a number that the references of scored trials tell; `None` where one does not."""
-    values = [record["reference"].get(name) for record in records if record["outcome"] in SCORED]
+def _told(references: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    """The mean of a number that references tell; `None` where one does not."""
+    values = [reference.get(name) for reference in references]
     numbers = [float(value) for value in values if isinstance(value, (int, float))]
     return fsum(numbers) / len(numbers) if numbers and len(numbers) == len(values) else None
 
@@ -150,16 +156,17 @@ def _corrected(overall: Tally, chance: float) -> Share:
     return Share(value, low, high)
 
 
-def _relative(main: Sequence[Record], focused: Sequence[Record], overall: Tally, alone: Tally) -> Share:
+def _relative(main: Sequence[Asked], focused: Sequence[Asked], overall: Tally, alone: Tally) -> Share:
     """The ratio of both means; its interval by resampling samples, which both arms have, where there are enough."""
     if overall.mean is None or not alone.mean:
         return Share(None)
     value = overall.mean / alone.mean
-    rows = [(record, arm) for arm, each in enumerate((main, focused)) for record in each if record["outcome"] in SCORED]
-    samples = [trial_of(record).sample for record, _ in rows]
+    rows = [(each.trial, side) for side, arm in enumerate((main, focused)) for each in arm]
+    rows = [(trial, side) for trial, side in rows if trial.score is not None]
+    samples = [trial.sample for trial, _ in rows]
     if len(set(samples)) < FEWEST_CLUSTERS:
         return Share(value)
-    table = [[record["score"] if arm == side else nan for side in (0, 1)] for record, arm in rows]
+    table = [[trial.score if arm == side else nan for side in (0, 1)] for trial, arm in rows]
     sums, sizes = cluster_sums(table, samples)  # type: ignore[arg-type]  # scored records have a score
     means = resampled_means(sums, sizes)
     usable = means[(means[:, 1] > 0) & ~np.isnan(means).any(axis=1)]

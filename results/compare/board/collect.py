@@ -15,6 +15,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.results.files.index_file import Indexed, read_index, sources_of, write_index
 from needlework.results.files.read_run import RESULTS, manifest_at, read_run
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
+from needlework.results.statistics.asked import asked_of
 from needlework.results.statistics.board.entry import Entry
 from needlework.results.statistics.run_report import interrupted
 
@@ -115,4 +116,4 @@ def _compute(folder: Path) -> Indexed | str:
         run = read_run(folder)
     except InputError as error:
         return str(error)
-    return write_index(folder, run.records, run.planned, sources)
+    return write_index(folder, asked_of(run.records), run.planned, sources)

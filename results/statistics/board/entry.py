@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from json import dumps
+from json import JSONEncoder
 from math import nan
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
-from needlework.results.records.controls import retriever_of, without_controls
+from needlework.results.records.json_encoder import encoder_of
 from needlework.results.records.record import SCORED, UNDECIDED, Record
+from needlework.results.statistics.asked import Asked
 from needlework.results.statistics.length.answer import EffectiveLength
 from needlework.results.statistics.length.effective import absolute_length
 from needlework.results.statistics.length.scores import length_scores
-from needlework.results.statistics.panels import OUTCOMES, Trial, depth_order, tally, trial_of
+from needlework.results.statistics.panels import OUTCOMES, Trial, depth_order, tally
 
+_json = encoder_of(JSONEncoder())
 Scores = NDArray[np.float32]
 Codes = NDArray[np.int32]
 Length = tuple[int, int, int, float | None, float | None, float | None]
@@ -62,29 +64,31 @@ class Entry:
         return float(np.nansum(self.scores, dtype=np.float64)) / max(1, len(self.scores))
 
 
-def entries_of(records: Iterable[Record]) -> tuple[Entry, ...]:
+def entries_of(asked: Iterable[Asked]) -> tuple[Entry, ...]:
     """Return the entries of a run, sorted by model and task. Controls are left out."""
-    groups: dict[tuple[str, str], list[Record]] = {}
-    for record in without_controls(records):
-        retriever = retriever_of(record)
-        task = f"{record['task']} ({retriever})" if retriever else record["task"]
-        groups.setdefault((record["model"], task), []).append(record)
+    groups: dict[tuple[str, str], list[Asked]] = {}
+    for each in asked:
+        if not each.control:
+            task = f"{each.trial.task} ({each.retriever})" if each.retriever else each.trial.task
+            groups.setdefault((each.trial.model, task), []).append(each)
     return tuple(_entry(*key, groups[key]) for key in sorted(groups))
 
 
-def _entry(model: str, task: str, records: list[Record]) -> Entry:
-    places = list(map(_place, records))
-    order = sorted(range(len(records)), key=places.__getitem__)
-    records, places = [records[at] for at in order], [places[at] for at in order]
-    trials = [trial_of(record) for record in records]
+def _entry(model: str, task: str, asked: Sequence[Asked]) -> Entry:
+    places = [_place(each.record) for each in asked]
+    order = sorted(range(len(asked)), key=places.__getitem__)
+    records, trials = [asked[at].record for at in order], [asked[at].trial for at in order]
+    places = [places[at] for at in order]
     names = [(trial.needle, trial.sample) for trial in trials]
     codes = {name: at for at, name in enumerate(sorted(set(names)))}
     columns: dict[int, list[Trial]] = {}
     for trial in trials:
         columns.setdefault(trial.length, []).append(trial)
     tokens = sorted(columns)
+    column_of = {length: at for at, length in enumerate(tokens)}
     whole = tally(trials)
-    scorers = sorted({f"{record['scorer']}@{record.get('scorer_version', '?')}" for record in records})
+    told = {(record["scorer"], record.get("scorer_version", "?")) for record in records}
+    scorers = sorted({f"{name}@{version}" for name, version in told})
     return Entry(
         model=model,
         task=task,
@@ -103,7 +107,7 @@ def _entry(model: str, task: str, records: list[Record]) -> Entry:
         latency=_latency(records),
         scores=np.array([nan if each.score is None else each.score for each in trials], np.float32),
         samples=np.array([codes[name] for name in names], np.int32),
-        lengths=np.array([tokens.index(trial.length) for trial in trials], np.int32),
+        lengths=np.array([column_of[trial.length] for trial in trials], np.int32),
     )
 
 
@@ -114,10 +118,8 @@ def _place(record: Record) -> tuple[object, ...]:
 
 def _cells(records: Sequence[Record], places: Sequence[tuple[object, ...]], scorers: Sequence[str]) -> str:
     """A hash of what was asked, and of who judged it."""
-    digest = sha256(dumps(scorers).encode())
-    for record, place in zip(records, places, strict=True):
-        digest.update(dumps((*place, record["language"], record["expected"])).encode())
-    return digest.hexdigest()
+    asked = [(*place, record["language"], record["expected"]) for record, place in zip(records, places, strict=True)]
+    return sha256("".join(map(_json, (scorers, *asked))).encode()).hexdigest()
 
 
 def _length(length: int, trials: Sequence[Trial]) -> Length:

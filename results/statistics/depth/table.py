@@ -61,16 +61,18 @@ def depth_table(trials: Iterable[Trial]) -> DepthTable:
             scores = rows.setdefault((trial.length, trial.sample), {}).setdefault(trial.depth, [])
             scores += [] if trial.score is None else [trial.score]
     # A question that is asked over several orders of its documents is one sample: its mean.
-    means = {
-        at: {depth: fsum(scores) / len(scores) for depth, scores in sorted(row.items()) if scores}
-        for at, row in sorted(rows.items())
-    }
+    means = {at: _means(rows[at]) for at in sorted(rows)}
     every = [score for row in rows.values() for scores in row.values() for score in scores]
     mean = fsum(every) / len(every) if every else None
     several = {at: row for at, row in means.items() if len(row) > 1}
     if several or all(len(row) > 1 for row in rows.values()):
         return _paired(several, len(means) - len(several), mean)
     return _binned({at: row for at, row in means.items() if row}, sum(not row for row in means.values()), mean)
+
+
+def _means(row: dict[float, list[float]]) -> Row:
+    depths = sorted(row.items()) if len(row) > 1 else row.items()
+    return {depth: fsum(scores) / len(scores) for depth, scores in depths if scores}
 
 
 def _paired(rows: dict[tuple[int, int], Row], left_out: int, mean: float | None) -> DepthTable:
@@ -87,11 +89,13 @@ def _paired(rows: dict[tuple[int, int], Row], left_out: int, mean: float | None)
 
 def _binned(rows: dict[tuple[int, int], Row], left_out: int, mean: float | None) -> DepthTable:
     found = [(length, sample, *next(iter(row.items()))) for (length, sample), row in rows.items()]
-    columns = _bins(sorted({depth for _, _, depth, _ in found}), len(found))
-    blocks = []
-    for length in sorted({length for length, *_ in found}):
-        own = sorted((_bin(columns, depth), score) for each, _, depth, score in found if each == length)
-        blocks.append(own)
+    depths = sorted({depth for _, _, depth, _ in found})
+    columns = _bins(depths, len(found))
+    bin_of = {depth: _bin(columns, depth) for depth in depths}
+    blocks = [
+        sorted((bin_of[depth], score) for each, _, depth, score in found if each == length)
+        for length in sorted({length for length, *_ in found})
+    ]
     samples = len({sample for _, sample, *_ in found})
     return _table(columns, blocks, paired=False, samples=samples, left_out=left_out, mean=mean)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.results.records.record import UNSCORED, Record
-from needlework.results.records.samples import OWN_DOCUMENTS, panel_and_sample_of
+from needlework.results.records.record import UNSCORED
+from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.records.tests_of_cells import task_of
+from needlework.results.statistics.asked import Asked
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style.text import counted
 
@@ -18,13 +19,13 @@ def rests(report: RunReport) -> str:
 
     Questions of L-Eval that share a document are one sample: `15 trials of 15 questions on 3 independent documents`.
     """
-    trials, counts = len(report.records), Counter(record["outcome"] for record in report.records)
+    trials, counts = len(report.records), Counter([each.trial.outcome for each in report.asked])
     lost = [f"{counts[name]:,} {name}" for name in UNSCORED if counts[name]]
     without = f"; {sum(counts[name] for name in UNSCORED):,} without a score ({', '.join(lost)})" if lost else ""
     # Models, controls and retrievers are asked the same questions: none counts twice.
-    tasks = {record["task"] for record in report.records}
+    tasks = {each.trial.task for each in report.asked}
     leval = {task for task in tasks if family_of(task_of(task)) == "leval"}
-    samples = _samples(report.records, leval)
+    samples = _samples(report.asked, leval)
     of = counted(samples, "independent question")
     if leval == tasks:
         questions = len({(record["task"], *record["needle"].split("_")[:2]) for record in report.records})
@@ -33,11 +34,13 @@ def rests(report: RunReport) -> str:
     return f"{counted(trials, 'trial')} of {of}{without}"
 
 
-def _samples(records: Sequence[Record], leval: Collection[str]) -> int:
+def _samples(asked: Iterable[Asked], leval: Collection[str]) -> int:
     """How many samples there are. Tasks on one's own documents share theirs; those of L-Eval are documents."""
-    found: set[tuple[str, str, int]] = set()
-    for record in records:
-        task, (panel, sample) = record["task"], panel_and_sample_of(record)
+    found: dict[tuple[str, str], set[int]] = {}
+    for each in asked:
+        found.setdefault((each.trial.task, each.trial.needle), set()).add(each.trial.sample)
+    shared: dict[tuple[str, str], set[int]] = {}
+    for (task, panel), samples in found.items():
         own = task_of(task) in OWN_DOCUMENTS
-        found.add(("" if own else task, "" if own or task in leval else panel, sample))
-    return len(found)
+        shared.setdefault(("" if own else task, "" if own or task in leval else panel), set()).update(samples)
+    return sum(map(len, shared.values()))

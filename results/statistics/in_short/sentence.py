@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.results.records.controls import as_asked, retriever_of
+from needlework.results.records.controls import retriever_of
 from needlework.results.records.record import NOTHING_SAID, Record
 from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.records.tests_of_cells import task_of
+from needlework.results.statistics.asked import Asked
 from needlework.results.statistics.in_short.faults import Fault, faults_of
 from needlework.results.statistics.in_short.lengths import adaptive_clause, few_clause, length_clause
 from needlework.results.statistics.in_short.leval import leval_clauses
@@ -187,7 +188,13 @@ def _surer(report: RunReport) -> Surer | None:
             continue
         statistics = _statistics(report, panels[0]) if len(panels) == len(report.tasks) == 1 else None
         rule = (statistics.absolute or statistics.relative) if statistics is not None else None
-        records = [record for record in report.records if (record["model"], record["task"]) == (row.model, row.task)]
-        if (each := surer(as_asked(records), rule, row.overall)) is not None:
-            found.append(each)
+        records = [each.record for each in report.asked if _is_of(row, each)]
+        if (more := surer(records, rule, row.overall)) is not None:
+            found.append(more)
     return max(found, key=lambda each: each.repeats, default=None)
+
+
+def _is_of(row: TaskScore, asked: Asked) -> bool:
+    """Whether a trial is one of those that the row's own score is made of."""
+    trial = asked.trial
+    return trial.task == row.task and trial.model == row.model and not asked.control and not asked.retriever

@@ -67,7 +67,8 @@ def counts_of(scores: Sequence[float], samples: Sequence[Hashable]) -> Counts:
         raise ValueError(f"{len(scores)} scores, {len(samples)} sample names")
     whole = set(scores) <= {0, 1}
     if len(set(samples)) == len(samples):  # by far the quickest way, for what many runs have
-        return Counts(tuple(sorted([round(score, DIGITS) for score in scores])), (1,) * len(scores), whole)
+        alike = scores if whole else [round(score, DIGITS) for score in scores]
+        return Counts(tuple(sorted(alike)), (1,) * len(scores), whole)
     found: dict[Hashable, list[float]] = {}
     for score, sample in zip(scores, samples, strict=True):
         found.setdefault(sample, []).append(score)

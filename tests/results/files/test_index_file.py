@@ -13,6 +13,7 @@ import pytest
 from needlework.results.files.index_file import INDEX, read_index, sources_of, write_index
 from needlework.results.files.json_file import write_json
 from needlework.results.records.record import Record
+from needlework.results.statistics.asked import asked_of
 from needlework.results.statistics.run_report import run_report
 
 Make = Callable[..., Record]
@@ -24,7 +25,7 @@ def folder(make_record: Make, tmp_path: Path) -> Path:
     outcomes = ("found", "wrong", "skipped")
     records = [make_record(repeat=repeat, outcome=outcomes[repeat % 3], depth=None) for repeat in range(12)]
     write_json(tmp_path / "results.json", run_report(records))
-    write_index(tmp_path, records, 20, sources_of(tmp_path))
+    write_index(tmp_path, asked_of(records), 20, sources_of(tmp_path))
     return tmp_path
 
 

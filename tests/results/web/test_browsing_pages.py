@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.files.index_file import sources_of, write_index
 from needlework.results.records.record import Record
+from needlework.results.statistics.asked import asked_of
 from needlework.results.web.app import build_app
 from needlework.results.web.page import RebuiltPrompt
 from needlework.results.web.sources import find_sources
@@ -272,7 +273,7 @@ def test_cards_of_runs_with_an_index_read_no_records(tmp_path: Path) -> None:
         (run / "results.json").write_text("not to be read")
         absent = {"absent": True, "control": "absent"}
         made = [record(0), record(1, outcome="wrong", score=0.0), record(2, needle="code_absent", reference=absent)]
-        write_index(run, made, 3, sources_of(run))
+        write_index(run, asked_of(made), 3, sources_of(run))
     site = client(*runs)
     home, cards = site.get("/").text, site.get("/browse/").text
     assert "a: 3 trials of mock" in home

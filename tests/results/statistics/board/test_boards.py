@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from needlework.results.records.record import Record
+from needlework.results.statistics.asked import asked_of
 from needlework.results.statistics.board.boards import Candidate, boards_of
 from needlework.results.statistics.board.entry import entries_of
 from needlework.results.tables.board import board_head, board_notes, board_row, board_title, effective_words
@@ -35,7 +36,7 @@ def candidate(make_record: Make) -> Callable[..., Candidate]:
             for length in (1000, 4000)
             for repeat in range(12)
         ]
-        entries = {entry.task: entry for entry in entries_of(reversed(records))}
+        entries = {entry.task: entry for entry in entries_of(asked_of(reversed(records)))}
         addressed = dict.fromkeys(entries, asked or {})
         return Candidate(name, f"run-{name}", "", entries, dict.fromkeys(entries, setting), why, addressed)
 
@@ -43,7 +44,9 @@ def candidate(make_record: Make) -> Callable[..., Candidate]:
 
 
 def test_a_board_of_one_sample_says_so(make_record: Make) -> None:
-    entries = {entry.task: entry for entry in entries_of([make_record(depth=depth) for depth in (0.0, 100.0)])}
+    entries = {
+        entry.task: entry for entry in entries_of(asked_of([make_record(depth=depth) for depth in (0.0, 100.0)]))
+    }
     (board,) = boards_of([Candidate("one", "run-one", "", entries, dict.fromkeys(entries, ""), "")])
     assert board_title(board).startswith("niah: 2 trials of 1 sample, 1k tokens")
 
