@@ -54,7 +54,7 @@ def test_asking(benchmark: Any, perf_row: Any, concurrency: int) -> None:
 
         def ask_all() -> list[Response]:
             keys = range(len(requests))
-            ahead = LookAhead(keys, lambda i: lambda: model.respond(requests[i]), concurrency, spare=concurrency)
+            ahead = LookAhead(keys, lambda i: model.begin(requests[i]), concurrency, spare=concurrency, queue=True)
             found = [ahead.take(i) for i in keys]
             ahead.close()
             return found

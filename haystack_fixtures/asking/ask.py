@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.model import BatchModel, Model, ModelError, Request, Response
+from needlework.haystack_fixtures.models.model import BatchModel, DistantModel, Model, ModelError, Request, Response
+from needlework.haystack_fixtures.models.reader import in_thread
+from needlework.haystack_fixtures.needles.canaries import Canaries
 from needlework.haystack_fixtures.trials.exchange import NOT_ASKED, Exchange
 from needlework.haystack_fixtures.trials.trial import Trial
 from needlework.haystack_fixtures.trials.trust import Check, check_answer, check_canaries
@@ -17,21 +20,43 @@ from needlework.haystack_fixtures.trials.trust import Check, check_answer, check
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A trial whose prompt is built and fits, and the model to ask. `build_s`: seconds to build the prompt."""
+    """A trial whose prompt is built and fits, and the model to ask. `exchange`: with no answer yet.
+
+    What is asked after its question: `second`, a second question, or `marks`, what stands at both ends of its context.
+    """
 
     trial: Trial
     model: Model
-    build_s: float
+    exchange: Exchange
+    second: Trial | None = None
+    marks: tuple[Canaries, Trial] | None = None
+
+    @property
+    def requests(self) -> list[Request]:
+        """What is asked, in this order, as long as there are answers."""
+        after = self.second or (self.marks[1] if self.marks else None)
+        return [request_of(trial) for trial in (self.trial, after) if trial is not None]
 
 
-def begin(engine: Engine, cell: Cell) -> Callable[[], Exchange]:
-    """Make one cell ready, and return what asks it. Neither raises for a fault of model or server: that is the
-    exchange's error.
+def ask(engine: Engine, cell: Cell) -> Exchange:
+    """Ask one cell, and wait. Does not raise for a fault of model or server: that is the exchange's error."""
+    ready = make_ready(engine, cell)
+    if isinstance(ready, Exchange):
+        return ready
+    return _answered(ready, ready.model.respond)
+
+
+def begin(engine: Engine, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
+    """Make one cell ready, and return what asks it in the reader's thread. Neither raises for a fault of model or
+    server, as `ask`.
     """
     ready = make_ready(engine, cell)
     if isinstance(ready, Exchange):
-        return lambda: ready
-    return lambda: _finished(engine, ready, ready.model.respond(request_of(ready.trial)))
+        return lambda: _known(ready)
+    if isinstance(ready.model, DistantModel):
+        asking = [ready.model.begin(request) for request in ready.requests]
+        return lambda: _asked(ready, asking)
+    return lambda: in_thread(lambda: _answered(ready, ready.model.respond))
 
 
 def ask_many(engine: Engine, cells: Sequence[Cell]) -> list[Exchange]:
@@ -43,7 +68,32 @@ def ask_many(engine: Engine, cells: Sequence[Cell]) -> list[Exchange]:
         responses = iter(model.respond_many(requests))
     else:
         responses = (ready.model.respond(request) for ready, request in zip(waiting, requests, strict=True))
-    return [each if isinstance(each, Exchange) else _finished(engine, each, next(responses)) for each in found]
+    return [
+        each if isinstance(each, Exchange) else _answered(each, each.model.respond, next(responses)) for each in found
+    ]
+
+
+async def _known(exchange: Exchange) -> Exchange:
+    return exchange
+
+
+async def _asked(ready: Ready, asking: Sequence[Callable[[], Coroutine[Any, Any, Response]]]) -> Exchange:
+    responses = list[Response]()
+    for each in asking:
+        responses.append(await each())
+        if responses[-1].error is not None:
+            break
+    return _finished(ready, responses)
+
+
+def _answered(ready: Ready, respond: Callable[[Request], Response], first: Response | None = None) -> Exchange:
+    """The exchange of what is asked of a model, one after the other; the `first` response may be there already."""
+    responses = list[Response]()
+    for request in ready.requests:
+        responses.append(first if first is not None and not responses else respond(request))
+        if responses[-1].error is not None:
+            break
+    return _finished(ready, responses)
 
 
 def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
@@ -59,7 +109,14 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
     except InputError as error:
         # A model that cannot be loaded would fail every further cell too.
         return _exchange(engine, cell, Response(error=ModelError("client", str(error), fatal=True)))
-    ready = Ready(trial, model, build_s)
+    exchange = replace(
+        _exchange(engine, cell, NOT_ASKED),
+        question=trial.asked.question,
+        reference=trial.asked.reference,
+        trial=trial,
+        flags=trial.prompt.flags,
+        build_s=build_s,
+    )
     # Documents that are cut as upstream cuts them leave no room for what stands around them. Rows of a data set have a
     # length of their own, and that of their cell is a class.
     suite, rows = trial.suite, engine.series_of(cell).task.rows
@@ -69,7 +126,10 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
     too_long = window is not None and length > window
     told = f"length {length} is" if suite.length_means == "total" else f"prompt and answer, {length} tokens, are"
     skipped = trial.skipped or (f"{told} over the model's window of {window} tokens" if too_long else "")
-    return _of_ready(engine, ready, NOT_ASKED, skipped=skipped) if skipped else ready
+    if skipped:
+        return replace(exchange, skipped=skipped)
+    second = engine.follow_up(trial) if trial.asked.follow_up is not None else None
+    return Ready(trial, model, exchange, second, engine.canary_trial(cell) if second is None else None)
 
 
 def _exchange(engine: Engine, cell: Cell, response: Response) -> Exchange:
@@ -87,38 +147,23 @@ def _exchange(engine: Engine, cell: Cell, response: Response) -> Exchange:
     )
 
 
-def _of_ready(engine: Engine, ready: Ready, response: Response, skipped: str = "") -> Exchange:
-    trial = ready.trial
-    return replace(
-        _exchange(engine, trial.cell, response),
-        question=trial.asked.question,
-        reference=trial.asked.reference,
-        trial=trial,
-        flags=trial.prompt.flags,
-        skipped=skipped,
-        build_s=ready.build_s,
-    )
-
-
-def _finished(engine: Engine, ready: Ready, response: Response) -> Exchange:
-    """The exchange of a response, checked, with the answers to what is asked after it."""
-    trial, error = ready.trial, response.error
+def _finished(ready: Ready, responses: Sequence[Response]) -> Exchange:
+    """The exchange of the responses, checked; there are fewer than requests where the last one is an error."""
+    trial, response = ready.trial, responses[0]
+    error = response.error
     if error is not None and error.too_long:
-        return _of_ready(engine, ready, replace(response, error=None), skipped=error.message)
-    exchange = _of_ready(engine, ready, response)
+        return replace(ready.exchange, response=replace(response, error=None), skipped=error.message)
+    exchange = replace(ready.exchange, response=response)
     if error is not None:
         return exchange
     answers = [needle.answer for needle in trial.asked.needles if needle.answer] or [trial.asked.answer]
     exchange = with_check(exchange, check_answer(trial.prompt.tokens, answers, response))
-    if trial.asked.follow_up is not None:
-        second = engine.follow_up(trial)
-        return with_follow_up(exchange, second, ready.model.respond(request_of(second)))
-    found = engine.canary_trial(trial.cell)
-    if found is None:
+    if ready.second is not None:
+        return with_follow_up(exchange, ready.second, responses[1])
+    if ready.marks is None:
         return exchange
-    canaries, marks = found
     counted = response.prompt_tokens is not None
-    return with_check(exchange, check_canaries(canaries, ready.model.respond(request_of(marks)), counted=counted))
+    return with_check(exchange, check_canaries(ready.marks[0], responses[1], counted=counted))
 
 
 def with_check(exchange: Exchange, check: Check) -> Exchange:

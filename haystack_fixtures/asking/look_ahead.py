@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from queue import SimpleQueue
-from typing import Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
+
+from needlework.haystack_fixtures.models.reader import reader
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-_BEGUN = 4  # that wait for a thread: prompts may be of megabytes
+_QUEUED = 4  # that wait for a place of the server's: prompts may be of megabytes
 
 
 class LookAhead(Generic[Key, Value]):
@@ -19,34 +21,35 @@ class LookAhead(Generic[Key, Value]):
 
     `begin` makes ready what is asked for a key and returns the rest of the work. Who takes answers begins keys first,
     in their order, as long as there is room: what needs the processor and no server would only wait for its turn in a
-    thread of its own. The rest runs in threads. Neither may raise.
+    thread of its own. The rest runs in the reader's thread. Neither may raise.
 
-    At most `width` keys are being worked on at once; for each that only pauses, as `pausing` is told, one of up to
-    `spare` more threads takes its place. At most four times `width` are begun and not yet read, so that memory stays
-    bounded however many there are. Keys that are not `wanted` when their turn comes are left out.
+    At most `width` keys are being worked on at once, and a few more where they `queue` for a place of their own; for
+    each that only pauses, as `pausing` is told, one of up to `spare` more takes its place. At most four times `width`
+    are begun and not yet read, so that memory stays bounded however many there are. Keys that are not `wanted` when
+    their turn comes are left out.
     """
 
     def __init__(
         self,
         order: Sequence[Key],
-        begin: Callable[[Key], Callable[[], Value]],
+        begin: Callable[[Key], Callable[[], Coroutine[Any, Any, Value]]],
         width: int,
         wanted: Callable[[Key], bool] = lambda _key: True,
         *,
         spare: int = 0,
+        queue: bool = False,
     ) -> None:
         self._order = list(order)
         self._begin_one = begin
         self._wanted = wanted
         self._next = 0
-        self._width, self._spare = width, spare
+        self._width, self._spare, self._queued = width, spare, _QUEUED * queue
         self._awaited: dict[Key, _Answer[Value]] = {}
         self._early: set[Key] = set()
-        self._begun: SimpleQueue[tuple[Callable[[], Value], _Answer[Value]] | None] = SimpleQueue()
         self._news: SimpleQueue[None] = SimpleQueue()  # for who waits for an answer
         self._sought: _Answer[Value] | None = None  # what is waited for
         self._counting = threading.Lock()
-        self._threads = self._paused = self._working = 0
+        self._paused = self._working = 0
         self._closed = False
 
     def extend(self, keys: Iterable[Key]) -> None:
@@ -54,14 +57,13 @@ class LookAhead(Generic[Key, Value]):
         self._order.extend(keys)
 
     def take(self, key: Key) -> Value:
-        """The answer for `key`; waits for it. Keys that were not in the order are worked on here and now."""
+        """The answer for `key`; waits for it. Keys that were not in the order are worked on at once."""
         if len(self._awaited) <= 3 * self._width:  # many in a row are begun faster
             self._fill()
-        answer = self._awaited.get(key)
-        if answer is None:
+        if key not in self._awaited:
             self._early.add(key)
-            return self._begin_one(key)()
-        self._sought = answer
+            self._begin(key)
+        answer = self._sought = self._awaited[key]
         while not answer.has_come:
             self._fill()
             if not answer.has_come:
@@ -71,7 +73,7 @@ class LookAhead(Generic[Key, Value]):
         return answer.result()
 
     def pausing(self, change: int) -> None:
-        """So many threads more, or less, pause before they go on."""
+        """So many keys more, or less, pause before they go on."""
         with self._counting:
             self._paused += change
         self._tell_of_room()
@@ -85,54 +87,42 @@ class LookAhead(Generic[Key, Value]):
                 self._begin(key)
 
     def _begin(self, key: Key) -> None:
+        answer = self._awaited[key] = _Answer[Value]()
         try:
             rest = self._begin_one(key)
         except Exception as error:  # noqa: BLE001 - raised again where the answer is taken
-            rest = partial(_raise, error)
-        answer = self._awaited[key] = _Answer[Value]()
+            answer.come(partial(_raise, error))
+            return
         with self._counting:
             self._working += 1
-            more = self._threads < self._of_use
-            self._threads += more
-        self._begun.put((rest, answer))
-        if more:  # daemons: a request that hangs must not keep an ended run from leaving
-            threading.Thread(target=self._run, name="needlework", daemon=True).start()
-
-    @property
-    def _of_use(self) -> int:
-        """How many threads there should be."""
-        return self._width + min(self._paused, self._spare)
+        reader().begin(self._work_out(answer, rest))
 
     @property
     def _has_room(self) -> bool:
-        return self._working < self._of_use + _BEGUN
+        return self._working < self._width + min(self._paused, self._spare) + self._queued
 
     def _tell_of_room(self) -> None:
         if self._sought is not None and self._has_room and self._next < len(self._order):
             self._news.put(None)
 
-    def _run(self) -> None:
-        while (job := self._begun.get()) is not None:
-            rest, answer = job
-            if not self._closed:
-                answer.work_out(rest)
-            with self._counting:
-                self._working -= 1
-                is_spare = self._threads > self._of_use
-                self._threads -= is_spare
-            if answer is self._sought:
-                self._news.put(None)
-            else:
-                self._tell_of_room()
-            del job, rest, answer
-            if is_spare:
-                return
-        self._begun.put(None)  # for the next thread
+    async def _work_out(self, answer: _Answer[Value], rest: Callable[[], Coroutine[Any, Any, Value]]) -> None:
+        if self._closed:
+            return
+        try:
+            value = await rest()
+            answer.come(lambda: value)
+        except BaseException as error:  # noqa: BLE001 - raised again where the answer is taken
+            answer.come(partial(_raise, error))
+        with self._counting:
+            self._working -= 1
+        if answer is self._sought:
+            self._news.put(None)
+        else:
+            self._tell_of_room()
 
     def close(self) -> None:
         """Drop what has not begun; what is in flight ends by itself, or with the process."""
         self._closed = True
-        self._begun.put(None)
 
 
 class _Answer(Generic[Value]):
@@ -144,12 +134,8 @@ class _Answer(Generic[Value]):
         self.has_come = False
         self.result: Callable[[], Value]
 
-    def work_out(self, rest: Callable[[], Value]) -> None:
-        try:
-            value = rest()
-            self.result = lambda: value
-        except BaseException as error:  # noqa: BLE001 - raised again where the answer is taken
-            self.result = partial(_raise, error)
+    def come(self, result: Callable[[], Value]) -> None:
+        self.result = result
         self.has_come = True
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from needlework.haystack_fixtures.asking.ask import ask_many, begin
+from needlework.haystack_fixtures.asking.ask import ask, ask_many, begin
 from needlework.haystack_fixtures.asking.batches import Batches
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.asking.look_ahead import LookAhead
@@ -24,7 +25,7 @@ class Queue:
     are handed over in batches, so that the model computes what they share once. Prompts are built as they are needed.
 
     `stored`: gives the answer for a key, if that trial has been answered before.
-    `keep`: is given each answer that comes before its cell's turn, in the thread that asked.
+    `keep`: is given each answer that comes before its cell's turn, in the thread that reads it.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Queue:
         if stored is not None:
             return self._replayed(cell, stored)
         ahead = self._ahead.get(cell.model)
-        exchange = begin(self._engine, cell)() if ahead is None else ahead.take(cell)
+        exchange = ask(self._engine, cell) if ahead is None else ahead.take(cell)
         self._engine.forget_key(cell)
         if cell in self._elsewhere:
             exchange = replace(exchange, flags=(*exchange.flags, OTHER_SERVER))
@@ -80,14 +81,14 @@ class Queue:
             return None  # nobody is asked
         if concurrency > 1 and (served or spec.startswith("mock:sleep")):
             width = -(-concurrency // self._engine.workers)
-            return LookAhead((), self._ask_ahead, width, self._wanted, spare=width if served else 0)
+            return LookAhead((), self._ask_ahead, width, self._wanted, spare=width if served else 0, queue=served)
         return None
 
-    def _ask_ahead(self, cell: Cell) -> Callable[[], Exchange]:
+    def _ask_ahead(self, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
         rest = begin(self._engine, cell)
 
-        def kept() -> Exchange:
-            exchange = rest()
+        async def kept() -> Exchange:
+            exchange = await rest()
             self._keep(exchange)
             return exchange
 

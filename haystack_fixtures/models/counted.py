@@ -18,6 +18,7 @@ from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.elsewhere import transport_of
 from needlework.haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.models.reader import reader
 from needlework.haystack_fixtures.models.served.connection import Connection, is_loopback
 from needlework.haystack_fixtures.models.served.http.client import Allowed
 from needlework.haystack_fixtures.models.served.reading.reply import Reply
@@ -128,7 +129,7 @@ def _by_usage(transport: Transport, text: str) -> int:
     fault = "the answer has no usage"
     for left in range(_TRIES, -1, -1):
         request = Request(bare_prompt(messages, text, ids), "chat", answer_budget=16)
-        outcome = transport.attempt(request, transport.dialect, Allowed(120, 240), time.perf_counter())
+        outcome = reader().wait(transport.attempt(request, transport.dialect, Allowed(120, 240), time.perf_counter()))
         if isinstance(outcome, Reply):
             if outcome.prompt_tokens is not None:
                 return outcome.prompt_tokens

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles.needle import Needle
@@ -129,6 +129,15 @@ class Model(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class DistantModel(Protocol):
+    """A model that is reached over a network: nobody has to wait while it answers."""
+
+    def begin(self, request: Request) -> Callable[[], Coroutine[Any, Any, Response]]:
+        """Make a request ready, which may wait for the server; what comes back asks it, in the reader's thread."""
+        ...
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from needlework.haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.models.reader import in_thread
 from needlework.haystack_fixtures.models.sdk.faults import fault_of_client
 from needlework.haystack_fixtures.models.sdk.packages import client_package
 from needlework.haystack_fixtures.models.sdk.transport import Clock
@@ -52,7 +53,10 @@ class OpenAISdkTransport(OpenAITransport):
         super().abort()
         self._client.close()
 
-    def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | Fault:
+    async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | Fault:
+        return await in_thread(lambda: self._attempt(request, dialect, allowed, begun))
+
+    def _attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | Fault:
         if (refused := self.refused(request)) is not None:
             return refused
         clock = Clock(begun, allowed.total_s)

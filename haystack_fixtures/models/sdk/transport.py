@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from needlework.haystack_fixtures.models.model import Request
+from needlework.haystack_fixtures.models.reader import in_thread
 from needlework.haystack_fixtures.models.sdk.args import NativeAddress, NativeOptions, Provider
 from needlework.haystack_fixtures.models.sdk.faults import fault_of_client
 from needlework.haystack_fixtures.models.served.connection import Connection
@@ -93,7 +94,10 @@ class SdkTransport(ABC):
     def identify(self) -> dict[str, str]:
         return {}
 
-    def attempt(self, request: Request, _dialect: None, allowed: Allowed, begun: float) -> Reply | Fault:
+    async def attempt(self, request: Request, _dialect: None, allowed: Allowed, begun: float) -> Reply | Fault:
+        return await in_thread(lambda: self._attempt(request, allowed, begun))
+
+    def _attempt(self, request: Request, allowed: Allowed, begun: float) -> Reply | Fault:
         if request.template != "chat":
             words = f"--template raw: {self._provider.kind}: takes chat messages alone; give --template chat"
             return Fault("client", words, fatal=True)

@@ -20,7 +20,7 @@ from needlework.haystack_fixtures.models.served.http.client import Allowed
 from needlework.haystack_fixtures.models.served.http.exchanged import Exchanged
 from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreadableError
 from needlework.haystack_fixtures.models.served.reading.fields import count, table_of
-from needlework.haystack_fixtures.models.served.reading.reply import Reply, read_body, read_events, within
+from needlework.haystack_fixtures.models.served.reading.reply import Body, Events, Reply, Within
 from needlework.haystack_fixtures.models.served.request import Dialect, Sender
 from needlework.haystack_fixtures.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
 
@@ -106,22 +106,21 @@ class OpenAITransport:
             return Fault("client", why, fatal=True)
         return None
 
-    def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | Fault:
+    async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | Fault:
         if (refused := self.refused(request)) is not None:
             return refused
         # Who does not stream says nothing before the whole answer is there.
         waited = allowed if dialect.stream else Allowed(allowed.total_s, allowed.total_s)
         try:
-            with self._sender.send(request, dialect, waited) as answer:
+            async with await self._sender.send(request, dialect, waited) as answer:
                 if answer.status != 200:
-                    return self._explained(fault_of_status(_http_error(answer), self._too_long))
-                chunks = within(answer.chunks(), begun + allowed.total_s)
-                if "event-stream" in answer.headers.get("content-type", ""):
-                    reply = read_events(chunks, request.prompt.text, begun)
-                    for _ in chunks if answer.packed else ():
-                        pass  # what stands behind the last event is the checksum of all
-                    return reply
-                return read_body(chunks, request.prompt.text)
+                    return self._explained(fault_of_status(await _http_error(answer), self._too_long))
+                streamed = "event-stream" in answer.headers.get("content-type", "")
+                reading = Events(request.prompt.text, begun) if streamed else Body(request.prompt.text)
+                async for chunk in Within(answer.chunks(), begun + allowed.total_s):
+                    if reading.take(chunk) and not answer.packed:  # behind the last event stands the checksum of all
+                        break
+                return reading.reply()
         except TimeoutError:
             waited_s = time.perf_counter() - begun
             return Fault("timeout", f"no answer in {waited_s:.3g} s (see --timeout)", retry=True, sign="slow")
@@ -139,10 +138,10 @@ class OpenAITransport:
         return fault
 
 
-def _http_error(answer: Exchanged) -> HttpError:
+async def _http_error(answer: Exchanged) -> HttpError:
     page = bytearray()
     with suppress(HangUpError, UnreadableError, TimeoutError):
-        for chunk in answer.chunks():
+        async for chunk in answer.chunks():
             page += chunk
             if len(page) >= _ERROR_BYTES:
                 break

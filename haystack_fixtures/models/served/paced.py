@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from needlework.haystack_fixtures.errors import printable
 from needlework.haystack_fixtures.models.model import ModelError, Request, Response
+from needlework.haystack_fixtures.models.reader import reader
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.errors import Fault, Retries, crowded
 from needlework.haystack_fixtures.models.served.facts.server_facts import ServerFacts
@@ -29,7 +31,7 @@ DECODE_PER_S = 10
 
 
 class PacedModel:
-    """A model behind a `Transport`. `respond` may be called from many threads at once.
+    """A model behind a `Transport`. It may be asked from many threads at once.
 
     The server may be silent for `connection.timeout_s` plus a second for each 1000 prompt tokens, and may send for a
     second longer for each 10 tokens that the answer may have. What failed in passing is tried again with growing
@@ -60,7 +62,7 @@ class PacedModel:
             name=" ".join(str(fact) for fact in transport.identity.values()),
             asked=transport.asked,
             strict=connection.strict_model,
-            ask=self._respond,
+            ask=lambda request: reader().wait(self._respond(request)),
             discover=transport.discover,
             identify=self._identify,
             tokenizer=tokenizer,
@@ -94,18 +96,29 @@ class PacedModel:
 
     def respond(self, request: Request) -> Response:
         """Ask, and ask again where that can help. Two short requests go before the first trial of each layout."""
-        return self._facts.checked(request)
+        return reader().wait(self.begin(request)())
 
-    def _respond(self, request: Request) -> Response:
+    def begin(self, request: Request) -> Callable[[], Coroutine[Any, Any, Response]]:
+        """Learn what has to be known before, and wait for that; what comes back asks the request, in the reader's
+        thread.
+        """
+        expected = self._facts.before(request)
+
+        async def asked() -> Response:
+            return self._facts.after(request, expected, await self._respond(request))
+
+        return asked
+
+    async def _respond(self, request: Request) -> Response:
         attempts, spent, since, alone = 0, Retries(self._retries), self._gate.now(), False
         while True:
-            passage = self._gate.enter(alone=alone)
+            passage = await self._gate.enter(alone=alone)
             if passage is None:
                 return Response(error=self._gate.closed, attempts=attempts)
             attempts += 1
             dialect = self._transport.dialect
             begun = time.perf_counter()
-            outcome = self._passing(passage, request, dialect, begun)
+            outcome = await self._passing(passage, request, dialect, begun)
             latency = time.perf_counter() - begun
             if isinstance(outcome, Reply):
                 if request.cell is not None:
@@ -123,11 +136,11 @@ class PacedModel:
                 hopeless = outcome.sign == "busy" and outcome.retry and not self._gate.answered_since(since)
                 return Response(error=self._error(outcome, hopeless), attempts=attempts, latency_s=latency)
             self._pausing(1)
-            self._gate.wait(pause_s)
+            await self._gate.wait(pause_s)
             self._pausing(-1)
 
     def close(self) -> None:
-        """Close the connections; requests in other threads end at once."""
+        """Close the connections; requests in flight end at once."""
         self._gate.close(ModelError("server", "the run is over"))
         self._transport.abort()
 
@@ -135,11 +148,11 @@ class PacedModel:
         hide = self._transport.redactor.hide
         return {name: printable(hide(value), 300) for name, value in self._transport.identify().items()}
 
-    def _passing(self, passage: Passage, request: Request, dialect: object, begun: float) -> Reply | Fault:
+    async def _passing(self, passage: Passage, request: Request, dialect: object, begun: float) -> Reply | Fault:
         """One attempt of a request that the gate has let through, and what the gate learns from it."""
         outcome: Reply | Fault | None = None
         try:
-            outcome = self._transport.attempt(request, dialect, self._allowed(request), begun)
+            outcome = await self._transport.attempt(request, dialect, self._allowed(request), begun)
             if isinstance(outcome, Reply):
                 outcome = within_budget(outcome, request, self._tokenizer)
             elif outcome.too_long and (room := self._has_room(request)):
@@ -170,7 +183,7 @@ class PacedModel:
         """Why this prompt cannot be too long for the server, in words; empty where it may be."""
         if request.cell is None:
             return ""
-        window = self._facts.window()
+        window = self._facts.known_window
         share = f", which its {window.slots} slots share: ask with --concurrency 1" if (window.slots or 0) > 1 else ""
         if window.tokens is not None and window.exact and request.cell.length <= window.tokens:
             return f"its window is {window.tokens} tokens{share}"

@@ -26,7 +26,7 @@ class Dialect:
 
 
 class Sender:
-    """Sends requests in the dialect of their server, from many threads at once."""
+    """Sends requests in the dialect of their server, many at once."""
 
     def __init__(self, name: str, options: ServedOptions, where: Address) -> None:
         self._name = name
@@ -44,12 +44,12 @@ class Sender:
         """The address that the endpoints are below."""
         return self._base.geturl()
 
-    def send(self, request: Request, dialect: Dialect, allowed: Allowed) -> Exchanged:
+    async def send(self, request: Request, dialect: Dialect, allowed: Allowed) -> Exchanged:
         """Send a request; the answer, a context manager, is still to be read."""
         stream = {"stream": True, "stream_options": {"include_usage": True}} if dialect.stream else {}
         sent = body_of(self._name, self._options, request, dialect.max_tokens_field, stream)
         body = json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
-        return self.http.send("POST", self._endpoints[request.template], body, allowed)
+        return await self.http.exchange("POST", self._endpoints[request.template], body, allowed)
 
     def learn(self, fault: Fault, dialect: Dialect) -> bool:
         """Whether to ask again in another way: the server refused the way we asked, and not what we asked."""

@@ -14,7 +14,7 @@ from needlework.haystack_fixtures.redact import Redactor
 
 
 class Transport(Protocol):
-    """One server and one model there. Used from many threads at once."""
+    """One server and one model there. Asked many things at once; but for `attempt` each call may block."""
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:
@@ -36,8 +36,8 @@ class Transport(Protocol):
         """What the server has taught us about itself, as one value."""
         ...
 
-    def attempt(self, request: Request, dialect: Any, allowed: Allowed, begun: float) -> Reply | Fault:
-        """Ask once. Never raises. `begun`: the `time.perf_counter()` time."""
+    async def attempt(self, request: Request, dialect: Any, allowed: Allowed, begun: float) -> Reply | Fault:
+        """Ask once, in the reader's thread. Never raises. `begun`: the `time.perf_counter()` time."""
         ...
 
     def learn(self, fault: Fault, dialect: Any) -> bool:
@@ -57,5 +57,5 @@ class Transport(Protocol):
         ...
 
     def abort(self) -> None:
-        """Close the connections; requests in other threads end at once."""
+        """Close the connections; requests in flight end at once. From any thread."""
         ...

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.asking.ask import Ready, ask_many, begin, make_ready, with_check, with_follow_up
+from needlework.haystack_fixtures.asking.ask import Ready, ask, ask_many, make_ready, with_check, with_follow_up
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.asking.queue import Queue
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
@@ -31,7 +31,7 @@ def cells(engine: Engine):
 @pytest.mark.parametrize(("window", "asked"), [(399, False), (400, True), (401, True)])
 def test_a_cell_as_long_as_the_window_is_asked(tmp_path, window, asked):
     engine = engine_of(tmp_path, model_arg=[f"window={window}"])
-    exchange = begin(engine, cells(engine)[0])()
+    exchange = ask(engine, cells(engine)[0])
 
     assert bool(exchange.response.text) == asked
     assert exchange.skipped == ("" if asked else f"length 400 is over the model's window of {window} tokens")
@@ -56,7 +56,7 @@ def test_a_prompt_that_cannot_be_built_is_an_error_of_its_cell(tmp_path):
 def asked_twice(tmp_path: Path) -> Exchange:
     """An exchange whose first question is answered, and whose trial has a second."""
     engine = engine_of(tmp_path)
-    exchange = begin(engine, cells(engine)[0])()
+    exchange = ask(engine, cells(engine)[0])
     then = FollowUp("Are you sure?", "yes", "{first} - {second}")
     return replace(exchange, trial=replace(exchange.trial, asked=replace(exchange.trial.asked, follow_up=then)))
 

@@ -6,11 +6,17 @@ import time
 import pytest
 
 from needlework.haystack_fixtures.asking.look_ahead import LookAhead
+from needlework.haystack_fixtures.models.reader import in_thread
 from tests.at_once import AtOnce
 
 
+def blocking(work):
+    """What is begun for a key: work that blocks, in a thread of its own."""
+    return lambda n: lambda: in_thread(lambda: work(n))
+
+
 def test_answers_belong_to_their_questions():
-    ahead = LookAhead(range(50), lambda n: lambda: n * n, width=4)
+    ahead = LookAhead(range(50), blocking(lambda n: n * n), width=4)
 
     assert [ahead.take(n) for n in range(50)] == [n * n for n in range(50)]
     assert ahead.take(99) == 9801, "a question that was not announced is answered too"
@@ -23,14 +29,14 @@ def test_many_run_at_once_and_never_more_than_allowed():
         at_once.work(0.01)
         return n
 
-    ahead = LookAhead(range(40), lambda n: lambda: work(n), width=8)
+    ahead = LookAhead(range(40), blocking(work), width=8)
     assert [ahead.take(n) for n in range(40)] == list(range(40))
     assert 4 <= at_once.most <= 8
 
 
 def test_unread_answers_are_bounded():
     done = []
-    ahead = LookAhead(range(1000), lambda n: lambda: done.append(n) or n, width=2)
+    ahead = LookAhead(range(1000), blocking(lambda n: done.append(n) or n), width=2)
     ahead.take(0)
     time.sleep(0.1)
 
@@ -39,7 +45,7 @@ def test_unread_answers_are_bounded():
 
 def test_each_question_is_asked_once():
     asked = []
-    ahead = LookAhead([1, 2, 3], lambda n: lambda: asked.append(n) or n, width=2)
+    ahead = LookAhead([1, 2, 3], blocking(lambda n: asked.append(n) or n), width=2)
     for n in (3, 1, 2):
         ahead.take(n)
     ahead.close()
@@ -49,7 +55,7 @@ def test_each_question_is_asked_once():
 
 def test_a_question_taken_before_its_turn_is_not_asked_again():
     asked = []
-    ahead = LookAhead(range(100), lambda n: lambda: asked.append(n) or n, width=2)
+    ahead = LookAhead(range(100), blocking(lambda n: asked.append(n) or n), width=2)
     taken = [ahead.take(n) for n in (70, *range(70), *range(71, 100))]
 
     assert taken[0] == 70
@@ -65,12 +71,12 @@ def test_work_that_pauses_is_overtaken_by_as_much_other_work():
         ahead.pausing(-1)
         return n
 
-    ahead = LookAhead(range(6), lambda n: lambda: work(n), width=2, spare=4)
+    ahead = LookAhead(range(6), blocking(work), width=2, spare=4)
 
     assert {ahead.take(n) for n in range(6)} == set(range(6))
 
 
-def test_and_by_no_more_than_there_are_spare_threads():
+def test_and_by_no_more_than_may_take_its_place():
     at_once = AtOnce()
 
     def work(n):
@@ -79,19 +85,19 @@ def test_and_by_no_more_than_there_are_spare_threads():
         ahead.pausing(-1)
         return n
 
-    ahead = LookAhead(range(40), lambda n: lambda: work(n), width=2, spare=3)
+    ahead = LookAhead(range(40), blocking(work), width=2, spare=3)
 
     assert [ahead.take(n) for n in range(40)] == list(range(40))
     assert 3 <= at_once.most <= 5
 
 
-def test_what_goes_wrong_in_a_thread_is_told_where_the_answer_is_taken():
+def test_what_goes_wrong_is_told_where_the_answer_is_taken():
     def work(n):
         if n == 1:
             raise ZeroDivisionError
         return n
 
-    ahead = LookAhead(range(3), lambda n: lambda: work(n), width=1)
+    ahead = LookAhead(range(3), blocking(work), width=1)
     assert ahead.take(0) == 0
     with pytest.raises(ZeroDivisionError):
         ahead.take(1)
@@ -100,7 +106,7 @@ def test_what_goes_wrong_in_a_thread_is_told_where_the_answer_is_taken():
 
 def test_closing_drops_what_has_not_begun():
     begun, go_on = [], threading.Event()
-    ahead = LookAhead(range(8), lambda n: lambda: (begun.append(n), go_on.wait(5)), width=2)
+    ahead = LookAhead(range(8), blocking(lambda n: (begun.append(n), go_on.wait(5))), width=2)
     ahead._fill()
     while len(begun) < 2:
         time.sleep(0.005)
@@ -116,9 +122,9 @@ def test_who_takes_answers_makes_ready_in_order_and_a_few_ahead():
 
     def begin(n):
         ready.append((n, threading.get_ident()))
-        return lambda: go_on.wait(5) and n
+        return lambda: in_thread(lambda: go_on.wait(5) and n)
 
-    ahead = LookAhead(range(40), begin, width=4)
+    ahead = LookAhead(range(40), begin, width=4, queue=True)
     ahead._fill()
     time.sleep(0.1)
     waiting = [n for n, _ in ready]

@@ -138,7 +138,7 @@ def _read(answer: BatchAnswer, prompt: str, too_long: re.Pattern[str] | None) ->
     """What a line says, in the words of a server's answers."""
     if answer.whole:
         try:
-            return read_body([json.dumps(answer.body).encode()], prompt)
+            return read_body(json.dumps(answer.body).encode(), prompt)
         except Exception as error:  # noqa: BLE001 - a bad line never ends the run, whatever a service thinks of
             return fault_of(error, too_long) or Fault("protocol", f"{type(error).__name__}: {error}")
     body = answer.error or answer.body

@@ -59,7 +59,8 @@ class ServerFacts:
         self._signs: str | None = None
         self._tokenizer = tokenizer
         self._shared = shared
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # held while the server is asked
+        self._naming = threading.Lock()
         self._window: Window | None = None
         self._looked = 0
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
@@ -69,12 +70,29 @@ class ServerFacts:
         self._answered = False
 
     def checked(self, request: Request) -> Response:
-        """Ask, and say of the answer to a trial what it proves: whose it is, how it was counted, by which server.
+        """Ask, with what goes before and after it."""
+        expected = self.before(request)
+        return self.after(request, expected, self._ask(request))
+
+    def before(self, request: Request) -> Calibration | None:
+        """Learn what is to be known before a trial is asked; `None` for what is no trial. May wait for the server.
 
         Who judges need not say who it is.
         """
-        calibration = self.calibration(request) if request.cell is not None else None
-        response = self._witnessed(request)
+        calibration = None
+        if request.cell is not None:
+            self.window()
+            calibration = self.calibration(request)
+        if calibration is not None and (calibration.status != "failed" or self._answered):
+            self.server()
+        self._replays.ask(request)
+        return calibration
+
+    def after(self, request: Request, calibration: Calibration | None, response: Response) -> Response:
+        """Say of the answer to a trial what it proves: whose it is, how it was counted, by which server. Asks nothing,
+        and waits for nothing.
+        """
+        response = self._witnessed(request, response)
         if response.error is not None or calibration is None:
             return response
         self._answered = True
@@ -84,7 +102,7 @@ class ServerFacts:
             cut=self._growth.problem(request.prompt.tokens, response) if about else response.cut,
             stale=calibration.why if calibration.status == "stale" else response.stale,
             calibration=calibration,
-            server=self.server(),
+            server=self._signs or "",
         )
         return self._named(checked)
 
@@ -93,7 +111,7 @@ class ServerFacts:
         told = response.model
         if not told:
             return response
-        with self._lock:
+        with self._naming:
             if self._answering is None:
                 self._answering = str(self._once("model", lambda: ({"model": told}, True))["model"])
             first = self._answering
@@ -105,9 +123,7 @@ class ServerFacts:
             return response
         return replace(response, flags=(*response.flags, flag), other_model=why if self._strict else "")
 
-    def _witnessed(self, request: Request) -> Response:
-        self._replays.ask(request)
-        response = self._ask(request)
+    def _witnessed(self, request: Request, response: Response) -> Response:
         if response.error is not None:
             return response
         stale, finish = self._replays.problem(request, response.text, response.id), _finish(request, response)
@@ -123,6 +139,11 @@ class ServerFacts:
                 self._looked += 1
                 self._window = Window(**self._once("window", self._learn_window))
             return self._window
+
+    @property
+    def known_window(self) -> Window:
+        """The server's window as far as it is known; asks nothing."""
+        return self._window or Window(None, "")
 
     def server(self) -> str:
         """Signs that stand for what the server says of itself, see `who_answers`; it is asked once.
@@ -187,9 +208,13 @@ class ServerFacts:
 
     def _ask_both(self, request: Request) -> tuple[list[int], list[Response]]:
         requests = new_short_requests(request, self._tokenizer)
+        for each in requests:
+            self._replays.ask(each)
         # At once: every trial of the run waits for both.
         with ThreadPoolExecutor(len(requests)) as threads:
-            return [each.prompt.tokens for each in requests], list(threads.map(self._witnessed, requests))
+            answers = threads.map(self._ask, requests)
+            counts = [each.prompt.tokens for each in requests]
+            return counts, [self._witnessed(each, answer) for each, answer in zip(requests, answers, strict=True)]
 
 
 def _finish(request: Request, response: Response) -> str | None:

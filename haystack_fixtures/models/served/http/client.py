@@ -1,18 +1,16 @@
-"""HTTP to one server: with a deadline for every exchange, and an end to those of other threads."""
+"""HTTP to one server: with a deadline for every exchange, and an end to all that are in flight."""
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from http.client import HTTPException
 from urllib.parse import urlsplit
 
+from needlework.haystack_fixtures.models.reader import reader
 from needlework.haystack_fixtures.models.served.http.connection import Connection, connected
 from needlework.haystack_fixtures.models.served.http.exchanged import Exchanged
-from needlework.haystack_fixtures.models.served.http.failures import HangUpError, failure, is_stale
+from needlework.haystack_fixtures.models.served.http.failures import HangUpError
 from needlework.haystack_fixtures.models.served.http.head import head_of
 from needlework.haystack_fixtures.models.served.http.place import place_of, proxy_for, way_to
 
@@ -26,7 +24,7 @@ class Allowed:
 
 
 class HttpClient:
-    """Exchanges with one server, from many threads at once. Headers and addresses are never shown.
+    """Exchanges with one server, as many at once as are asked for. Headers and addresses are never shown.
 
     A connection is kept when its answer has been read, and used again; there are as many as exchanges at once.
     """
@@ -45,10 +43,13 @@ class HttpClient:
         self._heads: dict[tuple[str, str], bytes] = {}
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
-        self._lock = threading.Lock()
         self._closed = False
 
-    def send(self, method: str, url: str, body: bytes | None, allowed: Allowed) -> Exchanged:
+    def send(self, method: str, url: str, body: bytes | None, allowed: Allowed) -> Answer:
+        """As `exchange`, for a thread that waits."""
+        return Answer(reader().wait(self.exchange(method, url, body, allowed)))
+
+    async def exchange(self, method: str, url: str, body: bytes | None, allowed: Allowed) -> Exchanged:
         """Send a request and wait for the head of the answer. Of `url` only path and query count.
 
         Raises `UnreachableError`, `HangUpError`, `UnreadableError` or `TimeoutError`. Redirects are answers like any
@@ -60,15 +61,15 @@ class HttpClient:
         message = head + (b"\r\n" if body is None else b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
         while True:
             kept = self._kept()
-            connection = kept or self._connected(silence_s, end)
+            connection = kept or await self._connected(silence_s, end)
             try:
-                response = connection.exchange(message, silence_s, end)
-            except (OSError, HTTPException) as error:
+                incoming = await connection.exchange(message, silence_s, end)
+            except BaseException as error:
                 self.drop(connection)
-                if kept and not self._closed and is_stale(error):
+                if isinstance(error, HangUpError) and kept and not self._closed and connection.is_stale:
                     continue
-                raise failure(error, begun=False) from None
-            return Exchanged(response, connection, self)
+                raise
+            return Exchanged(incoming, connection, self)
 
     def _head(self, method: str, url: str) -> bytes:
         parts = urlsplit(url)
@@ -79,20 +80,18 @@ class HttpClient:
 
     def _kept(self) -> Connection | None:
         """The connection that was used last, if it can be used again."""
-        with suppress(IndexError):
-            while True:
-                connection = self._idle.pop()
-                if connection.is_usable:
-                    return connection
-                self.drop(connection)
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_usable:
+                return connection
+            self.drop(connection)
         return None
 
-    def _connected(self, silence_s: float, end: float) -> Connection:
-        connection = None if self._closed else connected(self._way.connection(), silence_s, end)
-        with self._lock:
-            if connection is not None and not self._closed:
-                self._open.add(connection)
-                return connection
+    async def _connected(self, silence_s: float, end: float) -> Connection:
+        connection = None if self._closed else await connected(self._way, silence_s, end)
+        if connection is not None and not self._closed:
+            self._open.add(connection)
+            return connection
         if connection is not None:
             connection.close()
         raise HangUpError("the connection was closed on this side")
@@ -107,16 +106,40 @@ class HttpClient:
 
     def drop(self, connection: Connection) -> None:
         """Use a connection no longer."""
-        with self._lock:
-            self._open.discard(connection)
+        self._open.discard(connection)
         connection.close()
 
     def abort(self) -> None:
-        """Take no more requests, and end those in flight: each raises `HangUpError` in its thread."""
-        with self._lock:
-            self._closed = True
-            for connection in self._open:
-                connection.abort()
-        with suppress(IndexError):
-            while True:
-                self.drop(self._idle.pop())
+        """Take no more requests, and end those in flight: each raises `HangUpError`. From any thread."""
+        self._closed = True
+        reader().call(self._end_all)
+
+    def _end_all(self) -> None:
+        for connection in tuple(self._open):
+            self.drop(connection)
+        self._idle.clear()
+
+
+class Answer:
+    """An `Exchanged` for a thread that waits."""
+
+    def __init__(self, exchanged: Exchanged) -> None:
+        self._exchanged = exchanged
+        self.status = exchanged.status
+        self.headers = exchanged.headers
+
+    def chunks(self) -> Iterator[bytes]:
+        """As `Exchanged.chunks`."""
+        chunks = self._exchanged.chunks()
+
+        async def following() -> bytes | None:
+            return await anext(chunks, None)
+
+        while (chunk := reader().wait(following())) is not None:
+            yield chunk
+
+    def __enter__(self) -> Answer:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        reader().wait(self._exchanged.__aexit__(*raised))

@@ -1,141 +1,171 @@
-"""One connection, whose time can be set until its answer has been read, and which can be ended from outside."""
+"""One connection: one exchange after another, each within a time of its own."""
 
 from __future__ import annotations
 
-import io
-import select
-import socket
-import ssl
-import struct
+import asyncio
 import time
-from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPResponse
-from typing import Any, cast
+from collections import deque
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import cast
 
-from needlework.haystack_fixtures.models.served.http.failures import UnreachableError, reason
+from needlework.haystack_fixtures.models.reader import in_thread
+from needlework.haystack_fixtures.models.served.http.failures import (
+    HangUpError,
+    UnreachableError,
+    UnreadableError,
+    reason,
+)
+from needlework.haystack_fixtures.models.served.http.incoming import Incoming
+from needlework.haystack_fixtures.models.served.http.place import Way
 
 _CONNECT_S = 20.0
 _IDLE_S = 4.0  # uvicorn, which most model servers run on, hangs up after 5 s
-_JUST_NOW_S = 0.005  # so shortly after an answer nothing is looked for behind it
+_HELD = 4 * 2**20  # bytes that have come and are not read yet; a server that sends more has to wait
 
 
-class Connection:
-    """A connection that is open: one exchange after another, each within a time of its own.
+class Connection(asyncio.Protocol):
+    """A connection that is open. Its methods belong to the reader's thread."""
 
-    Threads take turns at one interpreter, and each call that may wait costs a turn. So an exchange has few of them: a
-    request goes out in one piece, and how long an answer may take is told to the system with no call that waits.
-    Encrypted ones cannot be told so.
-    """
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-        self._encrypted = isinstance(sock, ssl.SSLSocket)
+    def __init__(self) -> None:
+        self._incoming: Incoming | None = None  # the answer that is waited for
+        self._pieces: deque[bytes] = deque()
+        self._held = 0
+        self._news: asyncio.Future[None] | None = None
+        self._error: Exception | None = None
         self._silence_s = self._end = 0.0
         self._used = time.monotonic()
-        if not self._encrypted:
-            sock.settimeout(None)
+        self.is_open = True
 
-    def exchange(self, message: bytes, silence_s: float, end: float) -> HTTPResponse:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._incoming is None:  # nobody has asked
+            self.close()
+            return
+        try:
+            self._incoming.take(data)
+        except (HangUpError, UnreadableError) as error:
+            self._error = error
+            self.close()
+        if piece := self._incoming.body():
+            self._pieces.append(piece)
+            self._held += len(piece)
+        if self._held > _HELD:
+            self._transport.pause_reading()
+        self._tell()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.is_open = False
+        if self._incoming is not None and self._error is None:
+            try:
+                if error is not None and not self._incoming.is_over:
+                    raise HangUpError(reason(error), begun=bool(self._incoming.status))
+                self._incoming.end()
+            except HangUpError as early:
+                self._error = early
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    async def exchange(self, message: bytes, silence_s: float, end: float) -> Incoming:
         """Send a request and wait for the head of its answer.
 
         The answer may take `silence_s` seconds without a sign, and last until `end` (a `time.perf_counter()` time).
-        Raises what sockets and `http.client` raise.
+        Raises `TimeoutError`, `HangUpError` or `UnreadableError`.
         """
         self._silence_s, self._end = silence_s, end
-        with suppress(BrokenPipeError):  # a refusal may be there before all has been sent
-            self._send(message)
-        response = HTTPResponse(cast("socket.socket", self))
-        response.begin()
-        return response
+        incoming = self._incoming = Incoming()
+        self._transport.write(message)
+        while not incoming.status:
+            await self._come()
+        return incoming
+
+    async def piece(self) -> bytes:
+        """What comes next of the answer's body; empty at its end. Raises as `exchange` does."""
+        while not self._pieces:
+            if self._incoming is None or self._incoming.is_over:
+                return b""
+            await self._come()
+        if time.perf_counter() > self._end:
+            raise TimeoutError
+        piece = self._pieces.popleft()
+        was_full, self._held = self._held > _HELD, self._held - len(piece)
+        if was_full and self._held <= _HELD:
+            self._transport.resume_reading()
+        return piece
+
+    async def _come(self) -> None:
+        """Wait until something has come, in time."""
+        if self._error is not None:
+            raise self._error
+        if not self.is_open:
+            raise HangUpError("the connection was closed on this side", begun=self._has_begun)
+        left_s = self._end - time.perf_counter()
+        if left_s <= 0:
+            raise TimeoutError
+        loop = asyncio.get_running_loop()
+        self._news = loop.create_future()
+        timer = loop.call_later(min(self._silence_s, left_s), self._late)
+        try:
+            await self._news
+        finally:
+            timer.cancel()
+            self._news = None
+
+    def _late(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_exception(TimeoutError())
+
+    @property
+    def _has_begun(self) -> bool:
+        return self._incoming is not None and bool(self._incoming.status)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it was closed by the other side before a byte of an answer came."""
+        return not self.is_open and self._incoming is not None and not self._incoming.begun
 
     def end_at(self, end: float) -> None:
         """Let the rest of an answer come until then, no longer."""
         self._end = min(self._end, end)
 
-    def makefile(self, _mode: str) -> io.BufferedReader:
-        """What is received from now on, as `http.client` asks a socket for it."""
-        return io.BufferedReader(_Received(self))
-
-    def receive_into(self, buffer: Any) -> int:
-        """What comes next, in time. Raises `TimeoutError`."""
-        left_s = self._left_s()
-        if self._encrypted:
-            self._sock.settimeout(left_s)
-            return self._sock.recv_into(buffer)
-        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(left_s))
-        try:
-            return self._sock.recv_into(buffer)
-        except BlockingIOError:
-            raise TimeoutError from None
-
-    def _send(self, message: bytes) -> None:
-        sent = 0
-        if not self._encrypted:
-            with suppress(BlockingIOError):
-                sent = self._sock.send(message, socket.MSG_DONTWAIT)
-        if sent < len(message):
-            self._sock.settimeout(self._left_s())
-            self._sock.sendall(memoryview(message)[sent:])
-            if not self._encrypted:
-                self._sock.settimeout(None)
-
-    def _left_s(self) -> float:
-        left_s = self._end - time.perf_counter()
-        if left_s <= 0:
-            raise TimeoutError
-        return min(self._silence_s, left_s)
-
     def rest(self) -> None:
         """The answer has been read."""
         self._used = time.monotonic()
+        self._incoming = None
 
     @property
     def is_usable(self) -> bool:
         """Whether it can be used again: the server has not closed it, and will not soon, and has sent nothing more."""
-        rested_s = time.monotonic() - self._used
-        return rested_s < _IDLE_S and (rested_s < _JUST_NOW_S or not self._has_something())
-
-    def _has_something(self) -> bool:
-        """Whether there is something to be read, or the end."""
-        waiting = select.poll()
-        waiting.register(self._sock, select.POLLIN)
-        return bool(waiting.poll(0))
-
-    def abort(self) -> None:
-        """End it from another thread, which is told so."""
-        with suppress(OSError):
-            # Of the plain socket: an encrypted one forgets its keys first, and other threads still send.
-            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
+        return self.is_open and not self._transport.is_closing() and time.monotonic() - self._used < _IDLE_S
 
     def close(self) -> None:
-        self._sock.close()
+        """End it. Who waits for an answer is told so."""
+        self._transport.abort()
 
 
-def connected(http: HTTPConnection, silence_s: float, end: float) -> Connection:
+async def connected(way: Way, silence_s: float, end: float) -> Connection:
     """Connect, through a tunnel where there is one, and with encryption. Raises `UnreachableError`."""
-    http.timeout = min(silence_s, _CONNECT_S, max(0.001, end - time.perf_counter()))
+    until = time.perf_counter() + min(silence_s, _CONNECT_S, max(0.001, end - time.perf_counter()))
+    http = way.connection()
+    http.timeout = until - time.perf_counter()
     try:
-        http.connect()
+        # Looking up a name blocks, and `http.client` knows tunnels. Encryption comes on top, without blocking.
+        await in_thread(partial(HTTPConnection.connect, http))
+        encrypted = isinstance(http, HTTPSConnection)
+        loop = asyncio.get_running_loop()
+        _, connection = await loop.create_connection(
+            Connection,
+            sock=http.sock,
+            ssl=way.tls if encrypted else None,
+            server_hostname=way.server.at[0] if encrypted and way.tunnels else http.host if encrypted else None,
+            ssl_handshake_timeout=max(0.001, until - time.perf_counter()) if encrypted else None,
+        )
     except (OSError, HTTPException, UnicodeError) as error:
         http.close()
         raise UnreachableError(reason(error)) from None
-    return Connection(http.sock)
-
-
-class _Received(io.RawIOBase):
-    """What a connection receives, each part in the time that is left: a head that drips in must not last for ever."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        return self._connection.receive_into(buffer)
-
-
-def _timeval(seconds: float) -> bytes:
-    """C's `struct timeval`; none is so short that it means for ever."""
-    whole = int(seconds)
-    return struct.pack("ll", whole, max(1, int(1e6 * (seconds - whole))))
+    return connection

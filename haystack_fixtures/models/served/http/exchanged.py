@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Protocol
 
 from needlework.haystack_fixtures.models.served.http.connection import Connection
-from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreadableError, failure
-from needlework.haystack_fixtures.models.served.http.unpacking import PackedError, unpacked
+from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreadableError
+from needlework.haystack_fixtures.models.served.http.incoming import Incoming
+from needlework.haystack_fixtures.models.served.http.unpacking import unpacked
 
-_CHUNK = 65_536
 _TAIL_S = 0.2  # for what comes after the part of an answer that matters, so that its connection can be used again
 
 
@@ -31,56 +30,51 @@ class Keeper(Protocol):
 class Exchanged:
     """An answer whose head has come. A context manager: leaving it gives the connection back.
 
-    `headers`: found whatever the case of their names.
+    `headers`: their names in small letters.
     """
 
-    def __init__(self, response: HTTPResponse, connection: Connection, keeper: Keeper) -> None:
-        self._response = response
+    def __init__(self, incoming: Incoming, connection: Connection, keeper: Keeper) -> None:
+        self._incoming = incoming
         self._connection = connection
         self._keeper = keeper
         self._over = False
-        self.status = response.status
-        self.headers: Mapping[str, str] = response.headers  # type: ignore[assignment]  # email's, much like one
+        self.status = incoming.status
+        self.headers = incoming.headers
 
     @property
     def packed(self) -> bool:
         """Whether the body has a checksum at its end, which nothing before it can stand in for."""
         return self.headers.get("content-encoding", "").strip().lower() not in ("", "identity")
 
-    def chunks(self) -> Iterator[bytes]:
+    def chunks(self) -> AsyncIterator[bytes]:
         """The body as it comes, unpacked.
 
         Raises `TimeoutError` when its time is over, `HangUpError` when it ends too early, `UnreadableError` when it is
         packed and cannot be unpacked.
         """
-        try:
-            yield from unpacked(self._received(), self.headers.get("content-encoding", ""))
-        except PackedError as error:
-            raise UnreadableError(str(error)) from None
+        return unpacked(self, self.headers["content-encoding"]) if self.packed else self
 
-    def _received(self) -> Iterator[bytes]:
-        response = self._response
-        while not self._over:
-            try:
-                chunk = response.read1(_CHUNK)
-                if not chunk and response.length:
-                    raise IncompleteRead(b"", response.length)
-            except (OSError, HTTPException) as error:
-                raise failure(error, begun=True) from None
-            self._over = not chunk or response.length == 0
-            if chunk:
-                yield chunk
-
-    def __enter__(self) -> Exchanged:
+    def __aiter__(self) -> Exchanged:
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    async def __anext__(self) -> bytes:
+        """The next piece of the body, as it was sent. A generator that is left halfway would cost the reader a task."""
+        piece = await self._connection.piece()
+        if not piece:
+            self._over = True
+            raise StopAsyncIteration
+        return piece
+
+    async def __aenter__(self) -> Exchanged:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
         if raised[0] is None and not self._over:
             self._connection.end_at(time.perf_counter() + _TAIL_S)
-            with suppress(TimeoutError, HangUpError):
-                for _ in self._received():
+            with suppress(TimeoutError, HangUpError, UnreadableError):
+                async for _ in self:
                     pass
-        if self._over and not self._response.will_close:
+        if self._over and self._incoming.reusable:
             self._keeper.keep(self._connection)
         else:
             self._keeper.drop(self._connection)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from http.client import BadStatusLine, HTTPException, IncompleteRead, RemoteDisconnected
-
 
 class UnreachableError(Exception):
     """Nobody takes connections there, or not with this encryption."""
@@ -21,23 +19,8 @@ class UnreadableError(Exception):
     """What came back is no HTTP answer, or is packed in a way that cannot be undone."""
 
 
-def failure(error: Exception, *, begun: bool) -> Exception:
-    """What a socket or `http.client` raised, as one of these, or as `TimeoutError`."""
-    if isinstance(error, TimeoutError):
-        return TimeoutError()
-    if isinstance(error, HTTPException) and not isinstance(error, BadStatusLine | IncompleteRead):
-        return UnreadableError(f"the head of the answer cannot be read: {reason(error)}")
-    return HangUpError(reason(error), begun=begun)
-
-
-def is_stale(error: Exception) -> bool:
-    """Whether the connection had been closed by the other side before a byte of an answer came."""
-    return isinstance(error, RemoteDisconnected | ConnectionResetError | BrokenPipeError)
-
-
 def reason(error: Exception) -> str:
+    """What a socket or `http.client` raised, in words."""
     if isinstance(error, TimeoutError):
         return "no connection in time"
-    if isinstance(error, IncompleteRead):
-        return "the connection was closed in the middle of the answer"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

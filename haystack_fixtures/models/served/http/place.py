@@ -80,6 +80,11 @@ class Way:
         return self.server.root if self.proxy is not None and not self.server.secure else ""
 
     @property
+    def tunnels(self) -> bool:
+        """Whether a proxy passes on what it cannot read."""
+        return self.proxy is not None and self.server.secure
+
+    @property
     def headers(self) -> Mapping[str, str]:
         """What the proxy wants of each request; of a tunnel it is told when it is made."""
         return self.proxy.headers if self.proxy is not None and self.prefix else {}
@@ -87,7 +92,7 @@ class Way:
     def connection(self) -> HTTPConnection:
         """A connection that is not open yet."""
         first = self.proxy or self.server
-        if self.proxy is not None and self.server.secure:
+        if self.proxy is not None and self.tunnels:
             tunnel = HTTPSConnection(*first.at, context=self.tls)
             tunnel.set_tunnel(*self.server.at, headers=self.proxy.headers)
             return tunnel

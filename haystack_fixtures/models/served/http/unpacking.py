@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator
+
+from needlework.haystack_fixtures.models.served.http.failures import UnreadableError
 
 _PIECE = 2**20  # bytes that one packed chunk is unpacked to at a time: a small chunk may hold gigabytes
 _ANY_HEADER = 32 + zlib.MAX_WBITS  # gzip's or zlib's, whichever comes
 
 
-class PackedError(Exception):
-    """The body is damaged, cut off, or packed in a way that was not asked for."""
+async def unpacked(chunks: AsyncIterable[bytes], encoding: str) -> AsyncIterator[bytes]:
+    """The chunks of a packed body, unpacked.
 
-
-def unpacked(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    """The chunks of a body without its `Content-Encoding`.
-
-    Raises `PackedError`: a body that ends before its checksum is no answer, whatever its first part says.
+    Raises `UnreadableError`: a body that ends before its checksum is no answer, whatever its first part says.
     """
     packing = encoding.strip().lower()
-    if packing in ("", "identity"):
-        yield from chunks
-    elif packing in ("gzip", "x-gzip", "deflate"):
-        yield from _inflated(chunks, packing)
-    else:
-        raise PackedError(f"the answer is packed as {packing[:40]!r}, which was not asked for")
-
-
-def _inflated(chunks: Iterable[bytes], packing: str) -> Iterator[bytes]:
+    if packing not in ("gzip", "x-gzip", "deflate"):
+        raise UnreadableError(f"the answer is packed as {packing[:40]!r}, which was not asked for")
     reader, begun = zlib.decompressobj(_ANY_HEADER), False
-    for chunk in chunks:
+    async for chunk in chunks:
         rest = chunk
         while rest:
             if reader.eof:  # gzip may come in members, one behind the other
@@ -38,7 +29,7 @@ def _inflated(chunks: Iterable[bytes], packing: str) -> Iterator[bytes]:
                 piece = reader.decompress(rest, _PIECE)
             except zlib.error as error:
                 if begun or packing != "deflate":
-                    raise PackedError(f"the packed answer is damaged: {error}") from None
+                    raise UnreadableError(f"the packed answer is damaged: {error}") from None
                 reader = zlib.decompressobj(-zlib.MAX_WBITS)  # some send deflate without zlib's header
                 begun = True
                 continue
@@ -47,4 +38,4 @@ def _inflated(chunks: Iterable[bytes], packing: str) -> Iterator[bytes]:
             if piece:
                 yield piece
     if begun and not reader.eof:
-        raise PackedError("the packed answer was cut off: its end and checksum are missing")
+        raise UnreadableError("the packed answer was cut off: its end and checksum are missing")

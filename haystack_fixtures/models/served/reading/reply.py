@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,32 +69,60 @@ class Reply:
     flags: tuple[str, ...] = ()
 
 
-def within(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
+class Within:
     """The same chunks, until `deadline` (a `time.perf_counter()` time): a trickle must not last for ever."""
-    size = 0
-    try:
-        for chunk in chunks:
-            size += len(chunk)
-            if size > _LARGEST:
+
+    def __init__(self, chunks: AsyncIterator[bytes], deadline: float) -> None:
+        self._chunks = chunks
+        self._deadline = deadline
+        self._size = 0
+
+    def __aiter__(self) -> Within:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            chunk = await anext(self._chunks)
+            self._size += len(chunk)
+            if self._size > _LARGEST:
                 raise MalformedError(f"the answer is longer than {_LARGEST >> 20} MiB")
-            if time.perf_counter() > deadline:
+            if time.perf_counter() > self._deadline:
                 raise TimeoutError
-            yield chunk
-    except TimeoutError:
-        if not size:
-            raise
-        raise TooSlowError("the answer had begun and was not over when its time was (see --timeout)") from None
+        except TimeoutError:
+            if not self._size:
+                raise
+            raise TooSlowError("the answer had begun and was not over when its time was (see --timeout)") from None
+        return chunk
 
 
-def read_body(chunks: Iterable[bytes], prompt: str) -> Reply:
-    """An answer that came as one JSON object."""
-    body = b"".join(chunks)
-    try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
-        shown = " ".join(body[:200].decode("utf-8", "replace").split())
-        raise MalformedError(f"the answer is not JSON: {shown!r}") from None
-    return _Gathered().add(data).reply(prompt)
+class Body:
+    """An answer that comes as one JSON object."""
+
+    def __init__(self, prompt: str) -> None:
+        self._prompt = prompt
+        self._chunks: list[bytes] = []
+
+    def take(self, chunk: bytes) -> bool:
+        """Take in a chunk; whether the answer is over, as far as it says so itself."""
+        self._chunks.append(chunk)
+        return False
+
+    def reply(self) -> Reply:
+        """The answer, when all has come."""
+        body = b"".join(self._chunks)
+        try:
+            data = json.loads(body)
+        except (ValueError, RecursionError):
+            shown = " ".join(body[:200].decode("utf-8", "replace").split())
+            raise MalformedError(f"the answer is not JSON: {shown!r}") from None
+        return _Gathered().add(data).reply(self._prompt)
+
+
+def read_body(body: bytes, prompt: str) -> Reply:
+    """An answer that is one JSON object."""
+    taking = Body(prompt)
+    taking.take(body)
+    return taking.reply()
 
 
 def reply_of(data: Mapping[str, Any], prompt: str = "", ttft_s: float | None = None) -> Reply:
@@ -118,37 +146,49 @@ def reply_of_pieces(pieces: Iterable[Any], prompt: str, ttft_s: Callable[[], flo
     return gathered.reply(prompt)
 
 
-def read_events(chunks: Iterable[bytes], prompt: str, begun: float) -> Reply:
-    """An answer that came as server-sent events; `begun` is the `time.perf_counter()` time of the request."""
-    gathered = _Gathered()
-    ended = False
-    for line in _lines(chunks):
-        name, _, value = line.partition(":")
+class Events:
+    """An answer that comes as server-sent events; `begun` is the `time.perf_counter()` time of the request."""
+
+    def __init__(self, prompt: str, begun: float) -> None:
+        self._prompt = prompt
+        self._begun = begun
+        self._gathered = _Gathered()
+        self._rest = b""
+        self._ended = False
+
+    def take(self, chunk: bytes) -> bool:
+        """Take in a chunk; whether the answer is over, as far as it says so itself."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            self._add(line)
+        return self._ended
+
+    def _add(self, raw: bytes) -> None:
+        if self._ended:
+            return
+        name, _, value = _line(raw).partition(":")
         value = value.strip()
         if name == "error":  # llama.cpp before 2026
             raise ServerSaidError(table_of(_event(value)).get("error") or {"message": value})
         if name != "data" or not value:
-            continue  # comments keep the connection alive; other fields say nothing we need
+            return  # comments keep the connection alive; other fields say nothing we need
         if value == "[DONE]":
-            ended = True
-            break
+            self._ended = True
+            return
+        gathered = self._gathered
         gathered.add(_event(value))
         if gathered.ttft_s is None and gathered.has_text:
-            gathered.ttft_s = time.perf_counter() - begun
-    if not ended and gathered.finish_reason is None:
-        if not gathered.events:
-            raise MalformedError("the answer is an empty stream")
-        raise DroppedError("the stream ended in the middle of the answer")
-    return gathered.reply(prompt)
+            gathered.ttft_s = time.perf_counter() - self._begun
 
-
-def _lines(chunks: Iterable[bytes]) -> Iterator[str]:
-    rest = b""
-    for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from map(_line, lines)
-    if rest:
-        yield _line(rest)
+    def reply(self) -> Reply:
+        """The answer, when all has come."""
+        if self._rest:
+            self._add(self._rest)
+        if not self._ended and self._gathered.finish_reason is None:
+            if not self._gathered.events:
+                raise MalformedError("the answer is an empty stream")
+            raise DroppedError("the stream ended in the middle of the answer")
+        return self._gathered.reply(self._prompt)
 
 
 def _line(line: bytes) -> str:

@@ -13,6 +13,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.elsewhere import check_served, transport_of
 from needlework.haystack_fixtures.models.model import Model, Request, Response
+from needlework.haystack_fixtures.models.reader import reader
 from needlework.haystack_fixtures.models.sdk.args import GOOGLE, native_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.paced import PacedModel
@@ -204,7 +205,8 @@ def test_silence_and_nobody_there(kind: str, mock_tokenizer: Tokenizer) -> None:
     assert slow.kind == "timeout"
     connection = Connection(base_url="http://127.0.0.1:9", retries=0)
     gone = PacedModel(transport_of(kind, "mm", {}, connection), mock_tokenizer, connection)
-    attempt = gone._transport.attempt(asked(mock_tokenizer), None, gone._allowed(asked(mock_tokenizer)), 0.0)
+    request = asked(mock_tokenizer)
+    attempt = reader().wait(gone._transport.attempt(request, None, gone._allowed(request), 0.0))
     assert "no connection" in str(attempt) or "over when its time" in str(attempt)
     gone.close()
 

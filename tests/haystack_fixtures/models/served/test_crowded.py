@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,6 +10,7 @@ import pytest
 
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import ModelError, Request
+from needlework.haystack_fixtures.models.reader import reader
 from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.model import ServedModel
@@ -72,25 +73,25 @@ def test_a_crowded_server_is_never_asked_for_so_much_again() -> None:
 
 def test_who_is_asked_alone_waits_for_all_and_all_wait_for_it() -> None:
     gate, order = Turnstile(8), []
-    first = gate.enter()
-    assert first is not None
 
-    def pass_through(name: str, alone: bool) -> None:
-        passage = gate.enter(alone=alone)
+    async def pass_through(name: str, alone: bool) -> None:
+        passage = await gate.enter(alone=alone)
         order.append(name)
         assert passage is not None
         gate.leave(passage, "answered")
 
-    loner = threading.Thread(target=pass_through, args=("alone", True))
-    loner.start()
-    while not gate._loners:
-        pass
-    other = threading.Thread(target=pass_through, args=("other", False))
-    other.start()
-    assert order == []
-    gate.leave(first, "answered")
-    loner.join(5)
-    other.join(5)
+    async def all_of_them() -> None:
+        first = await gate.enter()
+        assert first is not None
+        others = [asyncio.create_task(pass_through("alone", True))]
+        await asyncio.sleep(0)
+        others.append(asyncio.create_task(pass_through("other", False)))
+        await asyncio.sleep(0.01)
+        assert order == []
+        gate.leave(first, "answered")
+        await asyncio.wait_for(asyncio.gather(*others), 5)
+
+    reader().wait(all_of_them())
     assert order == ["alone", "other"]
 
 
@@ -99,5 +100,5 @@ def test_a_server_that_tells_its_slots_is_not_asked_for_more(planted: PlantedSer
     connection, gate = Connection(planted.url, "NO_SUCH_KEY", workers=2), Turnstile(8)
     model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
     assert model.window == 4096
-    assert [gate.enter() is not None for _ in range(2)] == [True, True]
+    assert [reader().wait(gate.enter()) is not None for _ in range(2)] == [True, True]
     assert gate._pace.slots == 2  # of two workers, each its part

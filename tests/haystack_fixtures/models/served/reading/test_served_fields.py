@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from needlework.haystack_fixtures.models.reader import reader
 from needlework.haystack_fixtures.models.served.reading.fields import (
     cached_count,
     completion_count,
@@ -19,12 +21,12 @@ from needlework.haystack_fixtures.models.served.reading.fields import (
 )
 from needlework.haystack_fixtures.models.served.reading.reply import (
     DroppedError,
+    Events,
     MalformedError,
     Reply,
     TooSlowError,
+    Within,
     read_body,
-    read_events,
-    within,
 )
 
 MESSAGES: list[tuple[dict[str, Any], str, str]] = [
@@ -127,12 +129,17 @@ def test_a_server_that_gave_up_is_asked_again() -> None:
     assert not gave_up("stop")
     body = {"choices": [{"finish_reason": "abort", "message": {"content": "The code is"}}]}
     with pytest.raises(DroppedError, match="gave up"):
-        read_body([json.dumps(body).encode()], "")
+        read_body(json.dumps(body).encode(), "")
 
 
 def stream(*choices: dict[str, Any], **more: Any) -> Reply:
     lines = [json.dumps({"choices": [choice], **more}) for choice in choices]
-    return read_events(["".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]).encode()], "", 0.0)
+    said = "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]).encode()
+    whole, in_bytes = Events("", 0.0), Events("", 0.0)
+    assert whole.take(said)
+    assert [in_bytes.take(bytes([byte])) for byte in said][-2:] == [True, True]
+    assert replace(whole.reply(), ttft_s=None) == replace(in_bytes.reply(), ttft_s=None)
+    return whole.reply()
 
 
 def test_a_stream_with_reasoning_and_an_emoji_in_two_halves() -> None:
@@ -158,9 +165,9 @@ def test_of_several_answers_the_first_is_taken() -> None:
 def test_reasoning_that_the_server_has_parted_already() -> None:
     prompt = "...<think>\n"
     plain = {"choices": [{"finish_reason": "stop", "message": {"content": "Paris"}}]}
-    assert read_body([json.dumps(plain).encode()], prompt).text == ""  # nobody closed the block
+    assert read_body(json.dumps(plain).encode(), prompt).text == ""  # nobody closed the block
     told = plain | {"usage": {"completion_tokens_details": {"reasoning_tokens": 9}}}
-    assert read_body([json.dumps(told).encode()], prompt).text == "Paris"
+    assert read_body(json.dumps(told).encode(), prompt).text == "Paris"
 
 
 @pytest.mark.parametrize(
@@ -170,28 +177,40 @@ def test_reasoning_that_the_server_has_parted_already() -> None:
 )
 def test_bodies_that_no_reader_survives(body: bytes) -> None:
     with pytest.raises(MalformedError):
-        read_body([body], "")
+        read_body(body, "")
 
 
 def test_an_event_that_is_no_utf8() -> None:
     with pytest.raises(MalformedError, match="UTF-8"):
-        read_events([b'data: {"choices": [{"delta": {"content": "\xe7\xba"}}]}\n\ndata: [DONE]\n\n'], "", 0.0)
+        Events("", 0.0).take(b'data: {"choices": [{"delta": {"content": "\xe7\xba"}}]}\n\ndata: [DONE]\n\n')
+
+
+async def coming(*chunks: bytes) -> AsyncIterator[bytes]:
+    for chunk in chunks:
+        yield chunk
+
+
+def taken(chunks: AsyncIterator[bytes]) -> list[bytes]:
+    async def all_of_them() -> list[bytes]:
+        return [chunk async for chunk in chunks]
+
+    return reader().wait(all_of_them())
 
 
 def test_an_endless_body_is_no_answer() -> None:
     with pytest.raises(MalformedError, match="longer than"):
-        for _ in within((b"x" * 2**20 for _ in range(100)), float("inf")):
-            pass
+        taken(Within(coming(*[b"x" * 2**20] * 100), float("inf")))
 
 
 def test_an_answer_that_had_begun_is_late_and_not_missing() -> None:
-    def stalls(*said: bytes) -> Iterator[bytes]:
-        yield from said
+    async def stalls(*said: bytes) -> AsyncIterator[bytes]:
+        for chunk in said:
+            yield chunk
         raise TimeoutError
 
     with pytest.raises(TooSlowError, match="had begun"):
-        list(within(stalls(b"Pa"), float("inf")))
+        taken(Within(stalls(b"Pa"), float("inf")))
     with pytest.raises(TooSlowError, match="had begun"):
-        list(within([b"Pa", b"ris"], 0.0))
+        taken(Within(coming(b"Pa", b"ris"), 0.0))
     with pytest.raises(TimeoutError):
-        list(within(stalls(), float("inf")))
+        taken(Within(stalls(), float("inf")))

@@ -1,0 +1,87 @@
+"""The thread in which requests wait for their answers, all of them: it carries on whichever has news."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio  # takes 20 ms to load, and most models answer in the thread that asks
+
+Value = TypeVar("Value")
+
+
+class Reader:
+    """A thread with an event loop. A daemon: a request that hangs must not keep an ended run from leaving.
+
+    One thread and not one for each request: those took turns at the interpreter, and each turn cost as much as reading
+    an answer.
+    """
+
+    def __init__(self) -> None:
+        import asyncio
+
+        self._loop = asyncio.new_event_loop()
+        self._wait = asyncio.run_coroutine_threadsafe
+        self._going: set[asyncio.Task[Any]] = set()  # the loop itself does not keep them
+        self._thread = threading.Thread(target=self._loop.run_forever, name="needlework", daemon=True)
+        self._thread.start()
+
+    def begin(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do this there, and do not wait for it. It may not raise."""
+        self._loop.call_soon_threadsafe(self._start, work)
+
+    def _start(self, work: Coroutine[Any, Any, object]) -> None:
+        task = self._loop.create_task(work)
+        self._going.add(task)
+        task.add_done_callback(self._going.discard)
+
+    def wait(self, work: Coroutine[Any, Any, Value]) -> Value:
+        """Do this there, and wait for what it returns or raises. Not for that thread itself: it would wait for ever."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("the reader cannot wait for itself")
+        return self._wait(work, self._loop).result()
+
+    def call(self, work: Callable[[], object]) -> None:
+        """Call this there, soon."""
+        self._loop.call_soon_threadsafe(work)
+
+
+@cache
+def reader() -> Reader:
+    """This process's reader: servers are many, and the time in which one can be read is one."""
+    return Reader()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=reader.cache_clear)  # a child has none of its parent's threads
+
+
+async def in_thread(work: Callable[[], Value]) -> Value:
+    """Do what blocks in a thread of its own, and wait for it here. A daemon, for the reader's reason."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Value] = loop.create_future()
+
+    def settle(value: Value | None, error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(value)  # type: ignore[arg-type]  # there is one where there is no error
+
+    def run() -> None:
+        try:
+            value, error = work(), None
+        except BaseException as raised:  # noqa: BLE001 - raised again by who waits
+            value, error = None, raised
+        loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=run, name="needlework-blocking", daemon=True).start()
+    return await done
