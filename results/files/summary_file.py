@@ -84,16 +84,23 @@ def score_object(found: Tally) -> dict[str, Any]:
 
 
 def length_object(found: EffectiveLength) -> dict[str, Any]:
-    """How long a context may be: `low` to `high` tokens hold it (95 %), `point` by the scores alone; 0: no length."""
+    """How long a context may be: `low` to `high` tokens hold it (95 %), `point` by the scores alone; 0: no length.
+
+    `undecided`: answers that are neither hits nor misses; with all of them as misses it is `point`, with all as hits
+    `point_most`. Both ends hold whatever they are. `caveat`: why they leave it open, null where they do not.
+    """
     return {
         "rule": found.rule,
         "threshold": found.threshold,
         "status": found.status,
         "low": found.conservative or 0,
         "point": found.point or 0,
+        "point_most": found.point_most or 0,
         "high": found.optimistic or 0,
         "or_more": found.optimistic is not None and found.optimistic == found.longest_tested,
         "longest_tested": found.longest_tested,
+        "undecided": found.undecided,
+        "caveat": found.caveat or None,
         "words": found.answer,
     }
 

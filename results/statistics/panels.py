@@ -190,6 +190,14 @@ def tally(trials: Iterable[Trial]) -> Tally:
     )
 
 
+def decided(trials: Iterable[Trial], *, hits: bool) -> list[Trial]:
+    """The trials with all undecided ones as hits, or all as misses: what is said of scores must hold for both."""
+    outcome: OutcomeName = "found" if hits else "wrong"
+    return [
+        trial._replace(outcome=outcome, score=float(hits)) if trial.outcome in UNDECIDED else trial for trial in trials
+    ]
+
+
 def depth_order(depth: float | None) -> tuple[bool, float]:
     """Sort key of depths: ascending, "all" last."""
     return depth is None, depth or 0.0

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from needlework.results.adaptive.base import SHARE
 from needlework.results.adaptive.statement import Statement
+from needlework.results.records.record import UNDECIDED, OutcomeName
 from needlework.results.statistics.in_short.parts import tokens
 from needlework.results.statistics.length.answer import RELATIVE, EffectiveLength
 from needlework.results.statistics.length.effective import RULER_THRESHOLD
@@ -13,7 +16,8 @@ from needlework.results.style.text import percent1
 def length_clause(found: EffectiveLength | None) -> str:
     """`holds RULER's 85.6 % up to 2k tokens (95 % sure: 1k to 4k)`; empty where nothing has a score.
 
-    What is "sure" is what the intervals say: at least `conservative`, at most `optimistic`.
+    What is "sure" is what the intervals say: at least `conservative`, at most `optimistic`. Where undecided answers
+    decide the rest, that is all, if it is anything: `open_words` has why.
     """
     if found is None or found.longest_tested is None or (found.rule == "relative" and not found.base):
         return ""
@@ -22,6 +26,8 @@ def length_clause(found: EffectiveLength | None) -> str:
         return f"holds {bar} at every length, up to {tokens(found.longest_tested)} tokens (95 % sure)"
     if found.status == "none":
         return f"does not hold {bar} at any length, {tokens(found.decisive)} tokens included (95 % sure)"
+    if found.hangs:
+        return _sure_alone(bar, found)
     said = f"up to {tokens(found.point)} tokens" if found.point is not None else "at no length by its scores"
     return f"holds {bar} {said} ({_sure(found)})"
 
@@ -41,6 +47,22 @@ def few_clause(found: EffectiveLength | None) -> str:
     return f"in this run it {held}, but {a_length} a length cannot prove that ({found.needed} can){most}"
 
 
+def open_words(found: EffectiveLength | None, undecided: Mapping[OutcomeName, int]) -> str:
+    """What stands behind the count of undecided answers that decide the length, none of which are a hit or a miss yet:
+    `no word on effective length until they have room`; empty where they do not. `undecided`: how many, by outcome.
+    """
+    if found is None or not found.hangs:
+        return ""
+    kinds = [name for name in UNDECIDED if undecided.get(name)]
+    if len(kinds) > 1:
+        until = "all these are decided"
+    elif sum(undecided.get(name, 0) for name in UNDECIDED) == 1:
+        until = "it has room" if kinds == ["censored"] else "it is decided"
+    else:
+        until = "they have room" if kinds == ["censored"] else "they are decided"
+    return f"no {'more' if length_clause(found) else 'word'} on effective length until {until}"
+
+
 def adaptive_clause(found: Statement) -> str:
     """`holds RULER's 85.6 % up to 32k to 64k tokens (95 % sure)`; empty where the bar is not known."""
     if found.bar is None:
@@ -49,15 +71,26 @@ def adaptive_clause(found: Statement) -> str:
     low, high = found.low, found.high
     if high is None:
         return f"does not hold {bar} even at {tokens(found.lengths[0].length)} tokens (95 % sure)"
-    if low is None:
-        if not found.or_more:
-            return f"holds {bar} up to at most {tokens(high)} tokens (95 % sure)"
+    if low is None and found.or_more:
         scored = any(each.n for each in found.lengths)
         return f"is not decided: no length is shown to hold {bar}, none to fail it" if scored else ""
     if low == high and found.or_more:
         return f"holds {bar} at every length, up to {tokens(high)} tokens (95 % sure)"
-    if found.or_more:
+    return _within(bar, low, None if found.or_more else high)
+
+
+def _sure_alone(bar: str, found: EffectiveLength) -> str:
+    """What the intervals say whatever undecided answers are; empty where that is nothing."""
+    high = None if found.optimistic == found.longest_tested else found.optimistic
+    return "" if found.conservative is None and high is None else _within(bar, found.conservative, high)
+
+
+def _within(bar: str, low: int | None, high: int | None) -> str:
+    """At least `low` tokens, at most `high`; `None` for an end that is not known."""
+    if high is None:
         return f"holds {bar} up to {tokens(low)} tokens at least (95 % sure)"
+    if low is None:
+        return f"holds {bar} up to at most {tokens(high)} tokens (95 % sure)"
     ends = tokens(low) if low == high else f"a length between {tokens(low)} and {tokens(high)}"
     return f"holds {bar} up to {ends} tokens (95 % sure)"
 

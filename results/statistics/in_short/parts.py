@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from needlework.results.records.record import OutcomeName
+from needlework.results.records.record import UNDECIDED, OutcomeName
 from needlework.results.statistics.depth.effect import DepthEffect
 from needlework.results.statistics.depth.shapes import place_words
 from needlework.results.statistics.panels import Range, Tally
@@ -85,15 +85,20 @@ def depth_clause(effect: DepthEffect | None) -> str:
     return f"weakest {worst}" if ends.p_adjusted <= SURE else f"lowest {worst}, which may be chance"
 
 
-def lost_clauses(found: Sequence[Tally]) -> list[str]:
-    """`4 of 25 answers were cut off`, `6 of 36 questions did not fit the model's window`: what scores leave out."""
+def lost_clauses(found: Sequence[Tally], then: str = "") -> list[str]:
+    """`4 of 25 answers were cut off`, `6 of 36 questions did not fit the model's window`: what scores leave out.
+
+    `then`: what follows from the undecided ones, which stands behind them.
+    """
     trials = sum(each.trials for each in found)
     names: list[OutcomeName] = [*(name for name, _, _ in _LOST), *(name for name, _ in _MISSING)]
     counts = {name: sum(each.counts.get(name, 0) for each in found) for name in names}
     answers = trials - sum(counts[name] for name, _ in _MISSING)
+    last = next((name for name in reversed(UNDECIDED) if counts[name]), None)
     return [
         *(
             f"{counts[name]:,} of {answers:,} answers {one if counts[name] == 1 else many}"
+            + (f": {then}" if then and name == last else "")
             for name, one, many in _LOST
             if counts[name]
         ),

@@ -12,7 +12,7 @@ from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.asked import Asked
 from needlework.results.statistics.in_short.faults import Fault, faults_of
-from needlework.results.statistics.in_short.lengths import adaptive_clause, few_clause, length_clause
+from needlework.results.statistics.in_short.lengths import adaptive_clause, few_clause, length_clause, open_words
 from needlework.results.statistics.in_short.leval import leval_clauses
 from needlework.results.statistics.in_short.models import beside_each_other, one_score
 from needlework.results.statistics.in_short.needlebench import no_overall
@@ -27,6 +27,7 @@ from needlework.results.statistics.in_short.published import published_clauses
 from needlework.results.statistics.in_short.rests import rests
 from needlework.results.statistics.in_short.surer import Surer, asks_the_rest, surer
 from needlework.results.statistics.in_short.tasks import spread, task_clauses
+from needlework.results.statistics.length.answer import EffectiveLength
 from needlework.results.statistics.panels import Panel, Tally, trial_of
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_rows import PanelStatistics
@@ -90,7 +91,8 @@ def _of_model(report: RunReport, model: str) -> list[str]:
     if found is not None:
         position = next((row.overall for row in asked if task_of(row.task) == "doc_position"), None)
         clauses = [*document_clauses(found, position), *clauses]
-    lost = lost_clauses([_lost_of(panel) for panel in report.panels if panel.model == model])
+    tallies = [_lost_of(panel) for panel in report.panels if panel.model == model]
+    lost = lost_clauses(tallies, _open(report, asked))
     if not clauses:
         return [f"{one_line(model)} has no score{': ' if lost else ''}{lost[0] if lost else ''}", *lost[1:]]
     return [f"{one_line(model)} {clauses[0]}", *clauses[1:], *lost]
@@ -132,16 +134,32 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     where = f"{score} {span(lengths, at='with at most' if family_of(task_of(row.task)) == 'leval' else 'at')}"
     if found is None:
         return [where, *spread(_named(report, panels), f"on {len(panels)} parts")]
-    rule = found.absolute or found.relative
+    rule = _rule(report, panels)
     depth = depth_clause(found.depth)
     length = length_clause(rule) if rule is not None and not rule.few else ""
     few = few_clause(rule)
-    if length and row.overall.range is not None:
-        length += f" by the {row.overall.n} answers that have a score"
+    if length and rule is not None and not rule.hangs and row.overall.range is not None:
+        length += " whatever the undecided answers were"
     sure = length and (
-        rule is None or rule.point is not None or rule.optimistic is None or rule.conservative is not None
+        rule is None
+        or (rule.point is not None and not rule.hangs)
+        or rule.optimistic is None
+        or rule.conservative is not None
     )
     return [each for each in ((length, depth, where) if sure else (where, depth, length, few)) if each]
+
+
+def _rule(report: RunReport, panels: Sequence[Panel]) -> EffectiveLength | None:
+    """The effective length that is spoken of: that of a task's only panel."""
+    found = _statistics(report, panels[0]) if len(panels) == 1 and not panels[0].uneven else None
+    return None if found is None else found.absolute or found.relative
+
+
+def _open(report: RunReport, rows: Sequence[TaskScore]) -> str:
+    """What undecided answers leave open of the effective length, where a run of one task would tell it."""
+    if len(rows) != 1 or published_clauses(report, rows[0].model):
+        return ""
+    return open_words(_rule(report, _panels(report, rows[0].model, rows[0].task)), rows[0].overall.counts)
 
 
 def _named(report: RunReport, panels: Sequence[Panel]) -> list[tuple[str, Tally]]:
@@ -186,10 +204,9 @@ def _surer(report: RunReport) -> Surer | None:
         panels = _panels(report, row.model, row.task)
         if not panels or any(panel.uneven for panel in panels):
             continue
-        statistics = _statistics(report, panels[0]) if len(panels) == len(report.tasks) == 1 else None
-        rule = (statistics.absolute or statistics.relative) if statistics is not None else None
+        rule = _rule(report, panels) if len(report.tasks) == 1 else None
         records = [each.record for each in report.asked if _is_of(row, each)]
-        if (more := surer(records, rule, row.overall)) is not None:
+        if (more := surer(records, rule, row.overall, _repeats(report, row.task))) is not None:
             found.append(more)
     return max(found, key=lambda each: each.repeats, default=None)
 
@@ -198,3 +215,10 @@ def _is_of(row: TaskScore, asked: Asked) -> bool:
     """Whether a trial is one of those that the row's own score is made of."""
     trial = asked.trial
     return trial.task == row.task and trial.model == row.model and not asked.control and not asked.retriever
+
+
+def _repeats(report: RunReport, task: str) -> int | None:
+    """The repeats of the command that ended last; the folder may have more of an earlier one."""
+    suites = report.facts.told.get("suites") if report.facts else None
+    own = [each for each in suites or () if isinstance(each, Mapping) and each.get("task") == task_of(task)]
+    return max((each["repeats"] for each in own if isinstance(each.get("repeats"), int)), default=None)

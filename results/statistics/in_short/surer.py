@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, fsum
 
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.record import Record
@@ -12,7 +12,7 @@ from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.intervals.evidence import further_samples, of_scores
 from needlework.results.statistics.length.answer import EffectiveLength
-from needlework.results.statistics.panels import Tally, trial_of
+from needlework.results.statistics.panels import Tally, decided, trial_of
 
 _WIDE = 0.05  # half the width of an interval from which on a narrower one is worth its trials
 # Their questions are what they are: a further repeat asks the same ones again.
@@ -34,10 +34,13 @@ def asks_the_rest(name: str = "") -> str:
     return f"the same command{f' with --run-name {name}' if name else ''} asks the rest"
 
 
-def surer(records: Sequence[Record], found: EffectiveLength | None, overall: Tally) -> Surer | None:
+def surer(
+    records: Sequence[Record], found: EffectiveLength | None, overall: Tally, repeats: int | None = None
+) -> Surer | None:
     """Return what would make the answer of one task surer; `None` where it is sure, or repeats would not help.
 
-    `records`: those of the task; `found`: its effective length; `overall`: all of its trials.
+    `records`: those of the task, of which earlier sessions may have asked more; `found`: its effective length;
+    `overall`: all of its trials; `repeats`: those of the command, `None` where nobody knows.
     """
     if not records or not overall.n:
         return None
@@ -49,9 +52,11 @@ def surer(records: Sequence[Record], found: EffectiveLength | None, overall: Tal
         return Surer(f"ask more than {asked} questions; intervals count questions, not trials") if wide else None
     if family_of(task) in _FIXED:
         return None
-    asked = 1 + max(record["repeat"] for record in records)
+    if found is not None and found.hangs:
+        return _room(overall)
     if found is not None and found.status == "undetermined" and found.decisive is not None:
-        return _to_decide(records, found, asked)
+        return _to_decide(records, found)
+    asked = repeats or min(_repeats_at(records).values())
     if overall.interval is None:
         return _repeats(2 * asked, "for an interval: one sample has none")
     if _half_width(overall) > _WIDE:
@@ -59,21 +64,54 @@ def surer(records: Sequence[Record], found: EffectiveLength | None, overall: Tal
     return None
 
 
-def _to_decide(records: Sequence[Record], found: EffectiveLength, asked: int) -> Surer | None:
+def _room(overall: Tally) -> Surer | None:
+    """What decides the answers that the length hangs on: where they are unclear, a judge or a person."""
+    if not overall.counts.get("censored"):
+        return None
+    return Surer("more room for the answers: --answer-budget, and --thinking-budget for a model that reasons first")
+
+
+def _to_decide(records: Sequence[Record], found: EffectiveLength) -> Surer | None:
     """The fewest repeats after which the decisive length is decided, if their samples score as those so far.
 
-    With too few samples to prove any length, the promise is kept to where every answer is right.
+    With too few samples to prove any length, the promise is kept to where every answer is right. Earlier sessions may
+    have asked a length more often than another: each is counted by what it was asked.
     """
+    asked, samples = _repeats_at(records), _scored_samples(records)
     trials = [trial for record in records if (trial := trial_of(record)).length == found.decisive]
+    # Its mean is on one side of the bar whatever undecided trials are: they are counted for the other side.
+    worst = [trial.score for trial in decided(trials, hits=False) if trial.score is not None]
+    above = bool(worst) and fsum(worst) / len(worst) >= found.threshold
+    trials = decided(trials, hits=not above)
     scored = [(trial.score, trial.sample_name) for trial in trials if trial.score is not None]
     if not scored:
         return None
-    if found.few and found.needed and found.samples and all(score == 1 for score, _ in scored):
-        repeats = ceil(asked * found.needed / found.samples)
+    if found.few and found.needed and all(score == 1 for score, _ in scored):
+        repeats = max(ceil(asked[length] * found.needed / len(names)) for length, names in samples.items())
         return _repeats(repeats, "to prove a length, as far as every answer is right")
     evidence = of_scores([score for score, _ in scored], [sample for _, sample in scored])
     more = further_samples(evidence, lambda low, high: low >= found.threshold or high < found.threshold, 1)
-    return _repeats(asked + ceil(more * asked / evidence.samples), "to decide the length") if more else None
+    if not more:
+        return None
+    now = asked[found.decisive or 0]
+    return _repeats(now + ceil(more * now / evidence.samples), "to decide the length")
+
+
+def _repeats_at(records: Sequence[Record]) -> dict[int, int]:
+    """How many repeats each length has."""
+    found: dict[int, int] = {}
+    for record in records:
+        found[record["length"]] = max(found.get(record["length"], 0), 1 + record["repeat"])
+    return found
+
+
+def _scored_samples(records: Sequence[Record]) -> dict[int, set[object]]:
+    """The samples of each length that have a score."""
+    found: dict[int, set[object]] = {}
+    for trial in map(trial_of, records):
+        if trial.score is not None:
+            found.setdefault(trial.length, set()).add(trial.sample_name)
+    return found
 
 
 def _half_width(found: Tally) -> float:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum, sqrt
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.spacing import parse_lengths
+from needlework.results.records.record import UNDECIDED
 from needlework.results.statistics.intervals.clustered import NEEDED, Ends, counts_of, exact_ends
 from needlework.results.statistics.intervals.paired import difference_ends, pairs_of
 from needlework.results.statistics.length.scores import base_lengths, length_scores
-from needlework.results.statistics.panels import Trial
+from needlework.results.statistics.panels import Range, Trial, decided, tally
 from needlework.results.style.text import length_labels
 
 RELATIVE_TO = "--relative-to"
@@ -49,12 +50,25 @@ class Base:
     """A base `score`, 0..1, `None` where nothing was scored, and what it is, in words.
 
     `lengths`: those that it is the mean of, which are not judged. `trials`: what it was measured on, none for a number.
+    `range`: the score with all of its undecided trials as misses, and with all as hits; `None` where there are none.
     """
 
     score: float | None
     words: str
     lengths: tuple[int, ...] = ()
     trials: tuple[Trial, ...] = ()
+    range: Range | None = None
+
+    @property
+    def ends(self) -> Range:
+        """The least and the highest that the score may be; 0 where nothing was scored."""
+        return self.range or (self.score or 0.0, self.score or 0.0)
+
+    def decided(self, *, hits: bool) -> Base:
+        """The same with its undecided trials as hits, or as misses."""
+        if self.range is None:
+            return self
+        return replace(self, score=self.range[hits], trials=tuple(decided(self.trials, hits=hits)))
 
 
 def base_of(trials: Sequence[Trial], focused: Sequence[Trial] = (), wanted: Wanted | None = None) -> Base:
@@ -62,15 +76,25 @@ def base_of(trials: Sequence[Trial], focused: Sequence[Trial] = (), wanted: Want
     wanted = wanted or Wanted()
     if wanted.score is not None:
         return Base(wanted.score, "as given")
-    alone = tuple(trial for trial in focused if trial.score is not None)
+    alone = tuple(trial for trial in focused if trial.score is not None or trial.outcome in UNDECIDED)
     if alone and not wanted.lengths:
-        return Base(_mean(alone), "the focused control", (), alone)
+        found = tally(alone)
+        return Base(found.mean, "the focused control", (), alone, found.range)
     scores = length_scores(trials)
     lengths = wanted.lengths or base_lengths(scores)
-    own = tuple(trial for trial in trials if trial.length in lengths and trial.score is not None)
-    known = [each.score for each in scores if each.length in lengths and each.score is not None]
-    found = tuple(sorted({trial.length for trial in own}))
-    return Base(fsum(known) / len(known) if known else None, f"at {', '.join(length_labels(found))}", found, own)
+    own = tuple(
+        trial for trial in trials if trial.length in lengths and (trial.score is not None or trial.outcome in UNDECIDED)
+    )
+    there = [each for each in scores if each.length in lengths and each.tested]
+    known, ends = [each.score for each in there if each.score is not None], None
+    if any(each.undecided for each in there):
+        ends = _average([each.least or 0.0 for each in there]), _average([each.most or 0.0 for each in there])
+    at = tuple(each.length for each in there)
+    return Base(_average(known) if known else None, f"at {', '.join(length_labels(at))}", at, own, ends)
+
+
+def _average(scores: Sequence[float]) -> float:
+    return fsum(scores) / len(scores)
 
 
 def margin_ends(trials: Sequence[Trial], base: Base, share: float) -> Ends | None:
@@ -86,7 +110,8 @@ def margin_ends(trials: Sequence[Trial], base: Base, share: float) -> Ends | Non
         return low - share * base.score, high - share * base.score
     own: dict[int, list[float]] = {}
     for trial in base.trials:
-        own.setdefault(trial.sample, []).append(trial.score or 0.0)
+        if trial.score is not None:
+            own.setdefault(trial.sample, []).append(trial.score)
     both = [(score - share * fsum(own[sample]) / len(own[sample]), sample) for score, sample in scored if sample in own]
     if len({sample for _, sample in both}) >= NEEDED:
         return difference_ends(pairs_of([each for each, _ in both], [sample for _, sample in both]))
@@ -94,18 +119,14 @@ def margin_ends(trials: Sequence[Trial], base: Base, share: float) -> Ends | Non
 
 
 def _apart(scored: Sequence[tuple[float, int]], base: Base, share: float) -> Ends | None:
-    if len({trial.sample for trial in base.trials}) < NEEDED:
+    known = [(trial.score, trial.sample) for trial in base.trials if trial.score is not None]
+    if len({sample for _, sample in known}) < NEEDED:
         return None
-    mean, under = fsum(score for score, _ in scored) / len(scored), _mean(base.trials)
+    mean, under = _average([score for score, _ in scored]), _average([score for score, _ in known])
     low, high = exact_ends(counts_of([score for score, _ in scored], [sample for _, sample in scored]))
-    of_base = [trial.score or 0.0 for trial in base.trials]
-    base_low, base_high = exact_ends(counts_of(of_base, [trial.sample for trial in base.trials]))
+    base_low, base_high = exact_ends(counts_of([score for score, _ in known], [sample for _, sample in known]))
     margin = mean - share * under
     return (
         margin - sqrt((mean - low) ** 2 + (share * (base_high - under)) ** 2),
         margin + sqrt((high - mean) ** 2 + (share * (under - base_low)) ** 2),
     )
-
-
-def _mean(trials: Sequence[Trial]) -> float:
-    return fsum(trial.score or 0.0 for trial in trials) / len(trials)
