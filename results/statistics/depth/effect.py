@@ -23,7 +23,7 @@ _NEARLY = 0.9  # of the best statistic: a shape that is as good, where the best 
 
 @dataclass(frozen=True, slots=True)
 class Extremes:
-    """The best place against the worst (percent), with their mean scores.
+    """The best place against the worst (percent), with the mean of all scores there.
 
     `p`: the chance of two places as far apart if all were alike, whichever they are. `p_adjusted`: for the number of
     panels (Holm).
@@ -131,19 +131,21 @@ def _chosen(table: DepthTable, found: Tested) -> Template | None:
 
 
 def _extremes(table: DepthTable, found: Tested) -> Extremes:
-    """The two places furthest apart, each place's mean taken within its blocks."""
+    """The two places furthest apart by their plain means, as the table of depths has them.
+
+    Permutations move scores within blocks alone: what a place has of easy and of hard lengths is the same in all.
+    """
     counts = np.bincount(table.column_of, minlength=len(table.columns))
     there = counts > 0
-    means = found.sums[:, there] / counts[there]
+    within, plain = found.sums[:, there] / counts[there], table.plain[there]
     columns = [column for column, any_value in zip(table.columns, there, strict=True) if any_value]
-    best, worst = int(means[0].argmax()), int(means[0].argmin())
-    p = found.share_beyond(np.ptp(means, axis=1))
-    middle = table.mean or 0.0
+    best, worst = int(plain.argmax()), int(plain.argmin())
+    p = found.share_beyond(np.ptp(within + (plain - within[0]), axis=1))
     return Extremes(
         (columns[best].low, columns[best].high),
         (columns[worst].low, columns[worst].high),
-        middle + float(means[0][best]),
-        middle + float(means[0][worst]),
+        float(plain[best]),
+        float(plain[worst]),
         p,
         p,
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import fsum
 
 import numpy as np
@@ -32,7 +32,8 @@ class DepthTable:
     `paired`: a block is one sample, asked at several depths: `values` are its mean scores over lengths. Else each
     sample was asked at one depth, a block is one length, and `values` are single scores. `column_of`, `block_of`: of
     each value, blocks one after another. `samples`: those with a part in it; `left_out`: (length, sample) without.
-    `mean`: of all scores at depths, 0..1; `None` without any.
+    `mean`: of all scores at depths, 0..1; `None` without any. `plain`: the mean of all scores at the depths of each
+    column, as tables of depths have it; NaN without any.
     """
 
     columns: tuple[Column, ...]
@@ -43,6 +44,7 @@ class DepthTable:
     samples: int
     left_out: int
     mean: float | None
+    plain: Floats
 
 
 Row = dict[float, float]  # depth (percent) to mean score
@@ -62,12 +64,27 @@ def depth_table(trials: Iterable[Trial]) -> DepthTable:
             scores += [] if trial.score is None else [trial.score]
     # A question that is asked over several orders of its documents is one sample: its mean.
     means = {at: _means(rows[at]) for at in sorted(rows)}
-    every = [score for row in rows.values() for scores in row.values() for score in scores]
+    by_depth: dict[float, list[float]] = {}
+    for row in rows.values():
+        for depth, scores in row.items():
+            by_depth.setdefault(depth, []).extend(scores)
+    every = [score for depth in sorted(by_depth) for score in by_depth[depth]]
     mean = fsum(every) / len(every) if every else None
     several = {at: row for at, row in means.items() if len(row) > 1}
     if several or all(len(row) > 1 for row in rows.values()):
-        return _paired(several, len(means) - len(several), mean)
-    return _binned({at: row for at, row in means.items() if row}, sum(not row for row in means.values()), mean)
+        found = _paired(several, len(means) - len(several), mean)
+    else:
+        found = _binned({at: row for at, row in means.items() if row}, sum(not row for row in means.values()), mean)
+    return replace(found, plain=_plain(found.columns, by_depth))
+
+
+def _plain(columns: Sequence[Column], by_depth: Mapping[float, Sequence[float]]) -> Floats:
+    scores: list[list[float]] = [[] for _ in columns]
+    for depth, own in by_depth.items():
+        at = next((at for at, column in enumerate(columns) if column.low <= depth <= column.high), None)
+        if at is not None:
+            scores[at] += own
+    return np.array([fsum(own) / len(own) if own else np.nan for own in scores], dtype=np.float64)
 
 
 def _means(row: dict[float, list[float]]) -> Row:
@@ -132,4 +149,5 @@ def _table(
         samples=samples,
         left_out=left_out,
         mean=mean,
+        plain=np.full(len(columns), np.nan),
     )

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from needlework.results.statistics.depth.effect import depth_effect, depth_effects
 from needlework.results.statistics.depth.shapes import templates
 from needlework.results.statistics.depth.table import Column, depth_table
-from needlework.results.statistics.panels import Trial
+from needlework.results.statistics.panels import Trial, panels_of
 
 TrialsOf = Callable[..., list[Trial]]
 TENTHS = tuple(range(0, 101, 10))
@@ -164,3 +166,38 @@ def test_neither_order_nor_names_of_samples_matter(trials_of: TrialsOf) -> None:
 
     assert depth_effect(trials[::-1]) == depth_effect(trials)
     assert depth_effect([trial._replace(sample=trial.sample + 7) for trial in trials]) == depth_effect(trials)
+
+
+@given(
+    scores=st.lists(
+        st.tuples(st.sampled_from((500, 1000)), st.sampled_from((0.0, 50.0, 100.0)), st.booleans(), st.booleans()),
+        max_size=40,
+    ),
+    spread=st.booleans(),
+)
+def test_best_and_worst_are_told_with_the_means_of_the_table(
+    trials_of: TrialsOf, scores: list[tuple[int, float, bool, bool]], spread: bool
+) -> None:
+    """Whatever is missing, and however unevenly depths were asked."""
+    rows = [
+        (length, depth, at if spread else at % 5, None if lost and not right else float(right))
+        for at, (length, depth, right, lost) in enumerate(scores)
+    ]
+    trials = trials_of(rows)
+    ends = depth_effect(trials).extremes
+    told = {depth: row.mean for panel in panels_of(trials) for depth, row in zip(panel.depths, panel.rows, strict=True)}
+
+    if ends is not None:
+        assert (told[ends.best[0]], told[ends.worst[0]]) == pytest.approx((ends.best_score, ends.worst_score))
+        assert ends.best_score >= ends.worst_score
+
+
+def test_a_depth_that_was_asked_more_often_at_a_hard_length_is_not_shown_to_be_worse(trials_of: TrialsOf) -> None:
+    """All of 500 is right and all but one of 1000 is wrong: the depth asked at 1000 alone is lowest, by the lengths."""
+    easy = [(500, depth, at, 1.0) for at, depth in enumerate([0.0] * 20 + [50.0] * 10)]
+    hard = [(1000, depth, 100 + at, float(at == 0)) for at, depth in enumerate([50.0] * 10 + [100.0] * 20)]
+    ends = depth_effect(trials_of([*easy, *hard])).extremes
+
+    assert ends is not None
+    assert (ends.worst, ends.worst_score) == ((100.0, 100.0), 0.0)
+    assert ends.p > 0.05
