@@ -1,4 +1,4 @@
-"""What a user's mistake raises: one exception, and two kinds of it that are told for a whole run; and which name was
+"""What a user's mistake raises: one exception, and kinds of it that are told for a whole run; and which name was
 meant."""
 
 from __future__ import annotations
@@ -37,6 +37,15 @@ class TooLongError(InputError):
         self.told = f"all documents together fill {most} tokens with {about}"
         super().__init__("--lengths", length, f"{self.told}: use no more, or add some")
         self.length, self.most = length, most
+
+
+class NoRoomError(InputError):
+    """An answer budget, in tokens, that the answer does not fit; `needed`: one that it fits, with the answer's end."""
+
+    def __init__(self, budget: int, of: str, needed: int) -> None:
+        remedy = f"the answer of {of} and its end have {needed} tokens: use at least {needed}"
+        super().__init__("--answer-budget", budget, remedy)
+        self.needed = needed
 
 
 def printable(text: object, longest: int = _LONGEST) -> str:

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from needlework.haystack_fixtures.asking.answer_room import check_answer_room
 from needlework.haystack_fixtures.asking.judging import Named, judging_identity, named_judges, strategy_of
 from needlework.haystack_fixtures.asking.model_pool import ModelPool
 from needlework.haystack_fixtures.errors import InputError, TooLongError, TooShortError
@@ -183,6 +184,7 @@ class Engine:
                 continue
             first.setdefault(at, {}).setdefault(cell.length, cell)
         misfits = list(grid_misfits(self.settings, self._tasks))
+        check_answer_room(cells, self.series_of, self.builder)
         fits, unfilled = False, list[TooLongError]()
         for at, of_length in first.items():
             try:

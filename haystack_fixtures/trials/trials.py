@@ -13,7 +13,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.configuration.own_values import recipe_fields
 from needlework.haystack_fixtures.corpora.corpus import Corpus
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, NoRoomError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.conversation import GrowingConversation
 from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
@@ -100,17 +100,24 @@ class TrialBuilder:
         """Build the trial of a cell. Raises `InputError` when no prompt of that length can hold what is asked."""
         asked, rows = self._asked(suite, cell), self._tasks[suite.task].rows
         if asked.verbatim:
-            needed = len(self._tokenizer.encode(asked.answer).ids) + 1
+            needed = self._answer_tokens(asked)
             if rows:
                 asked = replace(asked, reference=asked.reference | {"answer_tokens": needed - 1})
             if needed > suite.answer_budget:
-                remedy = f"the answer of {cell.needle} and its end have {needed} tokens: use at least {needed}"
-                error = InputError("--answer-budget", suite.answer_budget, remedy)
+                error = NoRoomError(suite.answer_budget, f"{cell.task} {cell.needle}", needed)
                 if not rows:
                     raise error
                 return replace(self._build(suite, cell, asked, asked.question), skipped=str(error))
         question = guided(asked.question, suite.language, joint=asked.joint) if suite.guide else asked.question
         return self._build(suite, cell, asked, question)
+
+    def answer_tokens(self, suite: Suite, cell: Cell) -> int:
+        """Tokens of the answer that is wanted of a cell word for word, and of its end; 0 where none is."""
+        asked = self._asked(suite, cell)
+        return self._answer_tokens(asked) if asked.verbatim else 0
+
+    def _answer_tokens(self, asked: Asked) -> int:
+        return len(self._tokenizer.encode(asked.answer).ids) + 1
 
     def _asked(self, suite: Suite, cell: Cell) -> Asked:
         # A row of a data set may have millions of characters.
