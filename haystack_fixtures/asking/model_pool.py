@@ -179,7 +179,7 @@ class ModelPool:
             api_key_env=self._settings.api_key_env,
             timeout_s=self._settings.timeout,
             retries=self._settings.retries,
-            concurrency=-(-self._settings.concurrency // self._workers),
+            concurrency=max(1, self._settings.concurrency // self._workers),
             workers=self._workers,
             strict_model=self._settings.strict_model,
             tell=self._tell,

@@ -80,7 +80,7 @@ class Queue:
         if self._engine.settings.batch_in:
             return None  # nobody is asked
         if concurrency > 1 and (served or spec.startswith("mock:sleep")):
-            width = -(-concurrency // self._engine.workers)
+            width = max(1, concurrency // self._engine.workers)
             return LookAhead((), self._ask_ahead, width, self._wanted, spare=width if served else 0, queue=served)
         return None
 

@@ -1,4 +1,6 @@
-"""Local models and workers: no second copy of a model on one device, and a GPU of its own for each worker."""
+"""Models and workers: no second copy of a model on one device, a GPU of its own for each worker, and no more workers
+than requests may be in flight.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.model_named import runs_here
+from needlework.haystack_fixtures.models.model_named import is_served, runs_here
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.workers import distribution
 from needlework.haystack_fixtures.workers.devices import Gpus, gpus, places
@@ -22,9 +24,10 @@ _SAID = pytest.StashKey[str]()
 
 
 def limit_workers(config: pytest.Config, settings: Settings) -> None:
-    """Under `-n`: no more workers than there are devices for a local model's copies."""
+    """Under `-n`: no more workers than devices for a local model's copies, or than requests to have in flight."""
     local = [spec for spec in settings.model if runs_here(spec)]
     if not local:
+        _limit_to_requests(config, settings)
         return
     args = dict(word.partition("=")[::2] for word in settings.model_arg)
     cards, per_worker = gpus(), settings.gpus_per_worker
@@ -45,6 +48,19 @@ def limit_workers(config: pytest.Config, settings: Settings) -> None:
         config.stash[_SAID] = (
             f"{len(there)} workers, not -n {asked}: one for each {'GPU' if per_worker == 1 else f'{per_worker} GPUs'}"
         )
+
+
+def _limit_to_requests(config: pytest.Config, settings: Settings) -> None:
+    """Each worker has a request in flight."""
+    asked, most = config.option.numprocesses, settings.concurrency
+    if not any(map(is_served, settings.model)) or not isinstance(asked, int) or asked <= most:
+        return
+    if most == 1:
+        distribution.use_one_process(config)
+    else:
+        config.option.numprocesses = most
+    told = "one process" if most == 1 else f"{most} workers"
+    config.stash[_SAID] = f"{told}, not -n {asked}: --concurrency {most} lets no more requests be in flight"
 
 
 def check_groups(model_args: Mapping[str, str], cards: Gpus, per_worker: int) -> None:

@@ -101,6 +101,24 @@ def test_a_dead_server_ends_the_run_and_the_next_run_goes_on(tmp_path: Path) -> 
     assert "30 scored" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("concurrency", "workers", "told"),
+    [
+        (1, 2, "one process, not -n 2: --concurrency 1 lets no more requests be in flight"),
+        pytest.param(2, 3, "2 workers, not -n 3: --concurrency 2 lets no more", marks=pytest.mark.slow),
+        pytest.param(5, 2, "", marks=pytest.mark.slow),
+    ],
+)
+def test_workers_together_keep_to_the_concurrency(concurrency: int, workers: int, told: str, tmp_path: Path) -> None:
+    grid = ("--depths=0:100:10", "--repeats=2", f"-n{workers}", f"--concurrency={concurrency}", "-v")
+    with storm_server(latency_s=0.05) as storm:
+        result = run(tmp_path, storm.url, *grid)
+        seen = storm.seen()
+    assert "20 scored" in result.stdout
+    assert told in result.stdout
+    assert seen["most_in_flight"] <= concurrency
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_server_that_dies_during_the_run_is_told_at_once_and_waited_for(workers: int, tmp_path: Path) -> None:
