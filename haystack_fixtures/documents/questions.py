@@ -102,9 +102,13 @@ def question_of(key: str, row: Mapping[str, Any]) -> DocumentQuestion:
 
 def status_of(row: Mapping[str, Any]) -> str | None:
     """What a row is: a person's decision, else that of the check; `None` where neither was made."""
+    return next((each for each in _statuses(row) if each in STATUSES), None)
+
+
+def _statuses(row: Mapping[str, Any]) -> tuple[object, object]:
+    """What a person decided, and what the check found."""
     decision = row.get("decision")
-    decided = decision.get("status") if isinstance(decision, dict) else None
-    return next((each for each in (decided, row.get("status")) if each in STATUSES), None)
+    return decision.get("status") if isinstance(decision, dict) else None, row.get("status")
 
 
 def is_decided(row: Mapping[str, Any]) -> bool:
@@ -126,6 +130,10 @@ def question_file(rows: Rows) -> bytes:
 @lru_cache(4)
 def _read(path: str, option: str, _changed: int, _size: int) -> QuestionSet:
     rows, digest = read_rows(path, option)
+    for key, row in rows.items():
+        for said in _statuses(row):
+            if said not in (None, "", *STATUSES):
+                raise InputError(option, path, f"row {key!r} has the status {said!r}: use {', '.join(STATUSES)}")
     asked = {key: row for key, row in rows.items() if status_of(row) != "reject"}
     try:
         questions = tuple(_named(key, row) for key, row in asked.items())

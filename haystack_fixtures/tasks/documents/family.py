@@ -107,13 +107,15 @@ def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
 
 def _notes(suite: Suite, every: bool) -> Sequence[str]:
     """What of the folder is no document, where somebody will miss it. `every`: all that is none."""
-    documents, folder = material_of(suite).documents, own_of(suite, DocumentOptions).documents
+    material, folder = material_of(suite), own_of(suite, DocumentOptions).documents
+    documents = material.documents
     wanting = {name for _, name in documents.needs}
     left_out = documents.left_out if every else [each for each in documents.missed if each[0] not in wanting]
     shown = [f"{printable(repr(name), _LONGEST)}: {why}" for name, why in left_out[: None if every else _SHOWN]]
     more = len(documents.left_out) - len(shown)
     rest = f"; {more} more (-v lists all)" if more else ""
-    lines = [f"{DOCUMENTS} {folder}: no documents: {'; '.join(shown)}{rest}"] if shown else []
+    read = f"{DOCUMENTS} {folder}: {len(material.names)} documents are read, not"
+    lines = [f"{read} {'; '.join(shown)}{rest}"] if shown else []
     own = own_of(suite, DocumentOptions)
     if own.questions_model is not None and own.questions is None:
         lines.append(f"{own.questions_model} has written no questions yet: these are as many with gaps in their place")

@@ -55,6 +55,15 @@ def test_a_row_may_have_more(write: Write) -> None:
     assert found.extra == {"topic": "x"}
 
 
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [({"status": "rejct"}, "rejct"), ({"status": "accept", "decision": {"status": "Reject"}}, "Reject")],
+)
+def test_a_status_that_is_none_is_told_with_its_row(write: Write, row: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=f"row 'a' has the status '{said}': use accept, review, reject"):
+        read_question_set(write({"a": {**ROW, **row}}))
+
+
 def test_rejected_rows_are_not_asked_and_a_person_has_the_last_word(write: Write) -> None:
     rows = {
         "a": {**ROW, "status": "accept"},

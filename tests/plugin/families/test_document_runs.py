@@ -154,10 +154,10 @@ def test_a_folder_is_enough(project):
     project.asks("documents")
     given = ("--preset=own-documents", "--documents=documents", "--task=doc_position", "--lengths=1k", "--depths=50")
     project.run("-qv", *given).stdout.fnmatch_lines(
-        ["--documents documents: no documents: 'scan.txt': it is blank; 1 more (-v lists all)"]
+        ["--documents documents: 24 documents are read, not 'scan.txt': it is blank; 1 more (-v lists all)"]
     )
     project.run(*given, "-v").stdout.fnmatch_lines(
-        ["--documents documents: no documents: 'scan.txt': it is blank; '.hidden': hidden"]
+        ["--documents documents: 24 documents are read, not 'scan.txt': it is blank; '.hidden': hidden"]
     )
     records = project.records()
     assert len(records) == 20
