@@ -24,7 +24,7 @@ from needlework.results.statistics.published.needlebench import Design, NeedleBe
 from needlework.results.statistics.published.ruler import RulerTable, ruler_tables
 from needlework.results.statistics.retrieval import ArmScore, arm_scores
 from needlework.results.statistics.run_facts import RunFacts
-from needlework.results.statistics.server_notes import server_notes
+from needlework.results.statistics.run_notes import corpus_notes, server_notes
 from needlework.results.statistics.stability import Stability, stability_line, stability_of
 from needlework.results.statistics.summary_rows import PanelStatistics, statistics_of, without_lengths
 from needlework.results.statistics.tasks import Macro, TaskScore, macros, scores_of
@@ -134,7 +134,9 @@ def run_report(
         gates=tuple(gates),
         adaptive=tuple(adaptive),
         facts=facts,
-        notes=tuple(filter(None, (early, *notes, *server_notes(ordered), *judge_notes(ordered), still))),
+        notes=tuple(
+            filter(None, (early, *notes, *corpus_notes(ordered), *server_notes(ordered), *judge_notes(ordered), still))
+        ),
     )
 
 

@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from needlework.haystack_fixtures.models.reasoning import part_reasoning
@@ -147,7 +147,10 @@ def reply_of_pieces(pieces: Iterable[Any], prompt: str, ttft_s: Callable[[], flo
 
 
 class Events:
-    """An answer that comes as server-sent events; `begun` is the `time.perf_counter()` time of the request."""
+    """An answer that comes as server-sent events; `begun` is the `time.perf_counter()` time of the request.
+
+    Where its tokens came in one piece, because something held the stream back, the first one's time is not known.
+    """
 
     def __init__(self, prompt: str, begun: float) -> None:
         self._prompt = prompt
@@ -155,12 +158,15 @@ class Events:
         self._gathered = _Gathered()
         self._rest = b""
         self._ended = False
+        self._with_text = 0  # chunks
 
     def take(self, chunk: bytes) -> bool:
         """Take in a chunk; whether the answer is over, as far as it says so itself."""
+        before = self._gathered.texts
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         for line in lines:
             self._add(line)
+        self._with_text += self._gathered.texts > before
         return self._ended
 
     def _add(self, raw: bytes) -> None:
@@ -177,7 +183,7 @@ class Events:
             return
         gathered = self._gathered
         gathered.add(_event(value))
-        if gathered.ttft_s is None and gathered.has_text:
+        if gathered.ttft_s is None and gathered.texts:
             gathered.ttft_s = time.perf_counter() - self._begun
 
     def reply(self) -> Reply:
@@ -188,7 +194,8 @@ class Events:
             if not self._gathered.events:
                 raise MalformedError("the answer is an empty stream")
             raise DroppedError("the stream ended in the middle of the answer")
-        return self._gathered.reply(self._prompt)
+        reply = self._gathered.reply(self._prompt)
+        return replace(reply, ttft_s=None) if self._with_text < 2 and reply.completion_tokens != 1 else reply
 
 
 def _line(line: bytes) -> str:
@@ -224,11 +231,8 @@ class _Gathered:
     timings: Mapping[str, Any] = field(default_factory=dict)
     ttft_s: float | None = None
     events: int = 0
+    texts: int = 0
     names: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def has_text(self) -> bool:
-        return any(choice.text or choice.reasoning for choice in self.choices.values())
 
     @property
     def finish_reason(self) -> str | None:
@@ -264,6 +268,7 @@ class _Gathered:
         text, thought = said_and_thought(choice)
         into.text += [text] if text else []
         into.reasoning += [thought] if thought else []
+        self.texts += bool(text or thought)
         into.finish_reason = choice.get("finish_reason") or into.finish_reason
 
     def reply(self, prompt: str) -> Reply:

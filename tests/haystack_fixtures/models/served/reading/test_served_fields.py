@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -151,6 +152,25 @@ def test_a_stream_with_reasoning_and_an_emoji_in_two_halves() -> None:
         id="chatcmpl-1",
     )
     assert (reply.text, reply.reasoning, reply.id) == ("Paris \U0001f600\ufffd", "so 42", "chatcmpl-1")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "known"),
+    [
+        ([["Pa", "ris"]], False),  # a proxy held it back
+        ([["Pa"], ["ris"]], True),
+        ([[], ["Pa", "ris"], []], False),
+        ([["Paris"]], False),
+    ],
+)
+def test_the_first_token_has_a_time_where_it_came_before_the_last(chunks: list[list[str]], known: bool) -> None:
+    reading = Events("", time.perf_counter())
+    for words in chunks:
+        pieces = [{"choices": [{"delta": {"content": word}}]} for word in words] or [{"choices": []}]
+        reading.take("".join(f"data: {json.dumps(each)}\n\n" for each in pieces).encode())
+    end = {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"completion_tokens": 2}}
+    reading.take(f"data: {json.dumps(end)}\n\ndata: [DONE]\n\n".encode())
+    assert (reading.reply().ttft_s is not None) == known
 
 
 def test_of_several_answers_the_first_is_taken() -> None:

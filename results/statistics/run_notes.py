@@ -1,4 +1,4 @@
-"""What the answers of a run tell about its server: sentences that a person must read before the scores."""
+"""What a run's records tell about its corpus and server: sentences that a person must read before the scores."""
 
 from __future__ import annotations
 
@@ -7,12 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 from needlework.results.records.record import Record
-from needlework.results.style.text import fit
+from needlework.results.style.text import fit, length_labels
 
 _MANY = 0.5  # share of trials from which on a flag is about the server and not about a trial
 _FEWEST = 5  # trials; from so many on a cache that gave nothing is told
 _LONGEST, _MOST_NAMES = 60, 5  # columns of a model's name, and how many names: a server says what it likes
 _UNANSWERED = ("skipped", "error")
+
+
+def corpus_notes(records: Sequence[Record]) -> Iterator[str]:
+    """A sentence where a prompt has more text than its corpus: copies of one text are no natural haystack."""
+    repeated = [record for record in records if (record["prompt"].get("corpus_passes") or 0) > 1]
+    if repeated:
+        most = max(repeated, key=lambda record: float(record["prompt"]["corpus_passes"]))
+        times, at = most["prompt"]["corpus_passes"], length_labels([most["length"]])[0]
+        yield (
+            f"the corpus is shorter than {len(repeated)} of {len(records)} prompts, and is repeated in them, up to"
+            f" {times:,.1f} times over at {at} tokens: give --corpus more text, or shorter --lengths"
+        )
 
 
 def server_notes(records: Sequence[Record]) -> tuple[str, ...]:
@@ -31,6 +43,7 @@ def _of_model(asked: Sequence[Record]) -> Iterator[str]:
     flags = Counter(flag for record in asked if record["details"].get("flags") for flag in _flags(record))
     yield from _names(asked, flags)
     yield from _template(asked, flags)
+    yield from _reasoning(asked, flags)
     off = max([float(record["prompt"].get("tokens_error") or 0) for record in asked], default=0.0)
     if off:
         far = flags["length_off"]
@@ -83,6 +96,7 @@ def _names(asked: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]:
 def _template(asked: Sequence[Record], flags: Counter[str]) -> Iterator[str]:
     empty = sum(record["outcome"] == "empty" for record in asked)
     many_empty = empty >= _MANY * len(asked) and len(asked) > 1
+    calls = sum(record["response"].get("finish_reason") == "tool_calls" for record in asked)
     if flags["template_difference"] >= _MANY * len(asked):
         tokens = [
             record["response"]["prompt_tokens"] - record["prompt"]["tokens"]
@@ -94,8 +108,22 @@ def _template(asked: Sequence[Record], flags: Counter[str]) -> Iterator[str]:
         by = f" ({median(tokens):+.0f} tokens a prompt)" if tokens else ""
         likely = f": with {_of(empty, asked)} empty, a WRONG CHAT TEMPLATE is the likely cause" if many_empty else ""
         yield f"the server's chat template is not the tokenizer's{by}{likely}"
+    elif many_empty and calls:
+        yield f"{_of(calls, asked)} are calls of tools and no words: the server offers tools that no request asked for"
     elif many_empty:
         yield f"{_of(empty, asked)} are empty: look at the chat template, the stop strings and the answer budget"
+
+
+def _reasoning(asked: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]:
+    """Answers that ended with reasoning, before the token limit: the server may take all that is said for reasoning."""
+    alone = sum(record["response"].get("finish_reason") == "unfinished" for record in asked)
+    if alone:
+        inside = flags.get("answer_in_reasoning", 0)
+        there = f" (in {inside} the right value stands in it)" if inside else ""
+        yield (
+            f"{_of(alone, asked)} are reasoning without an answer{there}, and the token limit was not reached: look at"
+            " the server's reasoning parser and its chat template"
+        )
 
 
 def _cache(asked: Sequence[Record]) -> Iterator[str]:

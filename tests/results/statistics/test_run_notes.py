@@ -1,4 +1,4 @@
-"""What is told about a server before its scores."""
+"""What is told about a corpus and a server before the scores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from needlework.results.records.record import Record
-from needlework.results.statistics.server_notes import server_notes
+from needlework.results.statistics.run_notes import corpus_notes, server_notes
 
 
 @pytest.fixture
@@ -17,6 +17,7 @@ def notes(make_record: Callable[..., Record]) -> Callable[..., str]:
         records = []
         for number, row in enumerate(rows):
             response = {"prompt_tokens": row.get("counted", 980), "model": row.get("said", "m")}
+            response |= {"finish_reason": row.get("finish", "stop")}
             fields = {
                 "details": {"flags": list(row.get("flags", ())), "recipe": "r"},
                 "response": response | ({"fingerprint": row["fingerprint"]} if "fingerprint" in row else {}),
@@ -54,6 +55,16 @@ def test_a_wrong_template_is_named_as_the_likely_cause_of_empty_answers(notes: C
     assert "WRONG" not in notes([row] * 4)
 
 
+def test_answers_that_are_reasoning_alone_or_calls_of_tools_are_told_as_such(notes: Callable[..., str]) -> None:
+    row = {"finish": "unfinished", "outcome": "censored"}
+    told = notes([row | {"flags": ["answer_in_reasoning"]}, row, {}])
+    assert "2 of 3 answers are reasoning without an answer (in 1 the right value stands in it)" in told
+    assert "reasoning" not in notes([{}])
+    told = notes([{"finish": "tool_calls", "outcome": "empty"}] * 3)
+    assert "3 of 3 answers are calls of tools and no words" in told
+    assert "chat template" not in told
+
+
 def test_no_counts_no_limit_no_cache(notes: Callable[..., str]) -> None:
     assert "counted no tokens for 2 of 2 answers" in notes([{"flags": ["no_usage"]}] * 2)
     assert "heeds no limit" in notes([{"flags": ["over_budget"]}])
@@ -63,3 +74,15 @@ def test_no_counts_no_limit_no_cache(notes: Callable[..., str]) -> None:
 
 def test_trials_without_an_answer_say_nothing_of_the_server(notes: Callable[..., str]) -> None:
     assert notes([{"outcome": "error", "flags": ["no_usage"]}, {"outcome": "skipped"}]) == ""
+
+
+def test_repeated_text_is_told_with_where_it_is_repeated_most(make_record: Callable[..., Record]) -> None:
+    passes = {500: 0.4, 2000: 1.6, 4000: 3.25}
+    records = [make_record(length=length, prompt={"tokens": 1, "corpus_passes": n}) for length, n in passes.items()]
+    [told] = corpus_notes(records)
+    assert told.startswith("the corpus is shorter than 2 of 3 prompts")
+    assert "up to 3.2 times over at 4k tokens" in told
+
+
+def test_nothing_is_said_where_no_text_is_repeated(make_record: Callable[..., Record]) -> None:
+    assert not list(corpus_notes([make_record(prompt={"corpus_passes": 1.0}), make_record(prompt={})]))
