@@ -29,13 +29,12 @@ def number_json(value: object) -> str:
     """A number with at most six digits after the point; `null` for whatever is no number."""
     if value is None or isinstance(value, bool):
         return "null"
-    if isinstance(value, int):
-        return int.__repr__(value)
-    if not isinstance(value, float) or not isfinite(value):
-        return "null"
-    text = float.__repr__(value)
-    short = len(text) - text.find(".") <= 7 and "e" not in text  # rounding takes longer than all else here
-    return text if short else float.__repr__(round(value, 6))
+    if isinstance(value, float):
+        text = float.__repr__(value)
+        if len(text) - text.find(".") <= 7 and "." in text and "e" not in text:
+            return text  # rounding takes longer than all else here
+        return float.__repr__(round(value, 6)) if isfinite(value) else "null"
+    return int.__repr__(value) if isinstance(value, int) else "null"
 
 
 def score_json(record: Mapping[str, Any]) -> str:
