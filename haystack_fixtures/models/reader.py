@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Coroutine
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,17 +28,24 @@ class Reader:
         self._loop = asyncio.new_event_loop()
         self._wait = asyncio.run_coroutine_threadsafe
         self._going: set[asyncio.Task[Any]] = set()  # the loop itself does not keep them
+        self._begun: deque[Coroutine[Any, Any, object]] = deque()
+        self._is_woken = False
         self._thread = threading.Thread(target=self._loop.run_forever, name="needlework", daemon=True)
         self._thread.start()
 
     def begin(self, work: Coroutine[Any, Any, object]) -> None:
         """Do this there, and do not wait for it. It may not raise."""
-        self._loop.call_soon_threadsafe(self._start, work)
+        self._begun.append(work)
+        if not self._is_woken:  # to wake it costs a call of the system, and often a turn
+            self._is_woken = True
+            self._loop.call_soon_threadsafe(self._start)
 
-    def _start(self, work: Coroutine[Any, Any, object]) -> None:
-        task = self._loop.create_task(work)
-        self._going.add(task)
-        task.add_done_callback(self._going.discard)
+    def _start(self) -> None:
+        self._is_woken = False  # before the last look: what is begun behind it wakes again
+        while self._begun:
+            task = self._loop.create_task(self._begun.popleft())
+            self._going.add(task)
+            task.add_done_callback(self._going.discard)
 
     def wait(self, work: Coroutine[Any, Any, Value]) -> Value:
         """Do this there, and wait for what it returns or raises. Not for that thread itself: it would wait for ever."""
