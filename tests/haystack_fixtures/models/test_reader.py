@@ -1,0 +1,68 @@
+"""The reader's thread: what it is told to do, from many threads, from itself, and after a fork."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from needlework.haystack_fixtures.models.reader import in_thread, reader
+
+
+async def doubled(number: int) -> int:
+    await asyncio.sleep(0)
+    return 2 * number
+
+
+def test_many_threads_wait_for_it_at_once() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda n: reader().wait(doubled(n)), range(500))) == [2 * n for n in range(500)]
+
+
+def test_all_that_is_begun_is_done_in_one_thread_whoever_begins_it() -> None:
+    seen: list[tuple[int, int]] = []
+    whole = threading.Event()
+
+    async def note(number: int) -> None:
+        seen.append((number, threading.get_ident()))
+        if len(seen) == 4000:
+            whole.set()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: [reader().begin(note(1000 * n + i)) for i in range(1000)], range(4)))
+    assert whole.wait(10)
+    assert sorted(number for number, _ in seen) == list(range(4000))
+    assert len({thread for _, thread in seen}) == 1
+
+
+def test_what_blocks_is_done_elsewhere_and_what_it_raises_comes_back() -> None:
+    async def both() -> int:
+        with pytest.raises(ZeroDivisionError):
+            await in_thread(lambda: 1 // 0)
+        return await in_thread(threading.get_ident)
+
+    async def here() -> int:
+        return threading.get_ident()
+
+    assert reader().wait(both()) not in (reader().wait(here()), threading.get_ident())
+
+
+def test_it_does_not_wait_for_itself() -> None:
+    async def waits() -> None:
+        reader().wait(doubled(1))
+
+    with pytest.raises(RuntimeError, match="itself"):
+        reader().wait(waits())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12: it has threads
+def test_a_forked_child_has_a_reader_of_its_own() -> None:
+    assert reader().wait(doubled(2)) == 4
+    child = os.fork()
+    if child == 0:
+        os._exit(reader().wait(doubled(3)))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 6
