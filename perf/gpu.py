@@ -26,7 +26,7 @@ from needlework.haystack_fixtures.models.local.choose_runner import choose_runne
 from needlework.haystack_fixtures.models.local.greedy_runner import Limits
 from needlework.haystack_fixtures.models.local.model import LocalModel
 from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.prompts.prompt import Prompt
+from needlework.haystack_fixtures.prompts.prompt import Prompt, Written
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 
 BUDGET, CHUNK, DEPTHS = 16, 2048, (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -185,7 +185,7 @@ def out_of_memory(shape: Shape, device: str) -> Iterator[str]:
     tokens = 2 * free // memory.token_bytes(memory.dimensions(model.config.to_dict()), 2)
     for count in (int(tokens), 64):
         ids = np.zeros(count, np.int32)
-        prompt = Prompt((), "", ids, (0, 0), 0, (), 0, 0.0, "", "")
+        prompt = Prompt(Written((), "", ids), (0, 0), 0, (), 0, 0.0, "", "")
         error = answering.respond(Request(prompt, "raw", answer_budget=4)).error
         yield f"{count:,} tokens: {'answered' if error is None else f'{error.kind}: {error.message[:160]}'}"
 

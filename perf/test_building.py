@@ -49,9 +49,12 @@ class Bench:
         self.ours(GRID, self.warm)
 
     def ours(self, given, cache):
+        """Our prompts with the messages that a server is sent; ids are made where a model takes these."""
         settings = resolve_settings(given, {}, self.folder)
         builder = TrialBuilder(settings, self.tokenizer, cache)
-        return [builder.build(series.suite, cell).prompt for series in grid(settings) for cell in series.cells]
+        prompts = [builder.build(series.suite, cell).prompt for series in grid(settings) for cell in series.cells]
+        assert all(prompt.messages for prompt in prompts)
+        return prompts
 
     def ours_cold(self, given=GRID):
         # A new folder each time: emptying the last one is no part of building.

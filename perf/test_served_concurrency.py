@@ -19,7 +19,7 @@ from needlework.haystack_fixtures.models.model import Request, Response
 from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.prompts.prompt import Prompt
+from needlework.haystack_fixtures.prompts.prompt import Prompt, Written
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from perf.arms import child_cpu_seconds
 from tests.storm_server import ROOT, storm_server
@@ -36,7 +36,7 @@ def requests_of(tokens: int) -> Callable[[int], Request]:
         text = f"{i}. " + "The harbour was quiet. " * (tokens // 5)
         ids = tokenizer.encode(text).ids
         prompt = Prompt(
-            messages=(), text=text, ids=ids, context=(0, 0), context_tokens=0, placed=(), slack=0, corpus_passes=0.0,
+            forms=Written((), text, ids), context=(0, 0), context_tokens=0, placed=(), slack=0, corpus_passes=0.0,
             text_sha256="", filler_sha256="",
         )  # fmt: skip
         return Request(prompt, "raw", 64)

@@ -10,15 +10,14 @@ import numpy as np
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, covering
 from needlework.haystack_fixtures.haystacks.hashes import filler_sha256, text_sha256
+from needlework.haystack_fixtures.haystacks.pieced import Pieced
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
 from needlework.haystack_fixtures.haystacks.search import search
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.haystack_fixtures.haystacks.unique import check_unique
+from needlework.haystack_fixtures.haystacks.unique import check_unique, stands_elsewhere
 from needlework.haystack_fixtures.prompts.prompt import Message, PlacedNeedle, Prompt
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
-# Stands in for the context while messages are laid out; private-use characters, so no text holds it by chance.
-_HOLE = "\ue000context\ue001"
 # Tokens by which seams may change a count that placement relies on.
 _SEAMS = 3
 
@@ -36,6 +35,7 @@ def build_prompt(
     bos: tuple[int, ...],
     reserved: int = 0,
     unique: Sequence[str] = (),
+    answers: Sequence[str] = (),
     memo: WindowMemo | None = None,
     of_context: bool = False,
 ) -> Prompt:
@@ -46,8 +46,9 @@ def build_prompt(
     the exact count, some sentences before it are left out), with each needle (name, text) verbatim at the sentence end
     nearest to its depth (percent of the haystack's tokens). At most max(2, 0.05 %) tokens of the budget stay free,
     almost always none. `messages` makes the messages around a context, which they hold as it is. `reserved` (answer
-    budget) is added to lengths in errors. `unique` texts must not occur in the haystack. A `memo` may be shared by
-    calls with the same tokenizer.
+    budget) is added to lengths in errors. `unique` texts must not occur in the haystack; where one of `answers` stands
+    outside the needles, the prompt has the flag `answer_elsewhere`. A `memo` may be shared by calls with the same
+    tokenizer.
 
     Raises `InputError` when the budget cannot hold template, needles and one sentence (naming the smallest length), or
     when the haystack holds a needle's text already.
@@ -71,7 +72,7 @@ def build_prompt(
     )
     least = "needles and one sentence" if of_context else "template, question, needles and one sentence"
     draft = search(frame, token_budget, reserved, least)
-    return finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=unique)
+    return finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=unique, answers=answers)
 
 
 def finish(
@@ -82,21 +83,23 @@ def finish(
     messages: Callable[[str], tuple[Message, ...]],
     bos: tuple[int, ...],
     unique: Sequence[str],
+    answers: Sequence[str] = (),
 ) -> Prompt:
-    """The prompt of a draft, with its facts. Raises `InputError` where a needle or a `unique` text stands twice."""
+    """The prompt of a draft, with its facts (see `build_prompt`).
+
+    Raises `InputError` where a needle or a `unique` text stands twice.
+    """
     source = frame.source
-    text = draft.text(source)
-    check_unique(text, source, draft, frame.needles, unique)
+    check_unique(source, draft, frame.needles, unique)
     placed, context_tokens = _placed(frame, draft)
     haystack_tokens = context_tokens - sum(needle.tokens for needle in placed)
     off = any(
         abs(needle.requested - needle.depth) / 100 * haystack_tokens > place.sentence + _SEAMS
         for needle, place in zip(placed, draft.places, strict=True)
     )
+    elsewhere = any(stands_elsewhere(answer, source, draft) for answer in answers)
     return Prompt(
-        messages=_messages(messages, text, draft.context),
-        text=text,
-        ids=draft.spliced.ids(bos),
+        forms=Pieced(frame, draft, bos, messages),
         context=draft.context,
         context_tokens=context_tokens,
         placed=placed,
@@ -104,7 +107,7 @@ def finish(
         corpus_passes=source.passes(draft.cut.used),
         text_sha256=text_sha256(source, draft.pieces),
         filler_sha256=filler_sha256(source, draft.cut),
-        flags=("depth_off",) if off else (),
+        flags=(("depth_off",) if off else ()) + (("answer_elsewhere",) if elsewhere else ()),
     )
 
 
@@ -114,6 +117,8 @@ def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[
     `needles`, when given, are the (name, text) pairs that it was built with. Raises `InputError`.
     """
     full = tokenizer.encode(prompt.text).ids
+    if prompt.tokens != len(prompt.ids):
+        raise InputError("prompt", prompt.text_sha256, f"{prompt.tokens} tokens were counted, {len(prompt.ids)} made")
     bos = np.asarray(tokenizer.bos, np.int32)
     if not (np.array_equal(prompt.ids, full) or np.array_equal(prompt.ids, np.concatenate((bos, full)))):
         raise InputError("prompt", prompt.text_sha256, f"{prompt.tokens} tokens are not its {len(full)} canonical ones")
@@ -128,20 +133,6 @@ def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[
     for message in prompt.messages:
         if message.content.strip() not in prompt.text:
             raise InputError("prompt", message.role, "the text is not that of its messages")
-
-
-def _messages(around: Callable[[str], tuple[Message, ...]], text: str, context: tuple[int, int]) -> tuple[Message, ...]:
-    """The messages of a prompt: mostly their contents stand in its text as they are, and are copied once from there."""
-    begin, end = context
-    made = []
-    for message in around(_HOLE):
-        head, hole, tail = message.content.partition(_HOLE)
-        if hole and begin >= len(head) and text.startswith(head, begin - len(head)) and text.startswith(tail, end):
-            content = text[begin - len(head) : end + len(tail)]
-        else:
-            content = message.content.replace(_HOLE, text[begin:end]) if hole else message.content
-        made.append(Message(message.role, content))
-    return tuple(made)
 
 
 def _placed(frame: Frame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...], int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import NamedTuple
 
 from needlework.haystack_fixtures.haystacks.cuts import Cut
@@ -50,11 +49,6 @@ class Draft:
     context: tuple[int, int]
     spliced: Spliced
     count: int
-
-    def text(self, source: HaystackSource) -> str:
-        """The whole prompt; `source` is that of its haystack."""
-        parts = ((each,) if isinstance(each, str) else source.blocks(each.start, each.end) for each in self.pieces)
-        return "".join(chain.from_iterable(parts))
 
 
 def draft_of(frame: Frame, cut: Cut) -> Draft:

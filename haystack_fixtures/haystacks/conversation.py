@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from needlework.haystack_fixtures.haystacks.joints import AroundTurns, Joints, irregular
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
-from needlework.haystack_fixtures.prompts.prompt import PlacedNeedle, Prompt
+from needlework.haystack_fixtures.prompts.prompt import PlacedNeedle, Prompt, Written
 from needlework.haystack_fixtures.prompts.turns import Turn
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
@@ -99,7 +99,7 @@ def build_conversation(
         raise irregular()
     return replace(
         prompt,
-        messages=messages,
+        forms=Written(messages, text, prompt.ids),
         context=(begin, end - len(joints.ask)),
         placed=tuple(_narrowed(placed, each, joints) for placed, (_, each) in zip(prompt.placed, needles, strict=True)),
         flags=(*prompt.flags, "merged_roles") if around.merged else prompt.flags,

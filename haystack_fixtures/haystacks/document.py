@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.errors import TooShortError
 from needlework.haystack_fixtures.haystacks.pieces import Range, Spliced, WindowMemo
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
 from needlework.haystack_fixtures.haystacks.splice import splice
-from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt, Written
 from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
 
 Keep = Literal["start", "end", "ends"]
@@ -80,9 +80,7 @@ def build_document(
     # Where nothing is cut, no token that spans an edge may look like a loss.
     share = document.cut if spans == whole else max(0.0, 1 - context_tokens / len(encoded.ids))
     return Prompt(
-        messages=messages(kept),
-        text=text,
-        ids=ids,
+        forms=Written(messages(kept), text, ids),
         context=(begin, end),
         context_tokens=context_tokens,
         placed=(),

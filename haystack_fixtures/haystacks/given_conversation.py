@@ -10,7 +10,7 @@ import numpy as np
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.joints import AroundTurns
-from needlework.haystack_fixtures.prompts.prompt import PlacedNeedle, Prompt
+from needlework.haystack_fixtures.prompts.prompt import PlacedNeedle, Prompt, Written
 from needlework.haystack_fixtures.prompts.turns import Turn
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 
@@ -50,9 +50,7 @@ def build_given(tokenizer: Tokenizer, conversation: Conversation, around: Around
         name = f"turn{conversation.wanted}"
         placed = (PlacedNeedle(name, *spans[conversation.wanted], low - first, high - low, depth, depth),)
     return Prompt(
-        messages=messages,
-        text=text,
-        ids=ids,
+        forms=Written(messages, text, ids),
         context=context,
         context_tokens=last - first,
         placed=placed,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import regex
@@ -10,8 +10,8 @@ import regex
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.candidate import Draft
 from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.pieces import Piece, text_of
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.haystack_fixtures.prompts.prompt import Prompt
 
 _WORDS = regex.compile(
     r"[\p{L}\p{M}\p{N}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]", regex.V1
@@ -27,7 +27,7 @@ _SPREAD = 2654435761  # multiplying by a prime near the golden ratio's share spr
 
 
 def check_unique(
-    text: str, source: HaystackSource, draft: Draft, needles: Sequence[tuple[str, str]], terms: Sequence[str]
+    source: HaystackSource, draft: Draft, needles: Sequence[tuple[str, str]], terms: Sequence[str]
 ) -> None:
     """Raise `InputError` unless every needle stands in the prompt's text once and no term stands in the haystack."""
     for name, needle in needles:
@@ -35,14 +35,9 @@ def check_unique(
             raise InputError("needle", name, "the haystack has this text already: use another corpus or needle")
     # It is not in the haystack, so all that can have it again is beside the haystack or reaches into it.
     near = max((len(needle) for _, needle in needles), default=0) + 2
-    begin, end = draft.context
-    parts, place = [text[:begin]], begin
-    for low, high in sorted(draft.spans):
-        parts += (_without_middle(text, place, low, near), text[low:high])
-        place = high
-    outside = "".join([*parts, _without_middle(text, place, end, near), text[end:]])
+    beside = _without_middles(draft.pieces, near)
     for name, needle in needles:
-        if outside.count(needle) != 1:
+        if beside.count(needle) != 1:
             raise InputError("needle", name, "its text stands in the prompt more than once: give every needle its own")
     for term in terms:
         if _holds_word(source, draft.cut, term):
@@ -51,19 +46,40 @@ def check_unique(
             )
 
 
-def stands_elsewhere(answer: str, prompt: Prompt, source: HaystackSource) -> bool:
+def stands_elsewhere(answer: str, source: HaystackSource, draft: Draft) -> bool:
     """Whether an answer stands by itself in a prompt's context outside its needles."""
     answer = answer.strip()
-    places = sorted((needle.start, needle.end) for needle in prompt.placed)
-    bounds = [prompt.context[0], *(place for needle in places for place in needle), prompt.context[1]]
-    stretches = list(zip(bounds[::2], bounds[1::2], strict=True))
-    if _find(source, answer) < 0:
-        # It can only have come about where needles were taken out, or where the haystack was cut: not further from its
-        # end than one sentence.
-        near = len(answer) + _SENTENCE
-        if answer not in "".join(_without_middle(prompt.text, low, high, near) for low, high in stretches):
-            return False
-    return occurs(answer, "".join(prompt.text[low:high] for low, high in stretches))
+    rest = list(_filler(draft))
+    # If not in the source, it can only have come about where needles were taken out, or where the haystack was cut: not
+    # further from its end than one sentence.
+    if _find(source, answer) < 0 and answer not in _without_middles(rest, len(answer) + _SENTENCE):
+        return False
+    return occurs(answer, text_of(rest))
+
+
+def _filler(draft: Draft) -> Iterator[Piece]:
+    """The pieces of the context without its needles."""
+    begin, end = draft.context
+    needles, place = {*draft.spans}, 0
+    for piece in draft.pieces:
+        start = place
+        place += len(piece) if isinstance(piece, str) else piece.end - piece.start
+        if begin <= start and place <= end and (start, place) not in needles:
+            yield piece
+
+
+def _without_middles(pieces: Sequence[Piece], near: int) -> str:
+    """The text of pieces; of a long stretch of the source no more than some characters at both ends."""
+    parts = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            parts.append(piece)
+        elif piece.end - piece.start <= 2 * near:
+            parts.append(piece.source.text[piece.start : piece.end])
+        else:
+            text = piece.source.text
+            parts += (text[piece.start : piece.start + near], "\0", text[piece.end - near : piece.end])
+    return "".join(parts)
 
 
 def occurs(term: str, text: str) -> bool:
@@ -171,8 +187,3 @@ def _once(source: HaystackSource) -> str:
 def _end(source: HaystackSource, cut: Cut, chars: int) -> str:
     """The haystack from some characters before where it leaves the source."""
     return source.text[max(0, cut.end - chars) : cut.end] + source.text[cut.tail[0] : cut.tail[1]] + cut.closer
-
-
-def _without_middle(text: str, low: int, high: int, near: int) -> str:
-    """A stretch of text; of a long one no more than some characters at both ends."""
-    return text[low:high] if high - low <= 2 * near else f"{text[low : low + near]}\0{text[high - near : high]}"

@@ -122,12 +122,14 @@ def build_of_documents(
     bos: tuple[int, ...],
     reserved: int,
     memo: WindowMemo,
+    answers: Sequence[str] = (),
 ) -> tuple[Prompt, tuple[ShownDocument, ...]]:
     """Build the prompt `bos + before + context + after` of `token_budget` tokens, and tell the documents in it.
 
     Needles (name, text) are documents and stand whole between two others, nearest to their depths (percent of the
     others' tokens; 0 and 100 are the ends). The last of the others is shortened, so that the prompt has its exact
     length; where that cannot give it, some before it are left out. `longest`: tokens of the longest prompt wanted.
+    `answers`: see `build_prompt`.
 
     Raises `TooShortError` where the needles are too long for the budget, `TooLongError` where all documents together do
     not fill the longest one.
@@ -136,7 +138,7 @@ def build_of_documents(
     if source.complete and (most := draft_of(frame, _whole(source.haystack)).count) < longest:
         raise TooLongError(longest + reserved, most + reserved, others.about)
     draft = search(frame, token_budget, reserved, f"template, {others.about}, and a sentence of another")
-    prompt = finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=())
+    prompt = finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=(), answers=answers)
     return prompt, _shown(frame, draft, source, others.names)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,35 @@ class Message:
 
     role: Role
     content: str = field(repr=False)
+
+
+class Forms(Protocol):
+    """A prompt as a whole text, as messages, and as ids; a form may be made when it is first asked for."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def messages(self) -> tuple[Message, ...]: ...
+    @property
+    def ids(self) -> NDArray[np.int32]: ...
+    @property
+    def tokens(self) -> int:
+        """How many ids there are."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Forms that are at hand."""
+
+    messages: tuple[Message, ...]
+    text: str = field(repr=False)
+    ids: NDArray[np.int32] = field(repr=False)
+
+    @property
+    def tokens(self) -> int:
+        """See `Forms`."""
+        return len(self.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +71,8 @@ class PlacedNeedle:
 class Prompt:
     """A built prompt.
 
-    `text` is the whole rendered request (template, system prompt, context, question); `ids` int32 [tokens] its
-    canonical tokens, a BOS included once. `context` is the character span of the document in `text`.
+    Of its `forms`, `text` is the whole rendered request (template, system prompt, context, question); `ids` int32
+    [tokens] its canonical tokens, a BOS included once. `context` is the character span of the document in `text`.
     `slack`: tokens by which the prompt is shorter than its budget. `corpus_passes`: how much of the corpus was used,
     1.0 = all of it once, 2.5 = text repeats, 0 where the context is no corpus's text. `text_sha256`, `filler_sha256`:
     of the text, and of the context without needles. `truncated`: share of a document's tokens that was left out, 0..1.
@@ -51,9 +80,7 @@ class Prompt:
     where the model's own tokenizer counts.
     """
 
-    messages: tuple[Message, ...]
-    text: str = field(repr=False)
-    ids: NDArray[np.int32] = field(repr=False)
+    forms: Forms = field(repr=False)
     context: tuple[int, int]
     context_tokens: int
     placed: tuple[PlacedNeedle, ...]
@@ -67,17 +94,30 @@ class Prompt:
     conversation: bool = False
 
     @property
+    def text(self) -> str:
+        """The whole rendered request."""
+        return self.forms.text
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What a chat is asked."""
+        return self.forms.messages
+
+    @property
+    def ids(self) -> NDArray[np.int32]:
+        """The text's canonical tokens."""
+        return self.forms.ids
+
+    @property
     def tokens(self) -> int:
         """Length of the rendered prompt in tokens."""
-        return len(self.ids)
+        return self.forms.tokens
 
 
 def bare_prompt(messages: tuple[Message, ...], text: str, ids: Sequence[int] | NDArray[np.int32]) -> Prompt:
     """The prompt of a question without a context: no needles, nothing to prove but its own text."""
     return Prompt(
-        messages=messages,
-        text=text,
-        ids=np.asarray(ids, np.int32),
+        forms=Written(messages, text, np.asarray(ids, np.int32)),
         context=(0, 0),
         context_tokens=0,
         placed=(),

@@ -17,7 +17,6 @@ from needlework.haystack_fixtures.haystacks.document import Document, build_docu
 from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
-from needlework.haystack_fixtures.haystacks.unique import stands_elsewhere
 from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments, ShownDocument, build_of_documents
 from needlework.haystack_fixtures.needles.canaries import Canaries
 from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
@@ -128,18 +127,16 @@ class Contexts:
         unique += asked.avoid
         if isinstance(asked.context, Listing):
             return self._of_list(suite, cell, asked, asked.context, statements, depths, unique, around)
-        source = self._sources.source(suite, cell.repeat)
         prompt = build_prompt(
             self._tokenizer,
-            source=source,
+            source=self._sources.source(suite, cell.repeat),
             needles=statements,
             depths=depths,
             unique=unique,
+            answers=[needle.answer for needle in asked.needles if not needle.key],
             of_context=suite.length_means == "context",
             **around,
         )
-        if any(stands_elsewhere(needle.answer, prompt, source) for needle in asked.needles if not needle.key):
-            prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
         return Built(prompt, asked)
 
     def _of_list(
@@ -181,11 +178,10 @@ class Contexts:
             needles=[(needle.name, needle.text) for needle in asked.needles],
             depths=asked.depths,
             longest=max(suite.lengths) - suite.kept_free,
+            # In the absent arms too, where no needle has it.
+            answers=[asked.search.answer] if asked.search is not None else [],
             **around,
         )
-        # In the absent arms too, where no needle has it.
-        if asked.search is not None and stands_elsewhere(asked.search.answer, prompt, source.haystack):
-            prompt = replace(prompt, flags=(*prompt.flags, "answer_elsewhere"))
         cut = next((each.name for each in shown if each.cut), None)
         told = {"documents": tuple(each.name for each in shown), "cut_document": cut}
         return Built(prompt, replace(asked, reference=asked.reference | told)), shown

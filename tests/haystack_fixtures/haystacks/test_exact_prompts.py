@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.haystacks import build
 from needlework.haystack_fixtures.haystacks.build import build_prompt, verify_prompt
 from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
-from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt, Written
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.strategies import documents, scraps
 
@@ -293,12 +292,13 @@ def test_a_forged_prompt_does_not_verify(bench: Bench) -> None:
     moved = replace(prompt.placed[0], start=prompt.placed[0].start + 1)
     swapped = prompt.ids.copy()
     swapped[[5, 6]] = swapped[[6, 5]]
+    forms = Written(prompt.messages, prompt.text, prompt.ids)
     for forged in (
         replace(prompt, placed=(moved,)),
-        replace(prompt, ids=swapped),
-        replace(prompt, ids=prompt.ids[:-1]),
-        replace(prompt, text=prompt.text + " "),
-        replace(prompt, messages=(Message("user", "Something else"),)),
+        replace(prompt, forms=replace(forms, ids=swapped)),
+        replace(prompt, forms=replace(forms, ids=prompt.ids[:-1])),
+        replace(prompt, forms=replace(forms, text=prompt.text + " ")),
+        replace(prompt, forms=replace(forms, messages=(Message("user", "Something else"),))),
     ):
         with pytest.raises(InputError):
             verify_prompt(bench.tokenizer, forged, [LIGHTHOUSE])
@@ -329,11 +329,13 @@ def test_ids_are_int32(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("text", ["<u>Read: {} Why?</u>", "<u>READ: {} Why?</u>", "{} Why?", "Read: {}"])
-def test_messages_are_whole_however_the_template_shows_them(text: str) -> None:
+def test_messages_are_whole_however_the_template_shows_them(bench: Bench, text: str) -> None:
     def around(context: str) -> tuple[Message, ...]:
         return (Message("system", "Be brief."), Message("user", f"Read: {context} Why?"))
 
-    start = text.index("{}")
-    haystack = "It rained. It {} rained."
-    shown = text.format(haystack)
-    assert build._messages(around, shown, (start, start + len(haystack))) == around(haystack)
+    before, after = text.split("{}")
+    prompt = build_prompt(
+        bench.tokenizer, before=before, after=after, source=bench.source, needles=[LIGHTHOUSE], depths=[50],
+        token_budget=900, messages=around, bos=(),
+    )  # fmt: skip
+    assert prompt.messages == around(prompt.text[slice(*prompt.context)])

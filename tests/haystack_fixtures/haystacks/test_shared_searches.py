@@ -13,10 +13,9 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks import hashes, unique
 from needlework.haystack_fixtures.haystacks.candidate import Draft
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.pieces import Range, Spliced, text_of
+from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Spliced, text_of
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.haystack_fixtures.haystacks.unique import check_unique, occurs, stands_elsewhere
-from needlework.haystack_fixtures.prompts.prompt import PlacedNeedle, Prompt
 from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
 
 # Few letters, so that texts contain one another; some whose lower case is peculiar.
@@ -73,46 +72,46 @@ def digest(text: str) -> str:
 
 
 @st.composite
-def prompts(draw: st.DrawFn) -> tuple[HaystackSource, Draft, Prompt, tuple[tuple[str, str], ...]]:
+def drafts(draw: st.DrawFn) -> tuple[HaystackSource, Draft, tuple[tuple[str, str], ...]]:
     """A prompt with needles between stretches of a haystack; long stretches, since only these are cut short."""
     source, cut = draw(haystacks())
-    haystack = cut.text(source)
+    haystack = Encoded(cut.text(source), EMPTY.astype(np.int32), EMPTY)
+    most = len(haystack.text)
     needles = tuple((f"n{i}", draw(st.text(LETTERS, min_size=1, max_size=3))) for i in range(draw(st.integers(1, 3))))
-    places = sorted(draw(st.lists(st.integers(0, len(haystack)), min_size=len(needles), max_size=len(needles))))
-    before, after = draw(TEXTS), draw(TEXTS)
-    text, spans, done = before, [], 0
+    places = sorted(draw(st.lists(st.integers(0, most), min_size=len(needles), max_size=len(needles))))
+    pieces: list[Piece] = [draw(TEXTS)]
+    spans, done = [], 0
     for place, (_, needle) in zip(places, needles, strict=True):
-        text += haystack[done:place]
-        spans.append((len(text), len(text) + len(needle)))
-        text, done = text + needle, place
-    text += haystack[done:]
-    context = (len(before), len(text))
-    text += after
-    draft = Draft(cut, (), (), tuple(spans), (), context, Spliced(()), 0)
-    placed = tuple(PlacedNeedle(n, a, b, 0, 0, 0, 0) for (n, _), (a, b) in zip(needles, spans, strict=True))
-    prompt = Prompt((), text, EMPTY.astype(np.int32), context, 0, placed, 0, 0, "", "")
-    return source, draft, prompt, needles
+        pieces += [Range(haystack, done, place), draw(st.sampled_from(["", " "]))]
+        start = len(text_of(pieces))
+        spans.append((start, start + len(needle)))
+        pieces.append(needle)
+        done = place
+    pieces += [Range(haystack, done, most), draw(TEXTS)]
+    context = (len(pieces[0]), len(text_of(pieces[:-1])))
+    return source, Draft(cut, (), tuple(pieces), tuple(spans), (), context, Spliced(()), 0), needles
 
 
-@given(made=prompts())
+@given(made=drafts())
 def test_uniqueness_is_that_of_the_whole_prompt(made):
-    source, draft, prompt, needles = made
+    source, draft, needles = made
     assume(all(needle.strip() for _, needle in needles))
-    filler = draft.cut.text(source)
-    wrong = any(needle.strip() in filler or prompt.text.count(needle) != 1 for _, needle in needles)
+    filler, text = draft.cut.text(source), text_of(draft.pieces)
+    wrong = any(needle.strip() in filler or text.count(needle) != 1 for _, needle in needles)
     if wrong:
         with pytest.raises(InputError):
-            check_unique(prompt.text, source, draft, needles, ())
+            check_unique(source, draft, needles, ())
     else:
-        check_unique(prompt.text, source, draft, needles, ())
+        check_unique(source, draft, needles, ())
 
 
-@given(made=prompts(), answer=st.text(LETTERS, min_size=1, max_size=4))
+@given(made=drafts(), answer=st.text(LETTERS, min_size=1, max_size=4))
 def test_an_answer_elsewhere_is_one_outside_the_needles(made, answer):
-    source, _, prompt, _ = made
-    rest = prompt.text[prompt.context[0] : prompt.context[1]]
-    for needle in reversed(prompt.placed):
-        rest = rest[: needle.start - prompt.context[0]] + rest[needle.end - prompt.context[0] :]
+    source, draft, _ = made
+    begin, end = draft.context
+    rest = text_of(draft.pieces)[begin:end]
+    for start, stop in reversed(draft.spans):
+        rest = rest[: start - begin] + rest[stop - begin :]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unique, "_SENTENCE", SENTENCE)
-        assert stands_elsewhere(answer, prompt, source) == occurs(answer, rest)
+        assert stands_elsewhere(answer, source, draft) == occurs(answer, rest)

@@ -174,6 +174,6 @@ def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer: Tokenizer, t
                 cut = cuts.cut(number)
                 draft, count = draft_of(frame, cut), count_of(frame, cut)
                 assert count in (None, draft.count)
-                assert draft.count == len(tokenizer.encode(draft.text(source)).ids)
+                assert draft.count == len(tokenizer.encode(text_of(draft.pieces)).ids)
                 counted += count is not None
     assert bool(counted) == WindowMemo(tokenizer).words_apart

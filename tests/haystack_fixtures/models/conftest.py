@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.models.model import Model, Request
 from needlework.haystack_fixtures.models.model_named import load_model, resolve_tokenizer
 from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
+from needlework.haystack_fixtures.prompts.prompt import Message, Prompt, Written
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import PlantedServer, planted_server
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
@@ -23,9 +23,7 @@ Ask = Callable[..., Request]
 
 def make_prompt(tokenizer: Tokenizer, text: str, messages: tuple[Message, ...] = ()) -> Prompt:
     return Prompt(
-        messages=messages,
-        text=text,
-        ids=tokenizer.encode(text).ids,
+        forms=Written(messages, text, tokenizer.encode(text).ids),
         context=(0, 0),
         context_tokens=0,
         placed=(),

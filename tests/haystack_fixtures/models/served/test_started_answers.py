@@ -71,7 +71,8 @@ def test_a_server_that_closes_the_answer_instead_counts_too_many(begun: Request,
     for short in short_requests(begun, smol_tokenizer, random.Random(0)):
         assert [message.role for message in short.prompt.messages] == ["system", "user"][-len(short.prompt.messages) :]
         assert not starts_answer(short)
-    plain = replace(begun, prompt=replace(begun.prompt, messages=begun.prompt.messages[:-1]))
+    forms = replace(begun.prompt.forms, messages=begun.prompt.messages[:-1])
+    plain = replace(begun, prompt=replace(begun.prompt, forms=forms))
     assert layout_of(begun, smol_tokenizer) == layout_of(plain, smol_tokenizer)
 
 
