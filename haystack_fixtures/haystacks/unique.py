@@ -112,7 +112,7 @@ def _find(source: HaystackSource, text: str) -> int:
     """Where a source has a text first, or -1. Behind one pass over the corpus everything comes again."""
     if len(source.text) < _SHORT:
         return source.text.find(text)
-    if len(text) <= _SENTENCE and not _has_fours(source, text.encode("utf-8", "surrogatepass").lower()):
+    if len(text) <= _SENTENCE and not _has_all(source, text.encode("utf-8", "surrogatepass").lower()):
         return -1
     return source.remember(("find", text), lambda: source.text.find(text, 0, source.corpus_chars + len(text)))
 
@@ -132,12 +132,27 @@ def _may_hold(source: HaystackSource, lowered: str) -> bool:
         return True
     if lowered.isascii():  # bytes are lowered much faster, and without those letters it is the same
         data = lowered.encode()
-        return _has_fours(source, data) and data in _lowered_bytes(source)
+        return _has_all(source, data) and data in _lowered_bytes(source)
     return lowered in source.remember("lowered", lambda: _once(source).lower())
 
 
+def _has_all(source: HaystackSource, lowered: bytes) -> bool:
+    """Whether a source may have a text, both in lower case: false where its longest word, which others may share, is
+    not there, or something of it."""
+    if len(source.text) < _SHORT:
+        return True
+    searched = source.remember("searched", set[bytes])
+    if len(searched) < _FEW:
+        searched.add(lowered)
+        return True
+    longest = max(lowered.split(), key=len, default=lowered)
+    if longest != lowered and not source.remember(("has", longest), lambda: _has_fours(source, longest)):
+        return False
+    return _has_fours(source, lowered)
+
+
 def _has_fours(source: HaystackSource, lowered: bytes) -> bool:
-    """Whether a source may have a text, both in lower case: false where four bytes of it stand nowhere.
+    """The same, told by four bytes that stand nowhere.
 
     Where there are more than a few texts, a source is looked through once for all, in steps of two bytes: what it has,
     it has from the first byte or from the second one on in such steps. Nearly always four bytes are missing, and
@@ -152,12 +167,6 @@ def _has_fours(source: HaystackSource, lowered: bytes) -> bool:
             table[spread.astype(np.int64)] = True
         return table.tobytes()
 
-    if len(source.text) < _SHORT:
-        return True
-    searched = source.remember("searched", set[bytes])
-    if len(searched) < _FEW:
-        searched.add(lowered)
-        return True
     table = source.remember("fours", make)
     last = len(lowered) - _FOUR + 1
     for first in range(_FOUR // 2):
