@@ -48,13 +48,18 @@ class Bench:
         self.warm = folder / "warm"
         self.ours(GRID, self.warm)
 
-    def ours(self, given, cache):
-        """Our prompts with the messages that a server is sent; ids are made where a model takes these."""
+    def prompts(self, given, cache):
+        """Our prompts, one by one."""
         settings = resolve_settings(given, {}, self.folder)
         builder = TrialBuilder(settings, self.tokenizer, cache)
-        prompts = [builder.build(series.suite, cell).prompt for series in grid(settings) for cell in series.cells]
-        assert all(prompt.messages for prompt in prompts)
-        return prompts
+        for series in grid(settings):
+            for cell in series.cells:
+                yield builder.build(series.suite, cell).prompt
+
+    def ours(self, given, cache):
+        """Build them as a run does, which sends one's messages while it builds the next, and keeps neither."""
+        for prompt in self.prompts(given, cache):
+            assert prompt.messages
 
     def ours_cold(self, given=GRID):
         # A new folder each time: emptying the last one is no part of building.
@@ -92,7 +97,7 @@ def _ours(bench):
 
 @pytest.mark.parametrize("bench", ENGINES, indirect=True)
 def test_every_prompt_has_its_exact_length(bench, perf_row):
-    prompts = bench.ours(GRID, bench.warm)
+    prompts = list(bench.prompts(GRID, bench.warm))
     for prompt in prompts:
         verify_prompt(bench.tokenizer, prompt)
 

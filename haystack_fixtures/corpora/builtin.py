@@ -29,7 +29,7 @@ def load_essays() -> Corpus:
     if len(files) != ESSAY_COUNT:
         raise _damaged(package, pinned, f"{len(files)} of {ESSAY_COUNT} essays found")
     try:
-        documents = tuple(clean_text(path.read_text("utf-8"), path.name) for path in files)
+        documents = tuple(clean_text(path.read_bytes().decode("utf-8"), path.name) for path in files)
     except (OSError, UnicodeDecodeError) as error:
         raise _damaged(package, pinned, str(error)) from None
     return _corpus("essays", "en", _ESSAYS_LICENCE, f"{_dated(package)}, PaulGrahamEssays", documents)
