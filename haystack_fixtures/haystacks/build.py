@@ -8,7 +8,8 @@ from hashlib import sha256
 import numpy as np
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, covering
+from needlework.haystack_fixtures.haystacks.candidate import Draft, covering
+from needlework.haystack_fixtures.haystacks.frame import Frame
 from needlework.haystack_fixtures.haystacks.hashes import filler_sha256, text_sha256
 from needlework.haystack_fixtures.haystacks.pieced import Pieced
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo

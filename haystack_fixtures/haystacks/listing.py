@@ -16,8 +16,9 @@ import regex
 
 from needlework.haystack_fixtures.errors import InputError, TooShortError
 from needlework.haystack_fixtures.haystacks.build import finish
-from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, draft_of
+from needlework.haystack_fixtures.haystacks.candidate import Draft, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.frame import Frame
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
 from needlework.haystack_fixtures.haystacks.search import near_enough
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme

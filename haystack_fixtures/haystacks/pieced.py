@@ -11,7 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame
+from needlework.haystack_fixtures.haystacks.candidate import Draft
+from needlework.haystack_fixtures.haystacks.frame import Frame
 from needlework.haystack_fixtures.prompts.prompt import Message
 
 # Stands in for the context while messages are laid out; private-use characters, so no text holds it by chance.

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from needlework.haystack_fixtures.errors import InputError, TooShortError
-from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, count_of, draft_of
+from needlework.haystack_fixtures.haystacks.candidate import Draft, counted, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import Cut, Cuts, cuts_near, first_cut, padded_cut, patched_cuts
+from needlework.haystack_fixtures.haystacks.frame import Frame
 
 # How many cuts of a kind to try, and how far (in tokens) around where the exact one is expected.
 _TRIES = 6
@@ -25,12 +26,13 @@ def search(frame: Frame, budget: int, reserved: int, least: str) -> Draft:
     """
     # The same for all lengths.
     key = ("shortest", frame.before, frame.after, frame.needles, frame.depths, frame.bos, frame.memo, frame.of_context)
-    shortest = frame.source.remember(key, lambda: draft_of(frame, first_cut(frame.source)))
-    if shortest.count > budget:
-        raise TooShortError(budget + reserved, f"{least} need more", shortest.count + reserved)
-    best = _Best(shortest.count, shortest.cut, shortest)
+    first = first_cut(frame.source)
+    shortest = frame.source.remember(key, lambda: counted(frame, first)[0])
+    if shortest > budget:
+        raise TooShortError(budget + reserved, f"{least} need more", shortest + reserved)
+    best = _Best(shortest, first, None)
     # What the template, needles and seams add; nearly the same for neighbouring cuts.
-    extra = float(shortest.count - shortest.cut.tokens)
+    extra = float(shortest - first.tokens)
     available = len(frame.source.encoded.ids)
     if budget - extra > available and frame.source.closing is None:
         raise InputError("haystack", budget + reserved, f"the source that was opened holds {available} tokens only")
@@ -70,11 +72,8 @@ def _try(frame: Frame, budget: int, found: Cuts, tries: int, best: _Best, extra:
     for _ in range(min(tries, len(untried))):
         number = int(np.abs(untried + (extra - budget)).argmin())
         untried[number] = np.inf
-        cut, draft = found.cut(number), None
-        count = count_of(frame, cut)
-        if count is None:
-            draft = draft_of(frame, cut)
-            count = draft.count
+        cut = found.cut(number)
+        count, draft = counted(frame, cut)
         extra += (count - cut.tokens - extra) / 2
         if best.tokens < count <= budget:
             best = _Best(count, cut, draft)

@@ -6,7 +6,6 @@ import random
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, takewhile
@@ -98,8 +97,10 @@ class HaystackSource:
             while len(self._made) > _REMEMBERED:
                 self._made.popitem(last=False)
         elif len(self._made) > _REMEMBERED // 2:
-            with suppress(KeyError):  # another thread made so much meanwhile
+            try:  # noqa: SIM105 - this is called so often that a context manager tells
                 self._made.move_to_end(key)
+            except KeyError:  # another thread made so much meanwhile
+                pass
         return cast(Made, found)
 
     def blocks(self, start: int, end: int) -> Iterator[str]:

@@ -56,7 +56,7 @@ def splice(pieces: Sequence[Piece], memo: WindowMemo, seams: Seams | None = None
 
     What `seams` already holds is not looked at again; it keeps its sources alive.
     """
-    found = splice_at_words(pieces, memo) if memo.words_apart else None
+    found = splice_at_words(pieces, memo.encode) if memo.words_apart else None
     found = found or _seam_by_seam(pieces, memo, {} if seams is None else seams)
     if found is not None:
         return found

@@ -16,9 +16,10 @@ import regex
 
 from needlework.haystack_fixtures.errors import InputError, TooLongError
 from needlework.haystack_fixtures.haystacks.build import finish
-from needlework.haystack_fixtures.haystacks.candidate import Draft, Frame, draft_of
+from needlework.haystack_fixtures.haystacks.candidate import Draft, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.document_cache import EncodedDocument
+from needlework.haystack_fixtures.haystacks.frame import Frame
 from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, WindowMemo, text_of
 from needlework.haystack_fixtures.haystacks.search import search
 from needlework.haystack_fixtures.haystacks.source import Closing, EncodedDocuments, HaystackSource

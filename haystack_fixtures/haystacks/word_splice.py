@@ -7,19 +7,22 @@ or look ahead over it. So a text between two such spaces has the same tokens whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from needlework.haystack_fixtures.haystacks.pieces import Piece, Segment, Spliced, WindowMemo
+from needlework.haystack_fixtures.haystacks.pieces import Counted, Piece, Segment, Spliced
 from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
 
 # Characters: how far from a seam such a space is looked for, and from which length on a text's middle is encoded by
 # itself, because what stands beside it changes while it stays.
 _REACH = 400
-_LONG = 120
+_LONG = 20
 
 
-def splice_at_words(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced | None:
-    """The tokens of the pieces' concatenation; `None` where no space is near a seam."""
+def splice_at_words(pieces: Sequence[Piece], encode: Callable[[str], Encoded | Counted]) -> Spliced | None:
+    """The tokens of the pieces' concatenation; `None` where no space is near a seam.
+
+    `encode`: that of a `WindowMemo`, or its `counted`, where the tokens themselves may never be asked for.
+    """
     segments: list[Segment] = []
     shown: list[tuple[str, int, int, Encoded | None]] = [
         (each, 0, len(each), None) if isinstance(each, str) else (each[0].text, each[1], each[2], each[0])
@@ -30,7 +33,7 @@ def splice_at_words(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced | None
     apart, last = True, len(shown) - 1  # whether a word begins with the piece
     for number, (text, start, end, source) in enumerate(shown):
         if apart and waiting:
-            segments.append(_encoded(waiting, begin, memo))
+            segments.append(_encoded(waiting, begin, encode))
             waiting = ""
         begin = begin if waiting else place
         begun, size = apart, end - start
@@ -38,7 +41,7 @@ def splice_at_words(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced | None
         first = stop = -1
         if source is not None or size > _LONG:
             first = start if begun and _parts(text, start) else next_word(text, start, end)
-            stop = end if apart and _parts(text, end) else _last_word(text, start, end)
+            stop = end if apart and _parts(text, end) else last_word(text, start, end)
         if not start <= first < stop:
             if size > _REACH:
                 return None
@@ -46,22 +49,22 @@ def splice_at_words(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced | None
         else:
             shift = place - start
             if waiting or first > start:
-                segments.append(_encoded(waiting + text[start:first], begin, memo))
+                segments.append(_encoded(waiting + text[start:first], begin, encode))
             if source is None:
-                segments.append(_encoded(text[first:stop], shift + first, memo))
+                segments.append(_encoded(text[first:stop], shift + first, encode))
             else:
                 low, high = source.starts.searchsorted((first, stop)).tolist()
                 segments.append((source, low, high, shift))
             begin, waiting = shift + stop, text[stop:end]
         place += size
     if waiting:
-        segments.append(_encoded(waiting, begin, memo))
+        segments.append(_encoded(waiting, begin, encode))
     return Spliced(tuple(segments))
 
 
-def _encoded(text: str, begin: int, memo: WindowMemo) -> Segment:
-    found = memo.encode(text)
-    return found, 0, len(found.ids), begin
+def _encoded(text: str, begin: int, encode: Callable[[str], Encoded | Counted]) -> Segment:
+    found = encode(text)
+    return found, 0, found.count, begin
 
 
 def _parts(text: str, place: int) -> bool:
@@ -78,7 +81,7 @@ def next_word(text: str, start: int, end: int) -> int:
     return place
 
 
-def _last_word(text: str, start: int, end: int) -> int:
+def last_word(text: str, start: int, end: int) -> int:
     """The last one before its end; -1 where none is near."""
     stop = max(start + 1, end - _REACH)
     place = text.rfind(" ", stop, end)

@@ -11,6 +11,7 @@ engines: each character is tried with both before it is trusted. Whatever is not
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -62,7 +63,8 @@ class ByteBpe:
         self._inner = inner
         self._encoding = encoding
         self._marks = set(encoding.special_tokens_set)
-        self._mark_starts = {mark[:2] for mark in self._marks}
+        # What nothing begins with but a mark; a tokenizer without marks finds none.
+        self._mark_start = re.compile("|".join({re.escape(mark[:2]) for mark in self._marks}) or "(?!)")
         self._ids = ids
         self._lacking = bytes(np.flatnonzero(ids[:256] < 0).tolist())  # bytes that are no token by themselves
         self._sizes = sizes
@@ -70,6 +72,7 @@ class ByteBpe:
         self._trusted: set[str] = set()
         self._refused: set[str] = set()
         self._plain = b""  # the trusted characters of ASCII
+        self._counted = b""  # those of them that are tokens by themselves, if the pattern passes over nothing
 
     def encode(self, text: str) -> Encoded | None:
         """The tokens of a text; `None` where it is not covered."""
@@ -81,9 +84,16 @@ class ByteBpe:
         if not used <= self._trusted:
             self._try(used - self._trusted - self._refused)
             self._plain = "".join(filter(str.isascii, self._trusted)).encode()
+            self._counted = self._plain.translate(None, self._lacking) if self.words_apart else b""
         if not self._refused.isdisjoint(used) or (self._composed and not unicodedata.is_normalized("NFC", text)):
             return None
-        return self._encode(text, data, marked=len(text) > _SHORT or any(start in text for start in self._mark_starts))
+        return self._encode(text, data, marked=len(text) > _SHORT or self._mark_start.search(text) is not None)
+
+    def count(self, text: str) -> int | None:
+        """How many tokens a text has, where that can be told without making them."""
+        if not text.isascii() or text.encode().translate(None, self._counted) or self._mark_start.search(text):
+            return None
+        return len(self._encoding.encode_ordinary(text))
 
     def _encode(self, text: str, data: bytes, *, marked: bool = True) -> Encoded | None:
         """`marked`: marks may be in the text."""

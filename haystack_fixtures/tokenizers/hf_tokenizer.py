@@ -74,6 +74,11 @@ class FolderTokenizer:
         # A normaliser may reorder characters; where a token begins never goes back.
         return Encoded(text, ids, np.maximum.accumulate(starts) if len(starts) else starts)
 
+    def count(self, text: str) -> int:
+        """The tokens of a text."""
+        found = self._twin.count(text) if self._twin is not None else None
+        return self.encode(text).count if found is None else found
+
     def _make_twin(self, chars: int) -> None:
         """A twin takes time to make and to prove: it is made once that would have been worth it."""
         with self._lock:

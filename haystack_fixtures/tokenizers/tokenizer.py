@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,6 +24,11 @@ class Encoded:
     ids: NDArray[np.int32]
     starts: NDArray[np.int64]
 
+    @property
+    def count(self) -> int:
+        """How many tokens there are."""
+        return len(self.ids)
+
 
 def char_starts(places: NDArray[np.int64], text: str, data: bytes) -> NDArray[np.int64]:
     """Character offsets of byte offsets in `data`, the text in UTF-8; a byte inside a character belongs to it."""
@@ -43,6 +48,12 @@ def words_apart(tokenizer: object) -> bool:
     """Whether a new word begins at every space behind a printable ASCII character, whatever stands before and after:
     two texts that are parted there have the tokens together that each has by itself."""
     return bool(getattr(tokenizer, "words_apart", False))
+
+
+def counting(tokenizer: Tokenizer) -> Callable[[str], int]:
+    """What counts the tokens of short texts: the tokenizer's own `count`, which need not make them, or `encode`."""
+    found = getattr(tokenizer, "count", None)
+    return found if callable(found) else lambda text: tokenizer.encode(text).count
 
 
 class Tokenizer(Protocol):

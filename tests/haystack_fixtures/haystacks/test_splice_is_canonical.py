@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from needlework.haystack_fixtures.haystacks.candidate import Frame, count_of, draft_of
+from needlework.haystack_fixtures.haystacks.candidate import counted, draft_of
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, patched_cuts
+from needlework.haystack_fixtures.haystacks.frame import Frame
 from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, WindowMemo, text_of
 from needlework.haystack_fixtures.haystacks.source import open_source
 from needlework.haystack_fixtures.haystacks.splice import Seams, splice
@@ -162,7 +163,7 @@ def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer: Tokenizer, t
     corpus = Corpus("test", "en", "none", "none", (text,), documents_sha256((text,)))
     source = open_source(corpus, tokenizer, seed=0, repeat=0, min_tokens=2000, cache_dir=tmp_path)
     needles = (("a", "The pilot's code is 7319."), ("b", "The cook's code is 4402."))
-    counted = 0
+    unmade = 0
     for depths in ((0.0, 100.0), (30.0, 31.0), (60.0, 60.0)):
         frame = Frame("Read this.\n", "\nWhat are the codes?", source, needles, depths, 0, WindowMemo(tokenizer))
         for cuts in (
@@ -172,8 +173,21 @@ def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer: Tokenizer, t
         ):
             for number in range(len(cuts.tokens)):
                 cut = cuts.cut(number)
-                draft, count = draft_of(frame, cut), count_of(frame, cut)
-                assert count in (None, draft.count)
+                draft, (count, made) = draft_of(frame, cut), counted(frame, cut)
+                assert count == draft.count
                 assert draft.count == len(tokenizer.encode(text_of(draft.pieces)).ids)
-                counted += count is not None
-    assert bool(counted) == WindowMemo(tokenizer).words_apart
+                unmade += made is None
+    assert bool(unmade) == WindowMemo(tokenizer).words_apart
+
+
+@given(
+    text=st.lists(
+        st.sampled_from(["a", " ", "  ", "\n", "it's", "12", "\u00e9", "\u4f60", "\u201c", "!", "<|im_end|>", " the"])
+    )
+)
+def test_a_text_is_counted_by_its_words(tokenizer: Tokenizer, text: list[str]) -> None:
+    memo, shown = WindowMemo(tokenizer), "".join(text)
+    counted, encoded = memo.counted(shown), tokenizer.encode(shown)
+    assert counted.count == encoded.count or not memo.words_apart
+    assert counted.ids.tolist() == encoded.ids.tolist()
+    assert counted.starts.tolist() == encoded.starts.tolist()
