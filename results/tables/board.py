@@ -23,7 +23,7 @@ def rank_words(ranks: Ranks) -> str:
 
 
 def board_title(board: Board) -> str:
-    """`niah: 12 trials of 6 samples, 300 to 600 tokens, scored by match@3`."""
+    """`niah: 12 trials of 6 samples, 300 to 600 tokens, scored by match@4`."""
     parts = [f"{counted(board.trials, 'trial')} of {counted(board.samples, 'sample')}"]
     if board.lengths:
         first, last = length_labels([board.lengths[0], board.lengths[-1]])

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from needlework.scoring.answers.normalize import normalize_lines
+from needlework.scoring.answers.normalize import CJK, normalize_lines
 
 MARK = "\ue000"
 """What stands for a value in a sketch (`cues`); no text has it."""
@@ -43,7 +43,11 @@ _SHORT = 20_000  # nobody says a number digit by digit in a longer one
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _MARKS = re.compile("[\u0300-\u036f]+")
 _CJK_DIGITS = "〇零一二三四五六七八九"
-_CJK_NUMBER = re.compile(rf"(?<![{_CJK_DIGITS}十百千万亿第])[{_CJK_DIGITS}]{{3,}}(?![{_CJK_DIGITS}十百千万亿])")
+_CJK_NUMBER = re.compile(rf"(?<![\d{_CJK_DIGITS}十百千万亿第])[{_CJK_DIGITS}]{{3,}}(?![\d{_CJK_DIGITS}十百千万亿])")
+_HAN = rf"\u3005-\u3007{CJK}\uac00-\ud7a3"
+_BESIDE_LETTERS = re.compile(rf"(?<=[{_HAN}])(?=[a-z])|(?<=[a-z])(?=[{_HAN}])")
+_GAPS = re.compile(rf"(?<=[{_HAN}]) (?=[a-z{MARK}])|(?<=[a-z{MARK}]) (?=[{_HAN}])")
+_BESIDE_DIGITS = re.compile(rf"(?<=[{_HAN}]) (?=\d)|(?<=\d) (?=[{_HAN}])")
 _TO_DIGIT = str.maketrans(dict(zip(_CJK_DIGITS, "00123456789", strict=True)))
 
 
@@ -77,12 +81,26 @@ def fold_lines(text: str) -> str:
         text = _STRUCK.sub(" ", text)
     lines = normalize_lines(text)
     if not lines.isascii():
-        lines = strip_marks(lines)
+        lines = spaced_alike(strip_marks(lines))
         lines = _CJK_NUMBER.sub(lambda found: found[0].translate(_TO_DIGIT), lines)
     words, said = _digit_words()
     if len(lines) < _SHORT and said.search(lines):
         lines = said.sub(lambda found: "".join(words[word] for word in re.split(r"[ ,-]+", found[0])), lines)
+        lines = _BESIDE_DIGITS.sub("", lines)
     return lines
+
+
+def spaced_alike(lines: str) -> str:
+    """No space between Han, kana or Hangul and a digit (`3只`), and one between them and a Latin letter (`b 座`).
+
+    Writers put them or not. Latin words keep theirs, since tables of words are looked for between spaces.
+    """
+    return _BESIDE_LETTERS.sub(" ", _BESIDE_DIGITS.sub("", lines))
+
+
+def closed_up(text: str) -> str:
+    """A folded text or sketch without spaces between Han, kana or Hangul and Latin letters or values."""
+    return text if text.isascii() else _GAPS.sub("", text)
 
 
 def fold(text: str) -> str:

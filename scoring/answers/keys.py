@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from needlework.scoring.answers.cues import known_words
-from needlework.scoring.answers.folding import MARK, table
+from needlework.scoring.answers.folding import MARK, closed_up, spaced_alike, table
 
 Owner = Literal["asked", "other", "unread", ""]
 """`unread`: something is named that cannot be compared with what was asked; empty: nothing is named."""
@@ -57,7 +57,7 @@ def owner_words() -> Mapping[str, frozenset[str]]:
 def asked_for(question: str) -> Asked:
     """Read a folded question; the key is empty where it names none."""
     words = frozenset(_content(question))
-    unspaced = None if question.isascii() else _UNSPACED.search(question)
+    unspaced = None if question.isascii() else _UNSPACED.search(closed_up(question))
     if unspaced is not None and not unspaced[1].isascii():
         return Asked(frozenset([unspaced[1]]), words, unspaced[1], question)
     for slot in [found[1] or found[2] for found in _OF.finditer(question)][::-1]:
@@ -98,7 +98,8 @@ def shares_key(words: Iterable[str], asked: Asked) -> bool:
 def without_key(sketch: str, asked: Asked) -> str:
     """Blank out the key where it stands whole: `the old mill` says nothing of what is old. Every place stays."""
     if asked.unspaced:
-        return sketch.replace(asked.unspaced, "~" * len(asked.unspaced))
+        key = spaced_alike(asked.unspaced)
+        return sketch.replace(key, "~" * len(key))
     if len(asked.key) < 2 or not all(word in sketch for word in asked.key):
         return sketch
     words = list(_WORD.finditer(sketch))

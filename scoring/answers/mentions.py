@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from needlework.scoring.answers.dates import find_dates
-from needlework.scoring.answers.folding import MARK, units
-from needlework.scoring.answers.numerals import Number, gives, numbers, wanted_number
+from needlework.scoring.answers.folding import MARK, closed_up, units
+from needlework.scoring.answers.numbers.beside_han import find_in_han, goes_on_in_han, is_rest_of_a_number
+from needlework.scoring.answers.numbers.dates import find_dates
+from needlework.scoring.answers.numbers.numerals import Number, gives, numbers, wanted_number
 from needlework.scoring.answers.values import Cover, Span, find_plain, find_same_shape, find_whole
 
 _SEPARATORS = str.maketrans("", "", "-_ /.")
@@ -62,12 +63,13 @@ def find_mentions(
 
 
 def sketch_of(text: str, mentions: Sequence[Mention]) -> str:
-    """The text with one `MARK` in place of every mention."""
+    """The text with one `MARK` in place of every mention, and no space between it and Han beside it."""
     parts, at = [], 0
     for mention in mentions:
         parts += [text[at : mention.span.start], MARK]
         at = mention.span.end
-    return "".join([*parts, text[at:]])
+    sketch = "".join([*parts, text[at:]])
+    return sketch if text.isascii() else closed_up(sketch)
 
 
 def _apart(mentions: Iterable[Mention]) -> list[Mention]:
@@ -91,11 +93,14 @@ def _places(text: str, value: str, read: Sequence[Number]) -> list[Span]:
     if dates := find_dates(text, value):
         return dates
     if any(char.isdigit() for char in value):
-        return sorted(span for span in {*found, *_squeezed(text, value)} if not _goes_on(text, *span))
+        spans = {*found, *_squeezed(text, value), *find_in_han(text, value)}
+        return sorted(span for span in spans if not _goes_on(text, *span))
     if _CYRILLIC.fullmatch(value):
         return sorted({*found, *(Span(*each.span()) for each in _declined(value).finditer(text))})
     if not value.isascii() or len(value) > 200:
-        return found
+        return sorted(
+            {*(span for span in found if not is_rest_of_a_number(text, span.start)), *find_in_han(text, value)}
+        )
     if "-" in value or (" " in value and "-" in text):
         found = sorted({*found, *_hyphened(text, value)})
     words = value.split(" ")
@@ -151,6 +156,8 @@ def _squeezed(text: str, value: str) -> list[Span]:
 def _goes_on(text: str, start: int, end: int) -> bool:
     """A hyphen or underscore joins it to another word, or a point to further digits: `v2.5` is not `v2`."""
     before, after = text[max(0, start - 2) : start], text[end : end + 2]
+    if not text.isascii() and goes_on_in_han(text, start, end):
+        return True
     signs = ("-", "_", "/")
     decimals = text[end - 1].isdigit() and after[:1] == "." and after[1:].isdigit()
     return decimals or (before[-1:] in signs and before[:1].isalnum()) or (after[:1] in signs and after[1:].isalnum())

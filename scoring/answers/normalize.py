@@ -27,8 +27,8 @@ _THIN_SPACE = re.compile(r"(?<!\d)_|_(?!\d)")
 _GROUPED = re.compile(r"(?<![\d.])(?<!\d[,'_])\d{1,3}(?:([,'_])\d{3})(?:\1\d{3})*(?!\d|[,'_]\d)")
 _STARS = re.compile(r"(?<![0-9a-zA-Z])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![0-9a-zA-Z])")
 _UNDERSCORES = re.compile(r"(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])")
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_CJK_SPACE = re.compile(rf"(?<=[{_CJK}]) (?=[{_CJK}])")
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_CJK_SPACE = re.compile(rf"(?<=[{CJK}]) (?=[{CJK}])")
 _TRAILING = " .,;:!?。，；：！？、…\"'"
 _LEADING = " \"'"
 

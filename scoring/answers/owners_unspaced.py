@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from needlework.scoring.answers.folding import MARK
+from needlework.scoring.answers.folding import MARK, closed_up
 from needlework.scoring.answers.keys import Asked, Owner
 
 _UNSPACED_END = re.compile(rf"[。！？；;!?\n,、{MARK}]")
@@ -24,6 +24,8 @@ def unspaced_owner(sketch: str, place: int, asked: Asked) -> Owner:
         _UNSPACED_END.split(sketch[max(0, place - 60) : place])[-1],
         _UNSPACED_END.split(sketch[place + 1 : place + 60])[0],
     )
+    clauses = (closed_up(clauses[0]), closed_up(clauses[1]))
+    question = closed_up(asked.question)
     named = [found[1] or found[2] or found[3] for clause in clauses for found in _UNSPACED_NAME.finditer(clause)]
     entry = re.fullmatch(r"\W*([\u3040-\u9fff]{2,8}): *", clauses[0])
     if entry and abs(len(entry[1]) - len(asked.unspaced)) <= 1 and not _HEADING.search(entry[1]):
@@ -33,4 +35,4 @@ def unspaced_owner(sketch: str, place: int, asked: Asked) -> Owner:
     named = [name for name in named if len(name) > 1]
     if any(asked.unspaced in name or name in asked.unspaced for name in named):
         return "asked"
-    return "other" if any(not _VAGUE.search(name) and name not in asked.question for name in named) else ""
+    return "other" if any(not _VAGUE.search(name) and name not in question for name in named) else ""

@@ -10,6 +10,7 @@ from typing import Literal
 from needlework.scoring.answers.cues import compiled
 from needlework.scoring.answers.folding import MARK
 from needlework.scoring.answers.mentions import sketch_of
+from needlework.scoring.answers.numbers.chinese import HAN_NUMERALS
 from needlework.scoring.answers.readings import Reading
 
 Preferred = Literal["right", "wrong", "unread"]
@@ -19,7 +20,10 @@ _SAID = re.compile(
     r"|[:=]|->|は|是|为|это|- )\s*(?:the\s)?[\"'(*$\\{\s]*$"
 )
 _QUERY = re.compile(r"[\"')*\s]*\?")
-_CODE = r"(?<![^\W_])(?:[a-z]{1,3}-?)?\d[\w-]*"
+_CODE = (
+    r"(?:(?<![^\W_\u2e80-\U0003ffff])(?:[a-z]{1,3}-?)?\d[\w-]*"
+    rf"|(?<![{HAN_NUMERALS}])[{HAN_NUMERALS}]{{1,8}}(?![{HAN_NUMERALS}])[\u3400-\u9fff])"
+)
 _BESIDE = 60
 _LIST = re.compile(r"[\"')*\s]*(?:[,;/|&+]|-)?\s*(?:(?:and|und|et|y|и|e)(?!\w)|和|与|、|と)?[\"'(*\s]*-?\s*")
 

@@ -62,6 +62,11 @@ def find_whole(text: str, value: str) -> list[Span]:
     return found or _find_phrase(text, value)
 
 
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Whether neither what stands before a piece of a text nor what follows it makes it a part of a longer value."""
+    return _open_before(text, start, False) and _open_after(text, end, False)
+
+
 def find_plain(text: str, piece: str) -> list[Span]:
     """Find `piece` in `text` wherever it stands, whole or not."""
     found: list[Span] = []
@@ -111,7 +116,7 @@ def _find_phrase(text: str, value: str) -> list[Span]:
     stripped = [word.strip(",;:\"'()") for word in words]
     pattern = _INNER_PUNCTUATION.join(re.escape(word) for word in stripped if word)
     spans = [Span(*match.span()) for match in re.finditer(pattern, text)]
-    return [span for span in spans if _open_before(text, span.start, False) and _open_after(text, span.end, False)]
+    return [span for span in spans if is_whole(text, *span)]
 
 
 def _open_before(text: str, start: int, numeral: bool) -> bool:

@@ -82,10 +82,10 @@ def _boxed(answer: str, reference: Reference) -> Score:
     return Score(0.0, "distractor" if given in wrong else verdict_for(0.0, said), boxed[:_SHOWN], why)
 
 
-KEYWORD = Scorer("keyword", 2, _keyword)
-CDME_MULTI = Scorer("cdme_multi", 2, _keyword)
-NEEDLEBENCH_V1 = Scorer("needlebench_v1", 2, _keyword)
-NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 2, _words)
-NEEDLEBENCH_V2 = Scorer("needlebench_v2", 2, _binary)
-NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 2, _parallel)
-NEEDLEBENCH_ATC = Scorer("needlebench_atc", 2, _boxed)
+KEYWORD = Scorer("keyword", 3, _keyword)
+CDME_MULTI = Scorer("cdme_multi", 3, _keyword)
+NEEDLEBENCH_V1 = Scorer("needlebench_v1", 3, _keyword)
+NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 3, _words)
+NEEDLEBENCH_V2 = Scorer("needlebench_v2", 3, _binary)
+NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 3, _parallel)
+NEEDLEBENCH_ATC = Scorer("needlebench_atc", 3, _boxed)

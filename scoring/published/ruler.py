@@ -128,4 +128,4 @@ def _listed_beside(answer: str, parts: Sequence[str]) -> set[str]:
 
 RULER_ALL = Scorer("ruler_all", 1, _all)
 RULER_PART = Scorer("ruler_part", 1, _part)
-RULER_STRICT = Scorer("ruler_strict", 2, strict_score)
+RULER_STRICT = Scorer("ruler_strict", 3, strict_score)

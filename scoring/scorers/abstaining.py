@@ -19,4 +19,4 @@ def abstain_score(answer: str, reference: Reference) -> Score:
     return score
 
 
-ABSTAIN = Scorer("abstain", 2, abstain_score)
+ABSTAIN = Scorer("abstain", 3, abstain_score)

@@ -44,4 +44,4 @@ def _entry(table: Mapping[str, Entry], value: str) -> Entry | None:
     return next((entry for name, entry in table.items() if normalize_value(name) == value), None)
 
 
-CONFUSION = Scorer("confusion", 2, confusion_score)
+CONFUSION = Scorer("confusion", 3, confusion_score)

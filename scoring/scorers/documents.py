@@ -84,7 +84,7 @@ def documents_score(answer: str, reference: Reference) -> Score:
     return Score(0.0, "wrong", told, best.fault or f"has {best.recall:.0%} of the reference's words", details)
 
 
-DOCUMENTS = Scorer("documents", 3, documents_score)
+DOCUMENTS = Scorer("documents", 4, documents_score)
 
 
 def _compare(lines: str, value: str, asked: frozenset[str]) -> _Compared:

@@ -101,4 +101,4 @@ def _labels_of(text: str, labels: Sequence[str], *, polar: bool, spelled: bool) 
     return found
 
 
-LABELS = Scorer("labels", 2, labels_score)
+LABELS = Scorer("labels", 3, labels_score)

@@ -210,4 +210,4 @@ def _miss(text: str, why: str, given: Sequence[Reading] = ()) -> Score:
     return Score(0.0, "wrong", text[:_SHOWN], why)
 
 
-MATCH = Scorer("match", 3, match_score)
+MATCH = Scorer("match", 4, match_score)

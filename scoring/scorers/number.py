@@ -144,5 +144,5 @@ def _hedged(text: str, chosen: _Given, others: list[_Given]) -> bool:
     return False
 
 
-NUMBER = Scorer("number", 2, number_score)
+NUMBER = Scorer("number", 3, number_score)
 """One number out of a longer text."""

@@ -85,4 +85,4 @@ def _alike(lines: str, parts: Sequence[str]) -> list[str]:
     return [value for value in alike if value not in parts]
 
 
-SET_F1 = Scorer("set_f1", 2, set_f1_score)
+SET_F1 = Scorer("set_f1", 3, set_f1_score)

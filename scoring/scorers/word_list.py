@@ -83,5 +83,5 @@ def _unknown(lines: str, known: re.Pattern[str]) -> dict[str, None]:
     return found
 
 
-WORD_LIST = Scorer("word_list", 2, word_list_score)
+WORD_LIST = Scorer("word_list", 3, word_list_score)
 """Words in any order, as F1."""

@@ -99,7 +99,7 @@ def test_what_the_rules_cannot_tell_goes_to_the_judge_where_there_is_one(
     exchange = replace(UNREAD, judging=Judging({"judge": _said(reply)}))
     score = score_exchange(exchange, "match").score
     assert score is not None
-    assert (score.verdict, score.value, score.scorer) == (verdict, value, "match v3")
+    assert (score.verdict, score.value, score.scorer) == (verdict, value, "match v4")
     assert "cannot be told" in score.why
 
 
@@ -115,7 +115,7 @@ def test_an_earlier_version_is_chosen_by_its_number() -> None:
     answer = "It is 48213. Sorry, I misread: it is 48231."
     by_name = {name: score_exchange(Exchange(answer), name) for name in ("match", "match@2")}
     assert [(name, by.scorer, by.version) for name, by in by_name.items()] == [
-        ("match", "match", 3),
+        ("match", "match", 4),
         ("match@2", "match@2", 2),
     ]
     assert score_exchange(Exchange(answer), "match@2").for_asserting == 1

@@ -194,6 +194,8 @@ def test_no_text_and_no_reference_makes_it_raise(answer: str, question: str) -> 
         "a-",
         "é",
         "不是4712",
+        "三只 ",
+        "十公里",
         "4,712,",
     ],
 )

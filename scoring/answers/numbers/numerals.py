@@ -1,15 +1,18 @@
 """Numbers as answers write them: digit groups, decimals, units; and how a wanted number is told from others.
 
 `4711` is also `4,711`, `4.711`, `47 11`, `4-7-1-1` and `4711.0`, and never `47.11`, `4711 9`, `4711/2` or `4711 %`.
+`十五` is 15 where a unit or a measure word follows.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from needlework.scoring.answers.folding import units
+from needlework.scoring.answers.numbers.chinese import HAN_DIGITS, HAN_NUMERALS, read_han
 from needlework.scoring.answers.values import Span
 
 _RUN = re.compile(r"\d+(?:[.,'_ -]\d+)*")
@@ -19,6 +22,10 @@ _TIMES = re.compile(r"\d ?[x*×] ?$")
 _CHUNK = re.compile(r"[^ ]+")
 _VALUE = re.compile(r"([^\d\s.,+-]{0,12}?) ?(-?\d[\d.,]*(?<=\d)) ?([^\d\s.,]{0,12}(?: [a-z]{1,12})?)")
 _AROUND = 16
+_SAID = re.compile(
+    rf"(?<![\d.{HAN_NUMERALS}第几幾])(?<![\d{HAN_NUMERALS}][点到至~])(?!(?<=数)十)"
+    rf"[{HAN_NUMERALS}]+(?:点[〇零一二三四五六七八九]+(?!分))?(?![\d.点几幾多])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,29 @@ def numbers(text: str) -> list[Number]:
         if " " in run[0] or _LISTED.search(run[0]):
             for chunk in (_CHUNK if " " in run[0] else _DIGITS).finditer(text, *run.span()):
                 found += [Number(Span(*chunk.span()), *reading) for reading in _readings(chunk[0])]
-    return found
+    return found if text.isascii() else sorted([*found, *_said_in_han(text)], key=lambda number: number.span)
+
+
+@cache
+def _measures() -> frozenset[str]:
+    return frozenset(units()["measures"])
+
+
+def _said_in_han(text: str) -> Iterator[Number]:
+    """The Chinese numerals that a unit or a measure word follows, or that are the whole text; `一个` is an article."""
+    for run in _SAID.finditer(text):
+        said, end = run[0], run.end()
+        if said.endswith("千") and text[end : end + 1] in ("米", "克"):
+            said, end = said[:-1], end - 1
+        unit = _unit_patterns()[1].match(text, end)
+        counts = text[end : end + 1] in _measures() and said != "一"
+        if not (unit or counts or text.rstrip(" .。") == said):
+            continue
+        whole, _, fraction = said.partition("点")
+        number = read_han(whole)
+        if number is not None:
+            digits = "".join(str(HAN_DIGITS[char]) for char in fraction)
+            yield Number(Span(run.start(), end), str(number), digits.rstrip("0"))
 
 
 def gives(text: str, number: Number, wanted: Wanted) -> bool:
@@ -96,9 +125,11 @@ def gives(text: str, number: Number, wanted: Wanted) -> bool:
     before, after, scale = _unit_patterns()
     start, end = number.span
     behind = text[end : end + _AROUND]
-    if scale.match(behind):
-        return False
     unit = after.match(behind)
+    if not unit and scale.match(behind):
+        return False
+    if unit and behind[unit.end() :].startswith("半"):
+        return False  # `十五公里半` is 15.5 km
     if not wanted.unit:
         return not (unit and unit[1] == "%")
     ahead = before.search(text[max(0, start - _AROUND) : start])
