@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -35,8 +35,9 @@ class _Look:
 class Gatekeeper:
     """Judges a run's records, once or, with `--top-up`, after every round of further trials.
 
-    A group that is decided stays so. The files of a resumed run may hold further trials that this session has not come
-    to yet: a look leaves them out, so that a run that was killed decides as it would have done without.
+    The records are those of the cells that the command selects: a folder may hold others, of earlier commands, and
+    further trials that this session has not come to yet. Without these a run that was killed, or goes on, decides as it
+    would have done in a folder of its own. A group that is decided stays so.
     """
 
     def __init__(self, settings: Settings, grid: Sequence[Series], gates: Sequence[Gate], folder: Path) -> None:
@@ -115,28 +116,19 @@ class Gatekeeper:
         """Further trials asked so far."""
         return len(self._asked)
 
-    def further(
-        self, records: Iterable[Record], now: Iterable[Record], windows: Mapping[str, int] = MappingProxyType({})
-    ) -> list[Cell]:
+    def further(self, records: Sequence[Record], windows: Mapping[str, int] = MappingProxyType({})) -> list[Cell]:
         """Look at the gates; return the cells to ask beyond the run's repeats, none when there is nothing to gain.
 
-        `records`: of the whole run; `now`: those of this session; `windows`: model -> tokens.
+        `windows`: model -> tokens.
         """
         if not self._top_up:
             return []
-        here = {cell_of_record(record) for record in now}
-        seen = [record for record in records if (cell := cell_of_record(record)) in here or self._in_grid(cell)]
-        wants = [want for at, gate in enumerate(self._gates) for want in self._look(at, gate, seen, here, windows)]
+        wants = [want for at, gate in enumerate(self._gates) for want in self._look(at, gate, records, windows)]
         cells = next_round(wants, self._asked, self._order, self._top_up - self.spent)
         self._asked.update(cells)
         return cells
 
-    def _in_grid(self, cell: Cell) -> bool:
-        return cell.repeat < self._repeats.get(replace(cell, repeat=0), 0)
-
-    def _look(
-        self, at: int, gate: Gate, records: Sequence[Record], here: set[Cell], windows: Mapping[str, int]
-    ) -> list[Want]:
+    def _look(self, at: int, gate: Gate, records: Sequence[Record], windows: Mapping[str, int]) -> list[Want]:
         wants = []
         groups = gate_groups(gate, records, self._baseline)
         for group, found in groups.items():
@@ -147,7 +139,7 @@ class Gatekeeper:
                 look = _Look(verdict, number, len(found))
                 self._looks[at, group] = look
             if look.verdict.state == "inconclusive":
-                cells = {cell_of_record(record) for record in found} & here
+                cells = {cell_of_record(record) for record in found}
                 # At the limit no number decides; half as many again keeps the looks few.
                 wants.append(self._want(gate, cells, look.verdict.more_trials or len(found) // 2 + 1))
         if not any(known == at for known, _ in self._looks):

@@ -16,10 +16,10 @@ WORD: dict[State, str] = {"pass": "pass", "fail": "FAIL", "inconclusive": "incon
 
 
 def gate_lines(
-    verdicts: Sequence[Verdict], further: int, trial_s: float | None = None
+    verdicts: Sequence[Verdict], further: int, trial_s: float | None = None, selection: str = ""
 ) -> Iterator[tuple[str, State | None]]:
     """Lines with the verdict that colours them. `further`: the trials that `--top-up` has asked; `trial_s`: seconds
-    that a trial took in this run."""
+    that a trial took in this run; `selection`: as of `selection_words`."""
     for gate, grouped in groupby(verdicts, key=lambda verdict: verdict.gate):
         found, rest = _told(list(grouped))
         names = _aligned([(WORD[each.state], one_line(each.group)) for each in found])
@@ -31,6 +31,8 @@ def gate_lines(
         if rest:
             yield f"  {rest}", None
     open_ones = [verdict for verdict in verdicts if verdict.state == "inconclusive"]
+    if selection and verdicts:
+        yield f"  {selection}", None
     if further:
         yield f"--top-up asked {further} further trials", None
     if open_ones:
@@ -87,8 +89,8 @@ def markdown_rows(verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield from (f"\n{rest}" for _, rest in told if rest)
 
 
-def gate_rows(verdicts: Sequence[Verdict]) -> tuple[GateRow, ...]:
-    """The verdicts for a run's report."""
+def gate_rows(verdicts: Sequence[Verdict], selected: int) -> tuple[GateRow, ...]:
+    """The verdicts for a run's report. `selected`: the trials that they were judged on, with a score and without."""
     return tuple(
         GateRow(
             gate=each.gate,
@@ -100,6 +102,7 @@ def gate_rows(verdicts: Sequence[Verdict]) -> tuple[GateRow, ...]:
             level=each.level,
             n=each.n,
             remark=_said(each),
+            selected=selected,
         )
         for each in verdicts
     )

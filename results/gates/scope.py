@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, cast
 
 from needlework.haystack_fixtures.errors import InputError
@@ -20,26 +20,26 @@ _FIELD = re.compile(r"(\w+)\s*[<>=]")
 _SHOWN = 8
 
 
-def check_scopes(gates: Sequence[Gate], grid: Sequence[Series], earlier: Callable[[], Sequence[Record]]) -> None:
-    """Refuse a gate that no trial of the run can be in the scope of. Raises `InputError`.
+def check_scopes(gates: Sequence[Gate], grid: Sequence[Series], selected: Collection[str] | None = None) -> None:
+    """Refuse a gate that no trial of the command can be in the scope of. Raises `InputError`.
 
-    `grid`: of the whole run, whatever part of it this session or shard asks. `earlier`: the records that the run's
-    folder has; they are read only where a gate fits nothing of the grid.
+    `grid`: of the whole command, whatever part of it this shard asks. `selected`: the ids of the cells that are asked,
+    where `-k` or a node id may leave some out; `None`: all.
     """
     if not gates:
         return
-    planned = [trial for series in grid for trial in _trials(series)]
+    planned = [trial for series in grid for trial in _trials(series, selected)]
     for gate in gates:
         # Which tests ask the same cells, so that records name them (`niah@test_own`), is known at the end alone.
-        if "@" not in gate.text and not groups_of(gate, planned) and not groups_of(gate, earlier()):
+        if "@" not in gate.text and not groups_of(gate, planned):
             remedy = f"no cell of this run is in its scope; the run has {_has(gate, planned)}"
             raise InputError(OPTION, gate.text, remedy)
 
 
-def _trials(series: Series) -> Iterator[Record]:
+def _trials(series: Series, selected: Collection[str] | None) -> Iterator[Record]:
     """What records of these cells will say that a scope can ask for."""
     arms, controls = arms_of(series.task, series.suite), controls_of(series.task, series.suite)
-    for cell in series.cells:
+    for cell in series.cells if selected is None else (cell for cell in series.cells if cell.id in selected):
         label, retriever = split_label(cell.needle, arms)
         control = "" if retriever else split_label(label, controls)[1]
         trial: dict[str, Any] = {

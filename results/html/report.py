@@ -67,7 +67,7 @@ def html_text(
         "lengths": any(view.effective and view.effective.telling for view in views),
         "missed": missed,
         "missed_all": sum(each.trial.outcome != "found" for each in asked),
-        "gates": gate_tables(report.gates),
+        "gates": gate_tables(report.gates, len(report.records)),
         "tasks": task_tables(others, report.macros, panels),
         "own_alone": all(task_of(panel.task) in OWN_DOCUMENTS for panel in panels),
         "twins": [

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from needlework.results.html.panels import NO_SCORE
 from needlework.results.html.texts import on_one_line, percent_number
-from needlework.results.statistics.gate_row import GateRow
+from needlework.results.statistics.gate_row import GateRow, selection_words
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.retrieval import ArmScore
 from needlework.results.statistics.tasks import Macro, TaskScore
@@ -20,8 +20,8 @@ Bar = tuple[float, float, float]
 """Low end, score and high end, percent."""
 
 
-def gate_tables(rows: Sequence[GateRow]) -> list[dict[str, object]]:
-    """What the gates decided; nothing of a run without."""
+def gate_tables(rows: Sequence[GateRow], recorded: int) -> list[dict[str, object]]:
+    """What the gates decided; nothing of a run without. `recorded`: the run's trials."""
     head = ("gate", "cells", "verdict", "value", "interval", "n", "")
     cells = [
         (
@@ -35,7 +35,8 @@ def gate_tables(rows: Sequence[GateRow]) -> list[dict[str, object]]:
         )
         for row in rows
     ]
-    return [_table("Gates", head, cells, ())] if rows else []
+    selection = selection_words(rows, recorded)
+    return [_table("Gates", head, cells, [selection] if selection else [])] if rows else []
 
 
 def task_tables(

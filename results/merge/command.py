@@ -11,9 +11,10 @@ from pathlib import Path
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.gates.gate import parse_gate
+from needlework.results.gates.report import gate_rows
 from needlework.results.merge.agreement import check_agreement
 from needlework.results.merge.judged import judged
-from needlework.results.merge.missing import missing_lines, missing_of
+from needlework.results.merge.missing import missing_lines, missing_of, selected_of
 from needlework.results.merge.parts import Part, is_shard, parts_of, read_part
 from needlework.results.merge.settings import merged_settings
 from needlework.results.merge.tell import tell
@@ -73,15 +74,16 @@ def _merge(options: argparse.Namespace) -> int:
     planned = len(records) + sum(each.count for each in missing)
     content = merged_manifest(settings, parts, planned=planned, recorded=len(records))
     early = interrupted(len(records), planned)
-    judgement = judged(settings, records, content, into, early)
-    finished = write_merged(into, found.records, settings, content, judgement.verdicts)
+    selected = selected_of(parts, records)
+    judgement = judged(settings, selected, content, into, early)
+    finished = write_merged(into, found.records, settings, content, gate_rows(judgement.verdicts, len(selected)))
     tell(finished, judgement, settings, windows_of(content), into, parts, verbose=options.verbose)
     write_step_summary(finished.report, judgement.verdicts)
     return exit_status(
         int(any(record["outcome"] == "error" for record in records)),
         fault=False,
         early=bool(early),
-        void=is_void(records, windows_of(content), settings.max_errors),
+        void=is_void(selected, windows_of(content), settings.max_errors),
         verdicts=judgement.verdicts,
     )
 

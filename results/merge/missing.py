@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from needlework.haystack_fixtures.grid.cells import parse_id
 from needlework.haystack_fixtures.workers.shard import Shard
 from needlework.results.merge.parts import Part
 from needlework.results.records.record import Record
-from needlework.results.records.tests_of_cells import name_of_test
+from needlework.results.records.tests_of_cells import name_of_test, of_tests
 
 _SHOWN = 5  # cells that are named
 
@@ -40,6 +41,12 @@ def missing_of(parts: Sequence[Part], records: Sequence[Record]) -> list[Missing
             cells = [test.partition("[")[2].removesuffix("]") for test in planned if _test(test) not in there]
             found.append(Missing(part.name, len(cells), tuple(cells), begun=True))
     return [each for each in (*found, *absent_shards(parts)) if each.count]
+
+
+def selected_of(parts: Sequence[Part], records: Sequence[Record]) -> list[Record]:
+    """Of a merged run's records those of the cells that its shards are to ask; all where a part is no shard."""
+    tests = [part.planned.tests for part in parts if part.planned is not None]
+    return of_tests(records, chain(*tests)) if len(tests) == len(parts) else list(records)
 
 
 def missing_lines(missing: Sequence[Missing]) -> Iterator[str]:

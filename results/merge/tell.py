@@ -12,6 +12,7 @@ from needlework.results.gates.report import gate_lines
 from needlework.results.merge.judged import Judged
 from needlework.results.merge.parts import Part
 from needlework.results.run.finish import Finished
+from needlework.results.statistics.gate_row import selection_words
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style.fold import folded
 from needlework.results.style.text import relative
@@ -35,7 +36,8 @@ def tell(
     report = finished.report
     width = shutil.get_terminal_size().columns
     color, encoding, colors = sys.stdout.isatty(), sys.stdout.encoding, settings.heatmap_colors
-    below = [line for line, _ in gate_lines(judgement.verdicts, 0)] if judgement.verdicts else []
+    selection = selection_words(report.gates, len(report.records))
+    below = [line for line, _ in gate_lines(judgement.verdicts, 0, selection=selection)]
     below += [*judgement.differences, *_of_parts(report, into, parts)]
     unscored = unscored_lines(report.records, windows)
     if verbose:

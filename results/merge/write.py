@@ -11,7 +11,6 @@ from typing import Any
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.whole_files import drop_halves
-from needlework.results.gates.verdict import Verdict
 from needlework.results.merge.parts import PART, Part
 from needlework.results.records.journal import Journal, line_of, read_journal
 from needlework.results.records.manifest import command_line, manifest, merge_facts, notes_of, write_manifest
@@ -19,6 +18,7 @@ from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.tests_of_cells import latest_of_each
 from needlework.results.run.finish import Finished, finish
+from needlework.results.statistics.gate_row import GateRow
 
 # Of a part's manifest: what it says of the machine and the code, and not of texts, prompts and models.
 _OF_A_PROCESS = (
@@ -58,7 +58,7 @@ def merged_manifest(settings: Settings, parts: Sequence[Part], *, planned: int, 
 
 
 def write_merged(
-    into: Path, records: Sequence[Record], settings: Settings, content: Mapping[str, Any], verdicts: Sequence[Verdict]
+    into: Path, records: Sequence[Record], settings: Settings, content: Mapping[str, Any], gates: Sequence[GateRow]
 ) -> Finished:
     """Write the journal, the manifest and every file of a run. `records`: with the part of each in its `timing`.
 
@@ -81,7 +81,7 @@ def write_merged(
             latest_of_each(records),
             settings,
             planned=int(content["planned"]),
-            verdicts=verdicts,
+            gates=gates,
             notes=notes_of(content),
             manifest=content,
         )

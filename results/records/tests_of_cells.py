@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from needlework.haystack_fixtures.grid.cells import slug
+from needlework.haystack_fixtures.grid.cells import parse_id, slug
 from needlework.haystack_fixtures.trials.exchange import OTHER_SERVER
 from needlework.results.records.record import FINAL, Record
 
@@ -86,6 +86,17 @@ def answered_before(before: Record, later: Record) -> bool:
     if later["timing"].get("replayed"):
         return False
     return OTHER_SERVER not in later["details"].get("flags", ())
+
+
+def of_tests(records: Iterable[Record], nodeids: Iterable[str]) -> list[Record]:
+    """The records, of one run, that these tests have asked; a record's `task` may name its test."""
+    wanted = {(name_of_test(nodeid, cell.id), cell.id) for nodeid in nodeids if (cell := parse_id(nodeid)) is not None}
+    return [record for record in records if _place(record) in wanted]
+
+
+def _place(record: Record) -> tuple[str, str]:
+    cell = f"{task_of(record['task'])}{record['id'].removeprefix(record['task'])}"
+    return name_of_test(record["nodeid"], cell), cell
 
 
 def identity(record: Record) -> tuple[str, str, str]:

@@ -10,14 +10,13 @@ from typing import Any
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.haystack_fixtures.tasks.documents.votes import votes_by_embeddings, votes_of
-from needlework.results.gates.report import gate_rows
-from needlework.results.gates.verdict import Verdict
 from needlework.results.pictures.panel import Style
 from needlework.results.records.answer_vectors import read_vectors
 from needlework.results.records.record import Record
 from needlework.results.run.sending import sending_notes
 from needlework.results.run.write_all import write_files
 from needlework.results.statistics.adaptive import adaptive_statements
+from needlework.results.statistics.gate_row import GateRow
 from needlework.results.statistics.length.base import parse_relative_to
 from needlework.results.statistics.published.needlebench import design_of
 from needlework.results.statistics.run_facts import run_facts
@@ -38,7 +37,7 @@ def finish(
     settings: Settings,
     *,
     planned: int,
-    verdicts: Sequence[Verdict],
+    gates: Sequence[GateRow] = (),
     series: Sequence[Series] = (),
     notes: Sequence[str] = (),
     manifest: Mapping[str, Any] | None = None,
@@ -56,7 +55,7 @@ def finish(
         relative_to=parse_relative_to(settings.relative_to),
         planned=planned,
         notes=notes,
-        gates=gate_rows(verdicts),
+        gates=gates,
         adaptive=adaptive_statements(settings, records, series),
         sending=tuple(sending_notes(settings, manifest)),
         facts=run_facts(manifest, folder.resolve().name) if manifest else None,

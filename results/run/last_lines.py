@@ -23,6 +23,7 @@ from needlework.results.run.finish import Finished
 from needlework.results.run.latency import benchmark_asked
 from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.pace import Pace
+from needlework.results.statistics.gate_row import selection_words
 from needlework.results.statistics.in_short.sentence import in_short
 from needlework.results.style.fold import encodable, folded
 from needlework.results.style.glyphs import can_encode
@@ -132,6 +133,7 @@ def file_lines(finished: Finished, folder: Path) -> Iterator[Line]:
 def verdict_lines(
     verdicts: Sequence[Verdict],
     gatekeeper: Gatekeeper | None,
+    finished: Finished | None,
     folder: OpenFolder,
     pace: Pace | None,
     now: Sequence[Record],
@@ -141,7 +143,9 @@ def verdict_lines(
     `now`: the records of this session; what they took over from other options is no other record.
     """
     if gatekeeper is not None:
-        for line, state in gate_lines(verdicts, gatekeeper.spent, pace.trial_s if pace else None) if verdicts else ():
+        report = finished.report if finished is not None else None
+        selection = selection_words(report.gates, len(report.records)) if report is not None else ""
+        for line, state in gate_lines(verdicts, gatekeeper.spent, pace.trial_s if pace else None, selection):
             yield line, _STATES[state] if state else ""
         for line in gatekeeper.differences(folder.path / MANIFEST):
             yield line, ""

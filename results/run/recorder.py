@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
@@ -87,15 +87,17 @@ class Recorder:
         cells = [item.nodeid for item in session.items if cell_of(item) is not None]
         if only_looks or self._settings.plan:
             if self._settings.plan and cells:
-                self._check_scopes()
+                self._check_scopes(cells)
             return
         self._collected(cells)
         if cells and not self.folder.is_open:
-            self._open_or_refuse()
+            self._open_or_refuse(cells)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         first = not self._selected
+        if first:
+            self._check_scopes(ids)
         self._collected(ids)
         if first and self.folder.is_open:
             with suppress(OSError):  # the journal tells of a full disk
@@ -108,17 +110,21 @@ class Recorder:
         else:
             self._adaptive.select(cell for nodeid in ids if (cell := parse_id(nodeid)) is not None)
 
-    def _check_scopes(self) -> None:
+    def _check_scopes(self, tests: Iterable[str] | None = None) -> None:
+        """`tests`: those that are selected, by node ids, once they are known."""
         if self._scoped:
             from needlework.results.gates.scope import check_scopes
 
+            # A shard asks a part of the cells that its command selects.
+            known = None if self._settings.shard is not None or tests is None else map(parse_id, tests)
+            selected = None if known is None else {cell.id for cell in known if cell is not None}
             try:
-                check_scopes(self._scoped, grid_of(self._config), lambda: self.folder.earlier)
+                check_scopes(self._scoped, grid_of(self._config), selected)
             except InputError as error:
                 raise pytest.UsageError(str(error)) from None
 
-    def _open_or_refuse(self) -> None:
-        self._check_scopes()
+    def _open_or_refuse(self, tests: Iterable[str] | None = None) -> None:
+        self._check_scopes(tests)
         try:
             self._open()
         except InputError as error:
@@ -179,10 +185,10 @@ class Recorder:
 
             cells = self._adaptive.further(self._records)
             return self._asked(cells, turn_line(cells))
-        records = self.folder.whole(self._records)
+        records = self._selected_of(self.folder.whole(self._records))
         if self._gatekeeper is None or self._void(records):
             return None
-        cells = self._gatekeeper.further(records, self._records, windows_of(self.folder.facts))
+        cells = self._gatekeeper.further(records, windows_of(self.folder.facts))
         return self._asked(cells, f"top-up: {len(cells)} further trials for gates that are not decided")
 
     def _asked(self, cells: list[Cell], line: str) -> list[Cell] | None:
@@ -209,15 +215,16 @@ class Recorder:
         self.folder.left_out(self._config.stash.get(MISFITS, ()))
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
         from needlework.results.files.vote_vectors import write_answer_vectors
+        from needlework.results.gates.report import gate_rows
         from needlework.results.run.finish import finish
         from needlework.results.statistics.run_report import interrupted
 
         records = self.folder.whole(self._records)
         publish_latencies(self._config, self._records)
-        planned = self._selected.planned(records)
+        planned, selected = self._selected.planned(records), self._selected_of(records)
         if self._gatekeeper is not None:
             early = interrupted(len(records), planned)
-            self._verdicts = self._gatekeeper.verdicts(records, early, windows_of(self.folder.facts))
+            self._verdicts = self._gatekeeper.verdicts(selected, early, windows_of(self.folder.facts))
         if not self._fault:
             try:
                 manifest = self.folder.manifest(self._records, records, ended=True)
@@ -226,7 +233,7 @@ class Recorder:
                     records,
                     self._settings,
                     planned=planned,
-                    verdicts=self._verdicts,
+                    gates=gate_rows(self._verdicts, len(selected)),
                     series=self._adaptive.series if self._adaptive else (),
                     notes=[*self.folder.notes, *write_answer_vectors(self.folder.path, self._settings, records)],
                     manifest=manifest,
@@ -245,7 +252,7 @@ class Recorder:
             int(session.exitstatus),
             fault=bool(self._fault),
             early=self._finished is not None and bool(self._finished.report.interrupted),
-            void=self._void(records),
+            void=self._void(selected),
             verdicts=self._verdicts,
         )
         if self._finished is not None:
@@ -268,6 +275,10 @@ class Recorder:
 
     def pytest_unconfigure(self) -> None:
         self._signals.stop()
+
+    def _selected_of(self, records: list[Record]) -> list[Record]:
+        """What gates and the exit status are about, of the run's records."""
+        return self._selected.of(records, self._records)
 
     def _void(self, records: list[Record]) -> bool:
         if self._settings.shard is not None:
@@ -295,7 +306,7 @@ class Recorder:
         terminalreporter.ensure_newline()
         after = [
             *last_lines.verdict_lines(
-                self._verdicts, self._gatekeeper, self.folder, self.folder.pace(self._records), self._records
+                self._verdicts, self._gatekeeper, finished, self.folder, self.folder.pace(self._records), self._records
             ),
             *((line, "yellow") for line in ambiguous_words(self._config.option.keyword or "", self._records)),
             *((line, "red") for line in (self._fault, self._broken_report) if line),

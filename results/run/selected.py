@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from needlework.haystack_fixtures.grid.cells import parse_id
 from needlework.results.records.record import Record
+from needlework.results.records.tests_of_cells import of_tests
 
 
 class Selected:
@@ -25,6 +26,11 @@ class Selected:
     def end(self, nodeid: str) -> None:
         """This one has run to its end, with or without a record: a test may skip itself."""
         self._ended.add(nodeid)
+
+    def of(self, records: Iterable[Record], now: Iterable[Record]) -> list[Record]:
+        """Of a run's records those that this session is about: of the cells that it selects, and of those that it has
+        asked beyond, of which `now` has the records. A run's folder may hold more, of earlier commands."""
+        return of_tests(records, {*self._asked, *(record["nodeid"] for record in now)})
 
     def planned(self, records: Iterable[Record]) -> int:
         """The trials of a run whose `records` there are, those included that the session did not come to."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from needlework.results.gates.report import markdown_rows
 from needlework.results.gates.verdict import Verdict
+from needlework.results.statistics.gate_row import selection_words
 
 if TYPE_CHECKING:
     from needlework.results.statistics.run_report import RunReport
@@ -24,6 +25,7 @@ def write_step_summary(report: RunReport | None, verdicts: Sequence[Verdict]) ->
 
     lines = ["## Needlework", "", *markdown_lines(report)]
     if verdicts:
-        lines += ["", *markdown_rows(verdicts)]
+        selection = selection_words(report.gates, len(report.records))
+        lines += ["", *markdown_rows(verdicts), *(["", selection] if selection else [])]
     with suppress(OSError), Path(path).open("a", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n\n")

@@ -26,7 +26,7 @@ MANIFEST: dict[str, Any] = {
     "models": {"mock:perfect": {"window": 8192, "dtype": "bfloat16", "rope": {"factor": 2.0}}},
     "versions": {"pytest": "9.2.0"},
 }
-GATE = GateRow("score >= 0.9", "all", "fail", 0.5, 0.2, 0.8, 95.0, 12, "")
+GATE = GateRow("score >= 0.9", "all", "fail", 0.5, 0.2, 0.8, 95.0, 12, "", 12)
 
 
 def report(make_record: Make, **more: Any) -> RunReport:

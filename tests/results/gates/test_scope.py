@@ -9,13 +9,12 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.scope import check_scopes
-from tests.results.gates.gate_records import record
 
 GRID = {"lengths": "400,16k", "depths": "0,50", "model": ["mock:perfect"]}
 
 
-def check(text, earlier=(), **options):
-    check_scopes([parse_gate(text)], grid(resolve_settings(GRID | options, {}, Path())), lambda: earlier)
+def check(text, selected=None, **options):
+    check_scopes([parse_gate(text)], grid(resolve_settings(GRID | options, {}, Path())), selected)
 
 
 @pytest.mark.parametrize(
@@ -44,8 +43,12 @@ def test_a_scope_that_fits_is_taken(scope):
     check(f"score >= 0.9 {scope}")
 
 
-def test_earlier_records_of_the_folder_are_the_runs_too():
-    check("score >= 0.9 [length=64k]", [record(length=64_000)])
+def test_cells_that_k_leaves_out_are_in_no_scope():
+    selected = {"niah-len400-depth0-code-r0"}
+
+    check("score >= 0.9 [length=400]", selected)
+    with pytest.raises(InputError, match=r"the run has length 400$"):
+        check("score >= 0.9 [length=16k]", selected)
 
 
 def test_controls_count_where_they_are_named():

@@ -74,12 +74,9 @@ class Run:
             for cell in cells
         ]  # fmt: skip
 
-    def _whole(self, earlier):
-        return list({each["id"]: each for each in [*earlier, *self.records]}.values())
-
-    def go(self, earlier=()):
+    def go(self):
         self.answer(Cell("niah", length, depth, "code") for length in (400, 600) for depth in (0.0, 50.0))
-        while cells := self.keeper.further(self._whole(earlier), self.records):
+        while cells := self.keeper.further(self.records):
             self.rounds.append(len(cells))
             self.answer(cells)
         return [(verdict.group, verdict.state, verdict.n) for verdict in self.keeper.verdicts(self.records)]
@@ -125,16 +122,6 @@ def test_a_gate_without_cells_asks_for_nothing():
     run = Run(lambda cell: 1.0, "score >= 0.9 [length=9k]", top_up="50")
 
     assert run.go() == [("no cell in scope", "fail", 0)]
-
-
-def test_further_trials_of_a_killed_run_do_not_change_what_is_asked():
-    whole, again = (Run(lambda cell: 1.0 - cell.repeat % 2, "score >= 0.4", top_up="90") for _ in range(2))
-    verdicts = whole.go()
-    extra = [each for each in whole.records if each["repeat"]]
-
-    assert len(whole.rounds) > 1
-    assert again.go(earlier=extra[: len(extra) // 2]) == verdicts
-    assert again.rounds == whole.rounds
 
 
 def test_a_lost_worker_counts_against_the_look():

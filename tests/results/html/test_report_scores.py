@@ -64,7 +64,7 @@ def test_errors_come_first_with_their_reason(make_record: MakeRecord) -> None:
 
 
 def test_gates_stand_above_the_picture(make_record: MakeRecord) -> None:
-    row = GateRow("mean >= 0.9", "all", "fail", 0.5, 0.1, 0.8, 95.0, 12, "")
+    row = GateRow("mean >= 0.9", "all", "fail", 0.5, 0.1, 0.8, 95.0, 12, "", 12)
     text = html_text(run_report([make_record()], gates=[row]), title="x")
 
     assert '<td class="fail">fail</td>' in text
