@@ -13,9 +13,12 @@ from needlework.haystack_fixtures.asking.reconstruct import Rebuilder, RebuiltPr
 from needlework.haystack_fixtures.asking.reconstruct import rebuild as rebuild_trial
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.models.model_named import is_served
 from needlework.haystack_fixtures.trials.trial import Trial
 from needlework.results.records.manifest import settings_of
 from needlework.results.records.run_folder import MANIFEST
+
+MESSAGES = "The server was sent its messages, and puts the marks of its own template around them"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -42,7 +45,14 @@ def main(argv: Sequence[str]) -> int:
     sys.stdout.flush()
     if not recorded:
         print("needlework prompt: unchecked: the trial ended before its hash was recorded", file=sys.stderr)
+    elif sent_as_messages(record):
+        print(f"needlework prompt: {MESSAGES}", file=sys.stderr)
     return 0 if recorded else 1
+
+
+def sent_as_messages(record: Mapping[str, Any]) -> bool:
+    """Whether a server got the messages of a recorded prompt, and not its text."""
+    return record["prompt"].get("template") == "chat" and is_served(str(record["model"]))
 
 
 class PromptsOfRuns:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.results.prompt import MESSAGES, sent_as_messages
 from needlework.results.records.record import Record
 from needlework.results.web.page import Rebuild
 
@@ -62,7 +63,7 @@ def shown_prompt(rebuild: Rebuild, run: Path, record: Record) -> ShownPrompt:
     if not recorded:
         return ShownPrompt(parts, None, "Unchecked: the trial ended before the hash of its prompt was recorded.")
     if made.sha256 == recorded:
-        return ShownPrompt(parts, True, _same(recorded))
+        return ShownPrompt(parts, True, _same(record))
     words = (
         f"This is not what was sent: what can be built now has sha256 {made.sha256[:_SHOWN]}, recorded is "
         f"{recorded[:_SHOWN]}. The corpus, needles, tokenizer or version differs (see manifest.json)."
@@ -71,12 +72,15 @@ def shown_prompt(rebuild: Rebuild, run: Path, record: Record) -> ShownPrompt:
 
 
 def _of_saved(text: str, record: Record, words: str) -> ShownPrompt:
-    told = f"{_same(str(record['prompt'].get('sha256')))} {words}"
+    told = f"{_same(record)} {words}"
     return ShownPrompt(_parts(text, None, _recorded_needles(record), record), True, told)
 
 
-def _same(recorded: str) -> str:
-    return f"This is byte for byte what was sent: sha256 {recorded[:_SHOWN]}."
+def _same(record: Record) -> str:
+    sha = str(record["prompt"].get("sha256"))[:_SHOWN]
+    if sent_as_messages(record):
+        return f"This is byte for byte what was counted (sha256 {sha}). {MESSAGES}."
+    return f"This is byte for byte what was sent: sha256 {sha}."
 
 
 def _saved(run: Path, record: Record, recorded: str) -> str | None:

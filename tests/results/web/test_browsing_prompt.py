@@ -83,6 +83,15 @@ def test_template_question_context_and_needles_are_told_apart(tmp_path: Path) ->
     assert "byte for byte what was sent" in shown.told
 
 
+def test_marks_of_a_template_are_not_called_sent_where_a_server_got_messages(tmp_path: Path) -> None:
+    record = told()
+    record["model"], record["prompt"]["template"] = "openai:alpha", "chat"
+    shown = shown_prompt(lambda _run, _cell: MADE, tmp_path, record)
+    assert shown.same
+    assert "what was sent" not in shown.told
+    assert "The server was sent its messages" in shown.told
+
+
 def test_a_conversation_is_told_apart_by_its_turns(tmp_path: Path) -> None:
     said = [("user", "Sing."), ("assistant", "La."), ("user", "Again."), ("assistant", "Li."), ("user", "What was it?")]
     text, turns = "", []
