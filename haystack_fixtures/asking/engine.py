@@ -201,7 +201,8 @@ class Engine:
         if misfits and (alone or not fits):
             of_misfits = {each.task for each in misfits}
             suites = [suite for suite in self.settings.suites if suite.task in of_misfits]
-            raise nothing_fits(misfits, (length for suite in suites for length in suite.lengths))
+            kept_free = max(suite.kept_free for suite in suites)
+            raise nothing_fits(misfits, (length for suite in suites for length in suite.lengths), kept_free)
         for spec in dict.fromkeys(self._series[at].model for at in first):
             self._pool.check(spec)
         self._pool.check_judges()

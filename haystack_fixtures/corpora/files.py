@@ -105,8 +105,10 @@ def _field(line: str, text_field: str, where: str) -> str:
         raise InputError("corpus line", where, f"not a JSON object but {type(row).__name__}: give it a {text_field!r}")
     if text_field not in row:
         fields = ", ".join(sorted(row)) or "none"
-        raise InputError("corpus line", where, f"no field {text_field!r}: name one of its fields ({fields})")
+        remedy = f"no field {text_field!r}: name one of its fields with --text-field ({fields})"
+        raise InputError("corpus line", where, remedy)
     text = row[text_field]
     if not isinstance(text, str):
-        raise InputError("corpus line", where, f"field {text_field!r} is {type(text).__name__}, not text: name another")
+        remedy = f"field {text_field!r} is {type(text).__name__}, not text: name another with --text-field"
+        raise InputError("corpus line", where, remedy)
     return clean_text(text, where)

@@ -173,4 +173,6 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _unreadable(option: str, path: str, error: Exception) -> InputError:
-    return InputError(option, path, f"cannot be read ({getattr(error, 'strerror', None) or error})")
+    why = getattr(error, "strerror", None) or error
+    remedy = "; needlework questions make FOLDER writes one" if option == OPTION else ""
+    return InputError(option, path, f"cannot be read ({why}){remedy}")

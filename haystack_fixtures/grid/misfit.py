@@ -57,17 +57,21 @@ def _least(group: Sequence[Misfit]) -> str:
     return f" (from {max(known)})" if wanted == max(known) else f" (from {max(known)}: --lengths {wanted})"
 
 
-def nothing_fits(misfits: Sequence[Misfit], typed: Iterable[int]) -> InputError:
-    """The error of a run of which no cell can be asked; `typed`: the lengths that were asked for."""
+def nothing_fits(misfits: Sequence[Misfit], typed: Iterable[int], kept_free: int) -> InputError:
+    """The error of a run of which no cell can be asked; `typed`: the lengths that were asked for; `kept_free`: tokens
+    of each for the answer and as a buffer.
+    """
     short = {(each.length, each.share) for each in misfits}
     shares = {each.share for each in misfits}
+    longest = max(typed := tuple(typed), default=0)
     typed = {length for length in typed if any(((length * share + 50) // 100, share) in short for share in shares)}
     lengths = ",".join(map(str, sorted(typed)))
     tasks = ", ".join(dict.fromkeys(each.task for each in misfits))
     least = max((each.wanted for each in misfits if each.wanted is not None), default=None)
     use = f"use at least {least}" if least else "use longer ones"
     also = "" if len({each.task for each in misfits}) == 1 else f" ({_words(misfits)})"
-    return InputError("--lengths", lengths, f"too short for {tasks}: {use}{also}, or other tasks (--task)")
+    most = f"; --answer-budget and --length-buffer keep {kept_free} of them" if 2 * kept_free > longest else ""
+    return InputError("--lengths", lengths, f"too short for {tasks}: {use}{also}, or other tasks (--task){most}")
 
 
 def not_filled(found: Sequence[TooLongError]) -> InputError:

@@ -65,7 +65,7 @@ def load_needle_set(spec: str, language: str) -> NeedleSet:
 def _ours(spec: str, language: str) -> NeedleSet:
     ours = _built_in()
     if spec not in ours:
-        raise InputError(OPTION, spec, f"use codes, {', '.join(ours)}, or a .toml or .jsonl file")
+        raise InputError(OPTION, spec, f"use codes, codes_each, {', '.join(ours)}, or a .toml or .jsonl file")
     if language not in ours[spec]:
         raise InputError(OPTION, spec, f"has no needles in {language}; it has {', '.join(ours[spec])}")
     file = resources.files(__package__) / "data" / f"{spec}.{language}.toml"

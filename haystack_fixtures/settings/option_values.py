@@ -72,6 +72,8 @@ def whole(least: int) -> Parser:
     """A whole number, at least `least`."""
 
     def parse(option: str, value: str) -> int:
+        if re.fullmatch(r"[0-9]{16,}", value.strip()):
+            raise InputError(option, value, "give a whole number of at most 15 digits")
         if not re.fullmatch(r"-?[0-9]{1,15}", value.strip()) or int(value) < least:
             raise InputError(option, value, f"give a whole number, {least} or more")
         return int(value)

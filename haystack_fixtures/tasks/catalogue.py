@@ -179,7 +179,8 @@ def _grid(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[M
                     )
                 series[suite.task, label, model] = Series(suite, task, spec, cells, number)
     if misfits and not series:
-        raise nothing_fits(misfits, (length for _, suite in asked for length in suite.lengths))
+        kept_free = max(suite.kept_free for _, suite in asked)
+        raise nothing_fits(misfits, (length for _, suite in asked for length in suite.lengths), kept_free)
     return tuple(series.values()), tuple(misfits)
 
 

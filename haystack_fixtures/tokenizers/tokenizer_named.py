@@ -22,14 +22,15 @@ def load_tokenizer(spec: str) -> Tokenizer:
 
         return folder_tokenizer(folder)
     if "/" in spec or "\\" in spec or spec.startswith((".", "~")):
-        raise InputError("tokenizer", spec, "there is no such folder")
+        raise InputError("--tokenizer", spec, "there is no such folder")
     try:
         return tiktoken_tokenizer(spec)
     except InputError:
         remedy = (
-            "use a folder with a tokenizer.json, an OpenAI model name, or tiktoken:cl100k_base / tiktoken:o200k_base"
+            "use a folder with a tokenizer.json, an OpenAI model name, tiktoken:cl100k_base or tiktoken:o200k_base,"
+            " gguf:FILE, smollm2, or server (its own counter)"
         )
-        raise InputError("tokenizer", spec, remedy) from None
+        raise InputError("--tokenizer", spec, remedy) from None
 
 
 def _folder(spec: str) -> Path | None:

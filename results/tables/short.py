@@ -54,7 +54,11 @@ def _cut(text: str, width: int) -> list[str]:
     """The first lines of a text, marked where it goes on: the report has all of it."""
     lines = folded(text, width)
     kept = lines[:_LONGEST]
-    return kept if len(lines) <= _LONGEST else [*kept[:-1], f"{fit(kept[-1], width - 4, '')} ..."]
+    if len(lines) <= _LONGEST:
+        return kept
+    last = fit(kept[-1], width - 4, "")
+    whole = last if last == kept[-1] or " " not in last.strip() else last.rpartition(" ")[0]
+    return [*kept[:-1], f"{whole.rstrip(' ([{,;:')} ..."]
 
 
 def _wrapped(text: str, width: int) -> Iterator[Line]:

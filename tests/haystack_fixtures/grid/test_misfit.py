@@ -17,20 +17,28 @@ def test_each_task_is_named_with_its_lengths_and_the_least_that_fits_all_its_nee
 
 
 def test_where_nothing_fits_the_least_over_all_tasks_is_told_at_once() -> None:
-    assert str(nothing_fits([*WORDS, *COPY], [1000, 2000])) == (
+    assert str(nothing_fits([*WORDS, *COPY], [1000, 2000], 48)) == (
         "--lengths: '1000,2000': too short for ruler_cwe, copy: use at least 2065"
         " (ruler_cwe at 1000 (from 1200), copy at 1000, 2000 (from 2065)), or other tasks (--task)"
     )
-    assert str(nothing_fits(COPY, [1000, 2000])).endswith(
+    assert str(nothing_fits(COPY, [1000, 2000], 48)).endswith(
         "too short for copy: use at least 2065, or other tasks (--task)"
     )
-    assert str(nothing_fits(CHAIN, [1000])).endswith("too short for chain: use longer ones, or other tasks (--task)")
+    assert str(nothing_fits(CHAIN, [1000], 48)).endswith(
+        "too short for chain: use longer ones, or other tasks (--task)"
+    )
+
+
+def test_where_most_of_a_length_is_kept_free_the_options_that_keep_it_are_named() -> None:
+    assert str(nothing_fits(COPY, [1000, 2000], 1500)).endswith(
+        "; --answer-budget and --length-buffer keep 1500 of them"
+    )
 
 
 def test_a_task_that_is_asked_at_shares_of_a_length_tells_the_length_to_type() -> None:
     sizes = [Misfit("doc_size", 1000, 1217, share=25), Misfit("doc_size", 2000, 2100, share=25)]
     assert left_out(sizes[:1]) == "left out, too short: doc_size at 1000 (from 1217: --lengths 4868)"
-    assert str(nothing_fits(sizes[:1], [4000])) == (
+    assert str(nothing_fits(sizes[:1], [4000], 48)) == (
         "--lengths: '4000': too short for doc_size: use at least 4868, or other tasks (--task)"
     )
 

@@ -115,7 +115,7 @@ def test_a_wrong_file_is_one_line_that_names_it(tmp_path, name, text, said):
 
 
 def test_unknown_names_and_languages():
-    with pytest.raises(InputError, match="use codes, cdme"):
+    with pytest.raises(InputError, match="use codes, codes_each, cdme"):
         load_needle_set("nowhere", "en")
     with pytest.raises(InputError, match="it has zh"):
         load_needle_set("italy", "en")
