@@ -24,9 +24,9 @@ from needlework.results.statistics.asked import Asked
 from needlework.results.statistics.board.entry import Entry, entries_of
 
 INDEX, RESULTS = "index.json", "results.json"
-_VERSION = 1
+_VERSION = 2
 _SOURCES = (RESULTS, JOURNAL)
-_ARRAYS = {"scores": np.float32, "samples": np.int32, "lengths": np.int32}
+_ARRAYS = {"scores": np.float32, "samples": np.int32, "lengths": np.int32, "undecided": np.uint8}
 Sources = dict[str, list[int]]
 _NAMES = tuple(each.name for each in fields(Entry))
 

@@ -15,8 +15,9 @@ _STYLES = ("page.css", "comparison.css", "print.css", "board.css")
 MEANINGS = {
     "rank": "The places that the model may have, 95 % sure for all models together: 2–5 says that nothing shows which.",
     "model": "The model, and its run where several runs of it are here. Leads to the run's report.",
-    "score": "Mean over the trials that have a score, with its 95 % interval.",
-    "misses": "The score if what this model could not answer and another could is a miss: ranks go by it.",
+    "score": "Mean over the trials that have a score, with its 95 % interval. A range where answers were cut off or are"
+    " unclear: all of them missed to all hit.",
+    "misses": "The score if undecided answers, and what this model could not answer and another could, are misses.",
     "effective": "The longest length up to which the score stays at or above 85.6 %: where it lies, 95 % sure.",
     "prompt": "Tokens of a prompt, on average.",
     "answer": "Tokens of an answer, on average.",

@@ -9,6 +9,7 @@ from needlework.results.statistics.board.entry import Entry
 from needlework.results.statistics.board.ranks import Ranks, needed_samples
 from needlework.results.style.text import counted, length_labels, percent1
 from needlework.results.tables.columns import NONE
+from needlework.results.tables.headline import range_words
 
 _MOST = 6  # lengths that have a column of their own in a terminal
 _TOLD = 5  # models that were asked otherwise
@@ -50,13 +51,13 @@ def board_row(board: Board, row: Row, *, every_length: bool = False) -> tuple[st
     """A row in the order of `board_head`: tokens and seconds are of a trial, on average and in the median."""
     entry = row.entry
     name = f"{row.who.name} *" if row.who.name in board.otherwise else row.who.name
-    cells = [rank_words(row.ranks), name, _score(row.mean, row.low, row.high)]
+    cells = [rank_words(row.ranks), name, score_cell(row)]
     if board.has_misses:
         cells.append(percent1(row.counted))
     if entry is None:
         return tuple(cells)
     if _lengths(board, every_length):
-        cells += [NONE if mean is None else percent1(mean) for _, _, _, mean, _, _ in entry.by_length]
+        cells += length_cells(entry)
     if len(board.lengths) > 1:
         cells.append(effective_words(entry))
     seconds = [NONE, NONE] if entry.latency is None else [seconds_words(value) for value in entry.latency]
@@ -107,11 +108,23 @@ def _lengths(board: Board, every_length: bool) -> Sequence[str]:
     return length_labels(board.lengths) if every_length or 1 < len(board.lengths) <= _MOST else ()
 
 
-def _score(mean: float | None, low: float | None, high: float | None) -> str:
-    if mean is None:
-        return NONE
+def score_cell(of: Row | Entry) -> str:
+    """`87.5 (81.0–92.1)`; `50.4–100, scored 100 (97.0–100)` where answers are undecided: all missed to all hit."""
+    mean, low, high = of.mean, of.low, of.high
     ends = "" if low is None or high is None else f" ({percent1(max(0.0, low))}–{percent1(min(1.0, high))})"
-    return f"{percent1(mean)}{ends}"
+    scored = NONE if mean is None else f"{percent1(mean)}{ends}"
+    if of.range is None:
+        return scored
+    return range_words(of.range) if mean is None else f"{range_words(of.range)}, scored {scored}"
+
+
+def length_cells(entry: Entry) -> list[str]:
+    """The score at each length; a range where answers are undecided."""
+    means = (mean for _, _, _, mean, _, _ in entry.by_length)
+    return [
+        range_words(ends) if ends is not None else NONE if mean is None else percent1(mean)
+        for mean, ends in zip(means, entry.ranges, strict=True)
+    ]
 
 
 def _tokens(value: float | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from needlework.results.statistics.board.changes import Change, needed_samples
 from needlework.results.statistics.board.series import Point, Series
 from needlework.results.style.text import counted, length_labels, percent1
-from needlework.results.tables.board import SECONDS, effective_words, seconds_words
+from needlework.results.tables.board import SECONDS, effective_words, length_cells, score_cell, seconds_words
 from needlework.results.tables.columns import NONE
 from needlework.results.tables.comparison import p_words, points1
 
@@ -61,13 +61,11 @@ def series_head(series: Series) -> tuple[str, ...]:
 def series_row(point: Point) -> tuple[str, ...]:
     """A row in the order of `series_head`."""
     entry = point.entry
-    ends = "" if entry.low is None or entry.high is None else f" ({percent1(entry.low)}–{percent1(entry.high)})"
-    score = NONE if entry.mean is None else f"{percent1(entry.mean)}{ends}"
     count = len(entry.by_length)
-    means = [NONE if mean is None else percent1(mean) for _, _, _, mean, _, _ in entry.by_length]
+    means = length_cells(entry)
     seconds = NONE if entry.latency is None else seconds_words(entry.latency[0])
     effective = [effective_words(entry)] if count > 1 else []
-    return (point.place, point.who.run, score, *(means if 1 < count <= _MOST else []), *effective, seconds)
+    return (point.place, point.who.run, score_cell(entry), *(means if 1 < count <= _MOST else []), *effective, seconds)
 
 
 def change_words(series: Series, change: Change) -> str:
@@ -80,8 +78,10 @@ def change_words(series: Series, change: Change) -> str:
 
 def series_lines(series: Series) -> list[str]:
     """What is to be said of its changes."""
+    undecided = sum(int(point.entry.undecided.sum()) for point in series.points)
+    as_misses = [f"{counted(undecided, 'undecided answer')}, cut off or unclear, counted as misses"] * (undecided > 0)
     if series.changes:
-        return [change_words(series, change) for change in series.changes]
+        return [*(change_words(series, change) for change in series.changes), *as_misses]
     needed = needed_samples(len(series.points))
     few = f"; {needed} samples are the fewest that could show one" if series.samples < needed else ""
-    return [f"no change is shown{few}"]
+    return [f"no change is shown{few}", *as_misses]

@@ -30,6 +30,8 @@ _PLAIN = (
     "low",
     "high",
     "score_with_misses",
+    "range_low",
+    "range_high",
     "trials",
     "scored",
     "effective_at_least",
@@ -56,12 +58,13 @@ def write_boards(boards: Sequence[Board], folder: Path, *, title: str, notes: Se
 
 def csv_text(boards: Sequence[Board]) -> str:
     """One row for each model on each board: scores 0..1, lengths in tokens, tokens of a trial, seconds; then the score
-    at each length.
+    at each length, and its range where answers are undecided: all of them missed, and all hit.
     """
     lengths = sorted({length for board in boards for length in board.lengths})
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*_PLAIN, *(f"score_{length}" for length in lengths)])
+    ranges = (f"range_{end}_{length}" for length in lengths for end in ("low", "high"))
+    writer.writerow([*_PLAIN, *(f"score_{length}" for length in lengths), *ranges])
     for number, board in enumerate(boards, start=1):
         for row in board.rows:
             writer.writerow([safe_cell(value) for value in _values(number, board, row, lengths)])
@@ -80,14 +83,17 @@ def markdown_text(boards: Sequence[Board], title: str, notes: Sequence[str]) -> 
 
 def _values(number: int, board: Board, row: Row, lengths: Sequence[int]) -> list[object]:
     own = [board.task, number, row.who.name, row.who.run, *row.ranks, row.mean, row.low, row.high, row.counted]
+    own += row.range or (None, None)
     entry, otherwise = row.entry, board.otherwise.get(row.who.name)
     if entry is None:
-        return [*own, *[None] * (len(_PLAIN) - len(own) - 1), otherwise, *[None] * len(lengths)]
+        return [*own, *[None] * (len(_PLAIN) - len(own) - 1), otherwise, *[None] * 3 * len(lengths)]
     effective = entry.effective[:3] if entry.effective else (None, None, None)
     means = {length: mean for length, _, _, mean, _, _ in entry.by_length}
+    ranges = {each[0]: ends for each, ends in zip(entry.by_length, entry.ranges, strict=True)}
+    within = [end for length in lengths for end in ranges.get(length) or (None, None)]
     seconds = entry.latency or (None, None)
     told = (entry.trials, entry.n, *effective, entry.prompt_tokens, entry.answer_tokens, *seconds, otherwise)
-    return [*own, *told, *(means.get(length) for length in lengths)]
+    return [*own, *told, *(means.get(length) for length in lengths), *within]
 
 
 def _picture(board: Board, folder: Path, number: int, boards: Sequence[Board]) -> list[Path]:
@@ -97,8 +103,9 @@ def _picture(board: Board, folder: Path, number: int, boards: Sequence[Board]) -
     twice = [each.task for each in boards].count(board.task) > 1
     stem = folder / f"scores-{slug(board.task)}{f'-{number + 1}' if twice else ''}"
     lines = [_line(row) for row in board.rows[:DRAWN]]
+    below = "of the answers with a score" if any(row.range for row in board.rows[:DRAWN]) else ""
     more = f", the first {DRAWN} of {len(board.rows)}" if len(board.rows) > DRAWN else ""
-    return write_score_lines(lines, stem, title=f"{board.task}: score over length{more}")
+    return write_score_lines(lines, stem, title=f"{board.task}: score over length{more}", below=below)
 
 
 def _line(row: Row) -> Against:

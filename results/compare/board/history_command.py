@@ -123,6 +123,7 @@ def _object(series: Series) -> dict[str, object]:
                 "score": point.entry.mean,
                 "low": point.entry.low,
                 "high": point.entry.high,
+                "range": None if point.entry.range is None else list(point.entry.range),
                 "score_with_misses": point.counted,
                 "trials": point.entry.trials,
                 "scored": point.entry.n,

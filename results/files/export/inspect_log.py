@@ -16,7 +16,7 @@ from typing import Any
 from needlework.haystack_fixtures.grid.cells import slug
 from needlework.results.files.read_run import Run
 from needlework.results.records.order import began
-from needlework.results.records.record import SCORED, Record
+from needlework.results.records.record import FINAL, UNDECIDED, Record
 from needlework.results.statistics.panels import tally, trial_of
 
 _STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
@@ -42,7 +42,7 @@ def inspect_logs(run: Run) -> dict[str, bytes]:
 
 
 def _log(run: Run, model: str, task: str, records: Sequence[Record], id_: str, stamp: str) -> dict[str, Any]:
-    scorers = sorted({record["scorer"] for record in records if record["outcome"] in SCORED})
+    scorers = sorted({record["scorer"] for record in records if record["outcome"] in FINAL})
     ended = run.manifest.get("ended")
     versions = run.manifest.get("versions")
     commit = run.manifest.get("commit")
@@ -86,9 +86,13 @@ def _log(run: Run, model: str, task: str, records: Sequence[Record], id_: str, s
 
 
 def _score(name: str, records: Sequence[Record]) -> dict[str, Any]:
-    """The mean with its 95 % interval, clustered by sample; `trials` of which `n` have a score."""
+    """The mean with its 95 % interval, clustered by sample; `trials` of which `n` have a score. Where answers are
+    undecided: how many, and the mean with all of them as misses (`range_low`), and as hits (`range_high`)."""
     found = tally(trial_of(record) for record in records)
     values = {"mean": found.mean, "n": found.n, "trials": found.trials}
+    if found.range:
+        undecided = sum(found.counts[outcome] for outcome in UNDECIDED)
+        values |= {"undecided": undecided, "range_low": found.range[0], "range_high": found.range[1]}
     if found.interval:
         values |= {"low": found.interval.low, "high": found.interval.high}
     metrics = {key: {"name": key, "value": value, "params": {}} for key, value in values.items() if value is not None}

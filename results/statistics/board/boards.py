@@ -12,6 +12,7 @@ from needlework.results.statistics.board.entry import Codes, Entry
 from needlework.results.statistics.board.otherwise import asked_otherwise
 from needlework.results.statistics.board.ranks import Ranks, rank_ranges
 from needlework.results.statistics.intervals.clustered import Floats
+from needlework.results.statistics.panels import Range
 
 ALL = "all tasks"
 
@@ -34,8 +35,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a board. `counted`: the mean score with what only others could answer as a miss, 0..1; `low`, `high`:
-    the 95 % interval of the mean of what was scored. `entry`: `None` on the board of all tasks.
+    """One line of a board. `counted`: the mean score with undecided answers, and what only others could answer, as
+    misses, 0..1; `low`, `high`: the 95 % interval of the mean of what was scored; `range`: the mean with all undecided
+    answers as misses, and as hits. `entry`: `None` on the board of all tasks.
     """
 
     who: Candidate
@@ -45,6 +47,7 @@ class Row:
     low: float | None
     high: float | None
     entry: Entry | None
+    range: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Board:
 
     @property
     def has_misses(self) -> bool:
-        """Whether a model could not answer what another could."""
+        """Whether a model could not answer what another could, or has undecided answers."""
         return any(row.mean is None or abs(row.counted - row.mean) > 1e-9 for row in self.rows)
 
 
@@ -84,10 +87,10 @@ def boards_of(candidates: Sequence[Candidate]) -> tuple[Board, ...]:
 
 def _board(task: str, who: Sequence[Candidate]) -> Board:
     entries = [each.entries[task] for each in who]
-    filled, codes = filled_scores(entries)
-    ranks, first = rank_ranges(sums_of(filled, codes)), entries[0]
+    filled, most, codes = filled_scores(entries)
+    ranks, first = rank_ranges(sums_of(filled, codes), sums_of(most, codes)), entries[0]
     rows = [
-        Row(each, rank, float(counted), entry.mean, entry.low, entry.high, entry)
+        Row(each, rank, float(counted), entry.mean, entry.low, entry.high, entry, entry.range)
         for each, rank, counted, entry in zip(who, ranks, filled.mean(axis=1), entries, strict=True)
     ]
     lengths = tuple(length for length, *_ in first.by_length)
@@ -109,10 +112,12 @@ def _of_all(who: Sequence[Candidate]) -> list[Board]:
             continue
         boards = [_board(task, own) for task, _, _ in key]
         parts = [{row.who.name: row for row in board.rows} for board in boards]
-        sums = np.concatenate([_weighted(task, own) for task, _, _ in key], axis=1)
+        sums, most = (
+            np.concatenate([_weighted(task, own, hits=hits) for task, _, _ in key], axis=1) for hits in (False, True)
+        )
         rows = [
             _mean_row(each, rank, [part[each.name] for part in parts])
-            for each, rank in zip(own, rank_ranges(sums), strict=True)
+            for each, rank in zip(own, rank_ranges(sums, most), strict=True)
         ]
         trials = sum(board.trials for board in boards)
         name = f"{ALL} ({', '.join(board.task for board in boards)})"
@@ -126,34 +131,49 @@ def _mean_row(who: Candidate, ranks: Ranks, rows: Sequence[Row]) -> Row:
     A. Donner, Stat. Med. 27 (2008) 1693-1702).
     """
     counted = fsum(row.counted for row in rows) / len(rows)
-    means = [row.mean for row in rows if row.mean is not None]
+    means, within = [row.mean for row in rows if row.mean is not None], _mean_range(rows)
     if len(means) < len(rows):
-        return Row(who, ranks, counted, None, None, None, None)
+        return Row(who, ranks, counted, None, None, None, None, within)
     mean = fsum(means) / len(rows)
     ends = [(row.mean, row.low, row.high) for row in rows]
     known = [(m - low, high - m) for m, low, high in ends if m is not None and low is not None and high is not None]
     if len(known) < len(rows):
-        return Row(who, ranks, counted, mean, None, None, None)
+        return Row(who, ranks, counted, mean, None, None, None, within)
     below, above = (sqrt(fsum(side**2 for side in sides)) / len(rows) for sides in zip(*known, strict=True))
-    return Row(who, ranks, counted, mean, mean - below, mean + above, None)
+    return Row(who, ranks, counted, mean, mean - below, mean + above, None, within)
 
 
-def _weighted(task: str, who: Sequence[Candidate]) -> Floats:
-    """The sums of samples of one task, as they weigh in the mean over tasks."""
+def _mean_range(rows: Sequence[Row]) -> Range | None:
+    """Between what the mean over tasks lies; `None` where no answer is undecided, or a task has none at all."""
+    ends = [row.range or (row.mean, row.mean) for row in rows]
+    lows, highs = ([end for end in side if end is not None] for side in zip(*ends, strict=True))
+    if len(lows) < len(rows) or all(row.range is None for row in rows):
+        return None
+    return fsum(lows) / len(rows), fsum(highs) / len(rows)
+
+
+def _weighted(task: str, who: Sequence[Candidate], *, hits: bool) -> Floats:
+    """The sums of samples of one task, as they weigh in the mean over tasks; `hits`: with undecided answers as hits."""
     entries = [each.entries[task] for each in who]
-    filled = np.nan_to_num(np.array([entry.scores for entry in entries], np.float64))
+    filled = np.array([_filled(entry, hits=hits) for entry in entries])
     weighted: Floats = sums_of(filled, entries[0].samples) / filled.shape[1]
     return weighted
 
 
-def filled_scores(entries: Sequence[Entry]) -> tuple[Floats, Codes]:
-    """Return the scores (entries, trials) of entries that were asked the same, misses for those that are missing, and
-    the sample of each trial; trials that none of them scored are left out.
+def filled_scores(entries: Sequence[Entry]) -> tuple[Floats, Floats, Codes]:
+    """Return the scores (entries, trials) of entries that were asked the same, misses for those that are missing; the
+    same with undecided answers as hits; and the sample of each trial. Trials that none of them answered are left out.
     """
-    scores = np.array([entry.scores for entry in entries], np.float64)
-    scored = np.flatnonzero((~np.isnan(scores)).any(axis=0))
-    kept = scored if len(scored) else np.arange(scores.shape[1])
-    return np.nan_to_num(scores[:, kept]), entries[0].samples[kept]
+    answered = [~np.isnan(entry.scores) | (entry.undecided > 0) for entry in entries]
+    there = np.flatnonzero(np.any(answered, axis=0))
+    kept = there if len(there) else np.arange(len(entries[0].scores))
+    least, most = (np.array([_filled(entry, hits=hits)[kept] for entry in entries]) for hits in (False, True))
+    return least, most, entries[0].samples[kept]
+
+
+def _filled(entry: Entry, *, hits: bool) -> Floats:
+    scores = np.nan_to_num(entry.scores.astype(np.float64))
+    return np.where(entry.undecided > 0, 1.0, scores) if hits else scores
 
 
 def sums_of(scores: Floats, samples: Codes) -> Floats:

@@ -18,11 +18,12 @@ from needlework.results.statistics.asked import Asked
 from needlework.results.statistics.length.answer import EffectiveLength
 from needlework.results.statistics.length.effective import absolute_length
 from needlework.results.statistics.length.scores import length_scores
-from needlework.results.statistics.panels import OUTCOMES, Trial, depth_order, tally
+from needlework.results.statistics.panels import OUTCOMES, Range, Trial, depth_order, range_of, tally
 
 _json = encoder_of(JSONEncoder())
 Scores = NDArray[np.float32]
 Codes = NDArray[np.int32]
+Flags = NDArray[np.uint8]
 Length = tuple[int, int, int, float | None, float | None, float | None]
 """Tokens; trials, and those with a score; their mean (0..1) and the ends of its 95 % interval."""
 
@@ -35,8 +36,8 @@ class Entry:
     seed, question, right answer) and of the scorer; entries with the same one were asked the same. `effective`: the
     absolute rule's last length that is certain, by the scores alone, and possible; and its words; `None` where there is
     none. `prompt_tokens`, `answer_tokens`: of a trial, on average; `latency`: median and 95th percentile.
-    `scores`, `samples`, `lengths`: of each trial, in the order of `cells`; a score that is missing is NaN, a sample a
-    number, a length its place in `by_length`.
+    `scores`, `samples`, `lengths`, `undecided`: of each trial, in the order of `cells`; a score that is missing is NaN,
+    a sample a number, a length its place in `by_length`, and an answer that is neither a hit nor a miss 1.
     """
 
     model: str
@@ -57,11 +58,20 @@ class Entry:
     scores: Scores = field(repr=False)
     samples: Codes = field(repr=False)
     lengths: Codes = field(repr=False)
+    undecided: Flags = field(repr=False)
 
     @property
-    def counted(self) -> float:
-        """The mean score with what has none as a miss."""
-        return float(np.nansum(self.scores, dtype=np.float64)) / max(1, len(self.scores))
+    def range(self) -> Range | None:
+        """The mean with all undecided answers as misses, and as hits; `None` where there are none."""
+        return _range(self.mean, self.n, int(self.undecided.sum()))
+
+    @property
+    def ranges(self) -> tuple[Range | None, ...]:
+        """The same at each length."""
+        counts = np.bincount(self.lengths, self.undecided, minlength=len(self.by_length))
+        return tuple(
+            _range(mean, n, int(count)) for (_, _, n, mean, _, _), count in zip(self.by_length, counts, strict=True)
+        )
 
 
 def entries_of(asked: Iterable[Asked]) -> tuple[Entry, ...]:
@@ -108,7 +118,12 @@ def _entry(model: str, task: str, asked: Sequence[Asked]) -> Entry:
         scores=np.array([nan if each.score is None else each.score for each in trials], np.float32),
         samples=np.array([codes[name] for name in names], np.int32),
         lengths=np.array([column_of[trial.length] for trial in trials], np.int32),
+        undecided=np.array([trial.outcome in UNDECIDED for trial in trials], np.uint8),
     )
+
+
+def _range(mean: float | None, n: int, undecided: int) -> Range | None:
+    return range_of(mean, n, {"censored": undecided})
 
 
 def _place(record: Record) -> tuple[object, ...]:

@@ -24,10 +24,13 @@ Ranks = tuple[int, int]
 """The best and the worst place that a model may have."""
 
 
-def rank_ranges(sums: Floats) -> list[Ranks]:
-    """Return the range of each model. `sums`: (models, samples), of each sample the sum of its scores."""
+def rank_ranges(sums: Floats, most: Floats | None = None) -> list[Ranks]:
+    """Return the range of each model. `sums`: (models, samples), of each sample the sum of its scores; `most`: the same
+    with undecided answers as hits, where they are misses in `sums`. Better is who is so with its own as misses and the
+    other's as hits.
+    """
     count, samples = sums.shape
-    better = _shown(sums) if samples >= FEWEST_FOR_P and count > 1 else ()
+    better = _shown(sums, sums if most is None else most) if samples >= FEWEST_FOR_P and count > 1 else ()
     best, worst = [1] * count, [count] * count
     for winner, loser in better:
         best[loser] += 1
@@ -40,22 +43,21 @@ def needed_samples(count: int) -> int:
     return next(n for n in range(FEWEST_FOR_P, 64) if count * (count - 1) * 0.5**n <= LEVEL)
 
 
-def _shown(sums: Floats) -> Sequence[tuple[int, int]]:
+def _shown(least: Floats, most: Floats) -> Sequence[tuple[int, int]]:
     """The pairs of which the first is shown better than the second."""
-    count = len(sums)
+    count = len(least)
     tests = count * (count - 1)
     tested = []
     for one in range(count):
-        differences = sums[one] - sums[one + 1 :]
-        totals, squares = differences.sum(axis=1), (differences**2).sum(axis=1)
-        # p is no larger than this (W. Hoeffding, JASA 58 (1963) 13-30), which is enough where that is small enough.
-        bounds = np.exp(-(totals**2) / np.maximum(2 * squares, _NONE))
-        for at in np.flatnonzero((squares > 0) & (bounds <= _HOPELESS * 2 * LEVEL / tests)):
-            sign = 1.0 if totals[at] > 0 else -1.0
-            other = one + 1 + int(at)
-            enough = count > _MANY or bounds[at] <= LEVEL / tests
-            p = float(bounds[at]) if enough else tail(sign * differences[at])
-            tested.append((p, (one, other) if sign > 0 else (other, one)))
+        for wins, differences in ((True, least[one] - most[one + 1 :]), (False, least[one + 1 :] - most[one])):
+            totals, squares = differences.sum(axis=1), (differences**2).sum(axis=1)
+            # p is no larger than this (W. Hoeffding, JASA 58 (1963) 13-30), which is enough where that is small enough.
+            bounds = np.exp(-(totals**2) / np.maximum(2 * squares, _NONE))
+            for at in np.flatnonzero((totals > 0) & (bounds <= _HOPELESS * 2 * LEVEL / tests)):
+                other = one + 1 + int(at)
+                enough = count > _MANY or bounds[at] <= LEVEL / tests
+                p = float(bounds[at]) if enough else tail(differences[at])
+                tested.append((p, (one, other) if wins else (other, one)))
     shown = []
     for rank, (p, pair) in enumerate(sorted(tested)):
         if p * (tests - rank) > LEVEL:

@@ -48,7 +48,7 @@ def series_of(ordered: Sequence[tuple[str, str, Candidate]]) -> tuple[Series, ..
 
 def _series(task: str, model: str, own: Sequence[tuple[str, Candidate]]) -> Series:
     entries = [who.entries[task] for _, who in own]
-    scores, samples = filled_scores(entries)
+    scores, _, samples = filled_scores(entries)
     points = tuple(
         Point(place, who, entry, float(mean))
         for (place, who), entry, mean in zip(own, entries, scores.mean(axis=1), strict=True)

@@ -57,11 +57,10 @@ def test_an_inspect_log_has_every_trial_and_its_score(run: Path) -> None:
     assert (log["version"], log["status"], log["eval"]["task"], log["eval"]["model"]) == (2, "success", "niah", "mock")
     assert log["eval"]["dataset"]["sample_ids"] == [f"niah-r{repeat}" for repeat in range(10)]
     (score,) = log["results"]["scores"]
-    assert {name: score["metrics"][name]["value"] for name in ("mean", "n", "trials")} == {
-        "mean": 0.5,
-        "n": 6,
-        "trials": 10,
-    }
+    told = {name: metric["value"] for name, metric in score["metrics"].items()}
+    assert (told["mean"], told["n"], told["trials"]) == (0.5, 6, 10)
+    # Two answers are undecided: as misses, and as hits.
+    assert (told["undecided"], told["range_low"], told["range_high"]) == (2, 3 / 8, 5 / 8)
     assert [each["scores"].get("match", {}).get("value") for each in log["samples"][:5]] == [1, 0, 0.5, None, None]
     assert log["samples"][4]["error"]["message"] == "timeout: gone"
 

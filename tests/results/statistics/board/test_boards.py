@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from needlework.results.records.record import Record
 from needlework.results.statistics.asked import asked_of
@@ -168,3 +170,49 @@ def test_an_entry_says_how_long(candidate: Callable[..., Candidate]) -> None:
 
     assert effective_words(entry) == "none to 1k"
     assert (entry.trials, entry.n, entry.mean, entry.outcomes) == (24, 24, 0.5, {"found": 12, "wrong": 12})
+
+
+def test_answers_that_are_cut_off_make_the_score_a_range_and_win_or_lose_no_rank(
+    candidate: Callable[..., Candidate],
+) -> None:
+    cut = candidate("cut", lambda _, repeat: "censored" if repeat % 2 else "found")
+    unclear = candidate("unclear", lambda *_: "unclear")
+    found = candidate("found", lambda *_: "found")
+    wrong = candidate("wrong", lambda *_: "wrong")
+
+    (alone,) = boards_of([cut])
+    told = dict(zip(board_head(alone), board_row(alone, alone.rows[0]), strict=True))
+    assert (told["score % (95 %)"], told["misses counted"]) == ("50.0–100, scored 100 (60.8–100)", "50.0")
+    assert (told["1k"], told["4k"], told["effective length (95 %)"]) == ("50.0–100", "50.0–100", "none to 4k or more")
+
+    # Half of its answers are right whatever the others are; all or none of those of `unclear` may be.
+    (board,) = boards_of([cut, unclear, wrong, found])
+    assert {row.who.name: row.ranks for row in board.rows} == {
+        "found": (1, 3), "cut": (1, 4), "unclear": (1, 4), "wrong": (2, 4),
+    }  # fmt: skip
+
+
+@given(
+    outcomes=st.lists(
+        st.tuples(*[st.sampled_from(("found", "wrong", "censored", "unclear"))] * 2), min_size=24, max_size=24
+    ),
+    hits=st.lists(st.booleans(), min_size=48, max_size=48),
+)
+def test_deciding_answers_turns_no_rank_around(
+    candidate: Callable[..., Candidate], outcomes: list[tuple[str, str]], hits: list[bool]
+) -> None:
+    def ranks(decide: bool) -> list[tuple[int, int]]:
+        def outcome(side: int) -> Callable[[int, int], str]:
+            def of(length: int, repeat: int) -> str:
+                at = repeat + (12 if length > 1000 else 0)
+                own = outcomes[at][side]
+                decided = "found" if hits[2 * at + side] else "wrong"
+                return decided if decide and own in ("censored", "unclear") else own
+
+            return of
+
+        (board,) = boards_of([candidate(name, outcome(side)) for side, name in enumerate("ab")])
+        return [row.ranks for row in sorted(board.rows, key=lambda row: row.who.name)]
+
+    before, after = ranks(decide=False), ranks(decide=True)
+    assert before != after[::-1] or before == [(1, 2), (1, 2)]
