@@ -13,7 +13,7 @@ import pytest
 
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.local.gguf_cache import converted_folder, is_complete
+from needlework.haystack_fixtures.models.local.gguf.cache import converted_folder, is_complete
 from needlework.haystack_fixtures.models.local.smollm2 import GGUF_SHA256, installed_gguf
 from needlework.haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer

@@ -14,8 +14,8 @@ from needlework.haystack_fixtures.models.args import check_known
 from needlework.haystack_fixtures.models.checksums import joint_sha256, remembered_sha256
 from needlework.haystack_fixtures.models.hub import checkpoint_folder
 from needlework.haystack_fixtures.models.local import smollm2
-from needlework.haystack_fixtures.models.local.gguf_cache import prepare_gguf, prepare_gguf_tokenizer
-from needlework.haystack_fixtures.models.local.gguf_words import UNKNOWN
+from needlework.haystack_fixtures.models.local.gguf.cache import prepare_gguf, prepare_gguf_tokenizer
+from needlework.haystack_fixtures.models.local.gguf.words import UNKNOWN
 from needlework.haystack_fixtures.models.local.packages import require_packages
 from needlework.haystack_fixtures.models.local.weights import weight_files
 from needlework.haystack_fixtures.models.mock.model import MOCK_ARGS, MockModel, parse_behaviour

@@ -10,7 +10,7 @@ from needlework.haystack_fixtures.models.checksums import joint_sha256
 from needlework.haystack_fixtures.models.local import memory
 from needlework.haystack_fixtures.models.local.args import LocalOptions, sliding_window, window_of, window_source
 from needlework.haystack_fixtures.models.local.by_transformers import open_by_transformers, read_config
-from needlework.haystack_fixtures.models.local.gguf_cache import read_stamp
+from needlework.haystack_fixtures.models.local.gguf.cache import read_stamp
 from needlework.haystack_fixtures.models.local.greedy_runner import Limits
 from needlework.haystack_fixtures.models.local.model import LocalModel
 from needlework.haystack_fixtures.models.local.open_plain import open_plain, plain_config

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.checksums import file_sha256
-from needlework.haystack_fixtures.models.local.gguf_cache import convert_once, converted_folder, is_complete
+from needlework.haystack_fixtures.models.local.gguf.cache import convert_once, converted_folder, is_complete
 from needlework.haystack_fixtures.models.local.packages import INSTALL as INSTALL_LOCAL
 from needlework.haystack_fixtures.models.local.packages import missing_packages
 

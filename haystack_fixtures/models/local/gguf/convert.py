@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.models.local.gguf_words import apply_word_rule
+from needlework.haystack_fixtures.models.local.gguf.words import apply_word_rule
 
 
 def convert_tokenizer(source: Path, target: Path) -> None:

@@ -111,7 +111,7 @@ def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = Tru
 
 def _convert(source: Path, target: Path, weights: bool) -> None:
     require_packages(source)
-    module, part = "needlework.haystack_fixtures.models.local.gguf_convert", "model" if weights else "tokenizer"
+    module, part = "needlework.haystack_fixtures.models.local.gguf.convert", "model" if weights else "tokenizer"
     _LOG.info("converting the %s of %s (once, some seconds)", part, source)
     paths = os.pathsep.join(filter(None, sys.path))  # as this process imports, so does that one
     done = subprocess.run(

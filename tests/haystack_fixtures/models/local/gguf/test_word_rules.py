@@ -5,8 +5,8 @@ import json
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.local import gguf_words
-from needlework.haystack_fixtures.models.local.gguf_words import UNKNOWN, apply_word_rule
+from needlework.haystack_fixtures.models.local.gguf import words as gguf_words
+from needlework.haystack_fixtures.models.local.gguf.words import UNKNOWN, apply_word_rule
 from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
 
 

@@ -13,8 +13,9 @@ from gguf import GGUFReader
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.checksums import file_sha256, remembered_sha256
-from needlework.haystack_fixtures.models.local import gguf_cache, smollm2
-from needlework.haystack_fixtures.models.local.gguf_cache import is_complete, prepare_gguf
+from needlework.haystack_fixtures.models.local import smollm2
+from needlework.haystack_fixtures.models.local.gguf import cache as gguf_cache
+from needlework.haystack_fixtures.models.local.gguf.cache import is_complete, prepare_gguf
 from needlework.haystack_fixtures.models.local.weights import read_facts, weight_files
 from needlework.haystack_fixtures.models.model import Request
 from needlework.haystack_fixtures.models.model_named import load_model, resolve_tokenizer
@@ -24,7 +25,7 @@ from tests.haystack_fixtures.models.local.tiny_gguf import write_tiny_gguf
 
 _PREPARE = (
     "import sys; from pathlib import Path\n"
-    "from needlework.haystack_fixtures.models.local.gguf_cache import prepare_gguf\n"
+    "from needlework.haystack_fixtures.models.local.gguf.cache import prepare_gguf\n"
     "print(prepare_gguf(Path(sys.argv[1]), Path(sys.argv[2]))); assert 'torch' not in sys.modules"
 )
 
