@@ -18,6 +18,7 @@ from needlework.haystack_fixtures.models.local.tree_attention import tree_attent
 from needlework.haystack_fixtures.models.local.tree_rows import Rows
 
 ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM")
+_BLOCK = 256  # rows that go through a layer together: what they need stays in the cache, and memory is used again
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,33 +126,49 @@ class PlainLlama:
         """
         import torch
 
-        hidden = torch.nn.functional.embedding(input_ids[0], self._embedding)
-        cosines, sines = self._turns(position_ids[0])
+        hidden: Any = torch.nn.functional.embedding(input_ids[0], self._embedding)
+        turns = [turn.split(_BLOCK) for turn in self._turns(position_ids[0])]
+        heads = hidden.new_empty(len(hidden), self.shape.heads + 2 * self.shape.kv_heads, self.shape.head_size)
         for layer in self._layers:
-            hidden += self._attend(layer, self._normed(hidden, layer.attention_norm), cosines, sines, tree_rows)
-            gate, up = layer.gate_up(self._normed(hidden, layer.mlp_norm)).chunk(2, -1)
-            hidden += layer.down(torch.nn.functional.silu(gate).mul_(up))
-        return Said(self._head(self._normed(hidden[logits_to_keep], self._norm))[None])
+            for block, *turn, into in zip(hidden.split(_BLOCK), *turns, heads.split(_BLOCK), strict=True):
+                self._ask(layer, self._normed(block, layer.attention_norm), turn, into)
+            seen = self._attend(layer, heads.transpose(0, 1), tree_rows)
+            if layer is self._layers[-1]:  # no other row is looked at any more
+                hidden, seen = hidden[logits_to_keep], seen[logits_to_keep]
+            for block, found in zip(hidden.split(_BLOCK), seen.split(_BLOCK), strict=True):
+                block += layer.out(found)
+                gate, up = layer.gate_up(self._normed(block, layer.mlp_norm)).chunk(2, -1)
+                block += layer.down(torch.nn.functional.silu(gate).mul_(up))
+        return Said(self._head(self._normed(hidden, self._norm))[None])
 
-    def _attend(self, layer: Layer, given: Any, cosines: Any, sines: Any, rows: Rows | None) -> Any:
+    def _ask(self, layer: Layer, given: Any, turn: Sequence[Any], into: Any) -> None:
+        """Queries, keys and values of some rows [rows, heads + 2 kv heads, head size]."""
+        import torch
+
+        shape, turned = self.shape, -self.shape.kv_heads
+        heads = layer.qkv(given).view(into.shape)
+        into[:, turned:] = heads[:, turned:]
+        heads = heads[:, :turned]
+        if layer.query_norm is not None:
+            query, key = heads[:, : shape.heads], heads[:, shape.heads :]
+            heads = torch.cat([self._normed(query, layer.query_norm), self._normed(key, layer.key_norm)], 1)
+        cosines, sines = turn
+        (first, second), (left, right) = heads.chunk(2, -1), into[:, :turned].chunk(2, -1)
+        torch.mul(first, cosines, out=left).sub_(second * sines)
+        torch.mul(second, cosines, out=right).add_(first * sines)
+
+    def _attend(self, layer: Layer, heads: Any, rows: Rows | None) -> Any:
+        """What the rows see [rows, heads x head size]; `heads` [heads + 2 kv heads, rows, head size]."""
         import torch
 
         shape = self.shape
-        heads = layer.qkv(given).view(len(given), -1, shape.head_size).transpose(0, 1)
-        turned, value = heads[: -shape.kv_heads], heads[-shape.kv_heads :]
-        if layer.query_norm is not None:
-            query, key = turned[: shape.heads], turned[shape.heads :]
-            turned = torch.cat([self._normed(query, layer.query_norm), self._normed(key, layer.key_norm)])
-        first, second = turned.chunk(2, -1)
-        turned = turned * cosines + torch.cat((-second, first), -1) * sines
-        query, key = turned[: shape.heads], turned[shape.heads :]
+        query, key, value = heads[None].split([shape.heads, shape.kv_heads, shape.kv_heads], 1)
         if rows is None:
             attention = torch.nn.functional.scaled_dot_product_attention
-            seen = attention(query[None], key[None], value[None], is_causal=True, enable_gqa=True)
-            seen = seen[0].transpose(0, 1)
+            seen = attention(query, key, value, is_causal=True, enable_gqa=True).transpose(1, 2)
         else:
-            seen = tree_attention(layer, query[None], key[None], value[None], None, tree_rows=rows)[0][0]
-        return layer.out(seen.reshape(len(given), -1))
+            seen, _ = tree_attention(layer, query, key, value, None, tree_rows=rows)
+        return seen[0].flatten(1)
 
     def _normed(self, given: Any, weight: Any) -> Any:
         """Root mean square normalisation, in 32 bits as transformers does it."""
@@ -160,12 +177,12 @@ class PlainLlama:
         return weight * exact.to(given.dtype)
 
     def _turns(self, positions: Any) -> tuple[Any, Any]:
-        """Cosines and sines [rows, head size] of rotary position embeddings."""
+        """Cosines and sines [rows, 1, head size / 2] of rotary position embeddings."""
         import torch
 
         size = self.shape.head_size
         steps = 1.0 / (self.shape.rope_theta ** (torch.arange(0, size, 2, dtype=torch.float) / size))
-        angles = (positions[:, None].float() * steps).repeat(1, 2)
+        angles = positions[:, None, None].float() * steps
         return angles.cos().to(self.dtype), angles.sin().to(self.dtype)
 
 
