@@ -23,7 +23,7 @@ import pytest
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.models.local.args import LocalOptions
-from needlework.haystack_fixtures.models.local.attention_parts import faster_attention
+from needlework.haystack_fixtures.models.local.attention_whole import faster_attention
 from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
 from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
 from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits

@@ -8,7 +8,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.local.args import LocalOptions, rope_parameters, window_of
-from needlework.haystack_fixtures.models.local.attention_parts import faster_attention
+from needlework.haystack_fixtures.models.local.attention_whole import faster_attention
 from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
 from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
 from needlework.haystack_fixtures.models.local.opened import Opened, Placement, stop_ids

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.local.attention_parts import Whole
+from needlework.haystack_fixtures.models.local.attention_whole import Whole
 from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
 from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner
 from needlework.haystack_fixtures.models.local.tree_attention import NAME, tree_attention

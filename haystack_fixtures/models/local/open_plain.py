@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.models.local.args import LocalOptions
-from needlework.haystack_fixtures.models.local.attention_parts import faster_attention
+from needlework.haystack_fixtures.models.local.attention_whole import faster_attention
 from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
 from needlework.haystack_fixtures.models.local.opened import Opened, Placement, stop_ids
 from needlework.haystack_fixtures.models.local.plain_llama import PlainLlama, read_model, shape_of

@@ -69,14 +69,14 @@ def _attend_runs(rows: Rows, layer: int, query: Any, key: Any, value: Any, scale
     heads, count, size = query.shape
     kv_heads, group = key.shape[0], heads // key.shape[0]
     part = part_for(query)
-    packed = _packed(query, kv_heads)
-    seen = packed.new_empty((kv_heads, count, group, value.shape[-1]), dtype=exact(packed))
-    sums = packed.new_empty((kv_heads, count, group), dtype=exact(packed))
-    by_row = packed.view(kv_heads, count, group, size)
+    result = query.new_empty((count, kv_heads, group, value.shape[-1]), dtype=exact(query))
+    seen = result.transpose(0, 1)
+    by_row = query.view(kv_heads, group, count, size).transpose(1, 2)
     for first, last, path in rows.whole:
         assert rows.attend_whole is not None
-        keys, values = _joined(path, layer)
-        seen[:, first:last] = rows.attend_whole(by_row[:, first:last], keys, values, scale)
+        rows.attend_whole(by_row[:, first:last], _stretches(path, layer), scale, seen[:, first:last])
+    packed = _packed(query, kv_heads) if rows.apart else query
+    sums = packed.new_empty((kv_heads, count, group), dtype=exact(packed))
     for first, last, _ in rows.apart:
         shape = (kv_heads, group, last - first, key.shape[-1])
         keys = key[:, None, first:last].expand(shape)
@@ -89,7 +89,7 @@ def _attend_runs(rows: Rows, layer: int, query: Any, key: Any, value: Any, scale
         out, total = part(asking, keys, values, False, scale)
         there, before = seen[:, piece.first : piece.last], sums[:, piece.first : piece.last]
         add_part(there, before, out.view(there.shape), total.view(before.shape))
-    return seen.to(query.dtype).transpose(0, 1).reshape(1, count, heads, -1)
+    return result.to(query.dtype).view(1, count, heads, -1)
 
 
 def _attend_answers(rows: Rows, layer: int, query: Any, key: Any, value: Any, scale: float) -> Any:
@@ -116,13 +116,12 @@ def _attend_answers(rows: Rows, layer: int, query: Any, key: Any, value: Any, sc
     return joined.transpose(0, 1).reshape(1, count, heads, -1)
 
 
-def _joined(path: Path, layer: int) -> tuple[Any, Any]:
-    """Keys and values of a path, in one piece each."""
-    import torch
-
-    keys = [stretch.chain.keys[layer][:, : stretch.tokens] for stretch in path]
-    values = [stretch.chain.values[layer][:, : stretch.tokens] for stretch in path]
-    return (keys[0], values[0]) if len(path) == 1 else (torch.cat(keys, 1), torch.cat(values, 1))
+def _stretches(path: Path, layer: int) -> list[tuple[Any, Any]]:
+    """Keys and values of a path."""
+    return [
+        (stretch.chain.keys[layer][:, : stretch.tokens], stretch.chain.values[layer][:, : stretch.tokens])
+        for stretch in path
+    ]
 
 
 def _packed(query: Any, kv_heads: int) -> Any:

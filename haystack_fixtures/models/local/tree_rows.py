@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from needlework.haystack_fixtures.models.local.attention_parts import FEWEST, MOST, Whole
+from needlework.haystack_fixtures.models.local.attention_whole import FEWEST, Whole
 from needlework.haystack_fixtures.models.local.token_tree import Path, Piece, Run, length, path_to, pieces
 
 Span = tuple[int, int, Path]
@@ -81,7 +81,7 @@ def rows_of_runs(runs: Sequence[Run], store: str | None = None, attend_whole: Wh
         positions.extend(range(begin, end))
         span = (first, len(positions), path_to(run.chain, run.begin))
         spans.append(span)
-        if attend_whole is not None and end - begin >= FEWEST and end <= MOST:
+        if attend_whole is not None and end - begin >= FEWEST:
             whole.append((first, len(positions), path_to(run.chain, run.end)))
         else:
             apart.append(span)

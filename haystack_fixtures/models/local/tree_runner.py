@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from needlework.haystack_fixtures.models.local.attention_parts import Whole
+from needlework.haystack_fixtures.models.local.attention_whole import Whole
 from needlework.haystack_fixtures.models.local.greedy_runner import Generated, Limits
 from needlework.haystack_fixtures.models.local.token_tree import (
     Chain,

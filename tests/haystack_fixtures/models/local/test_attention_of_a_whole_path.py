@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.models.local import attention_parts, tree_rows
-from needlework.haystack_fixtures.models.local.attention_parts import attend_whole, faster_attention
+from needlework.haystack_fixtures.models.local import attention_whole, tree_rows
+from needlework.haystack_fixtures.models.local.attention_whole import attend_whole, faster_attention
 from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
 from needlework.haystack_fixtures.models.local.greedy_runner import Limits
 from tests.haystack_fixtures.models.local.test_tree_equals_generate import (
@@ -19,6 +19,8 @@ from tests.haystack_fixtures.models.local.test_tree_equals_generate import (
     by_library,
     grid,
 )
+
+SIZES = st.sampled_from([8, 64])  # of a head
 
 
 def by_torch(rows: Any, columns: Any, _bias: Any) -> Any:
@@ -38,22 +40,33 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def always_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_parts, "_GAIN", 0.0)
+    monkeypatch.setattr(attention_whole, "_GAIN", 0.0)
 
 
-@settings(max_examples=25)
-@given(st.integers(1, 300), st.integers(0, 200), st.sampled_from([1, 3]), st.sampled_from([8, 64]))
-def test_the_last_rows_see_all_up_to_themselves(rows: int, before: int, group: int, size: int) -> None:
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(1, 300), st.lists(st.integers(1, 300), max_size=3), st.sampled_from([1, 3]), SIZES)
+@pytest.mark.parametrize("largest", [1, 300], ids=["small scores", "scores beyond powers of two in 32 bits"])
+def test_the_last_rows_see_all_up_to_themselves(
+    largest: float, monkeypatch: pytest.MonkeyPatch, rows: int, before: list[int], group: int, size: int
+) -> None:
     import torch
 
+    monkeypatch.setattr(attention_whole, "_TOKENS", 256)
     random = torch.Generator().manual_seed(rows)
-    query = torch.randn(2, rows, group, size, generator=random)
-    keys, values = (torch.randn(2, before + rows, size, generator=random) for _ in range(2))
-    hidden = torch.ones(rows, before + rows, dtype=torch.bool).triu(before + 1)
-    scores = torch.einsum("hrgs,hts->hrgt", query, keys) * 0.3
+    query = torch.randn(2, rows, group, size, generator=random) * largest
+    path = [
+        tuple(torch.randn(2, tokens, size, generator=random) for _ in range(2))
+        for tokens in (*before[:-1], sum(before[-1:]) + rows)  # the last rows may stand behind others of their chain
+    ]
+    keys, values = (torch.cat(each, 1) for each in zip(*path, strict=True))
+    tokens = keys.shape[1]
+    hidden = torch.ones(rows, tokens, dtype=torch.bool).triu(tokens - rows + 1)
+    scores = torch.einsum("hrgs,hts->hrgt", query.double(), keys.double()) * 0.3
     weights = scores.masked_fill(hidden[:, None], float("-inf")).softmax(-1)
-    expected = torch.einsum("hrgt,hts->hrgs", weights, values)
-    torch.testing.assert_close(attend_whole(by_torch, query, keys, values, 0.3), expected, rtol=1e-4, atol=1e-5)
+    expected = torch.einsum("hrgt,hts->hrgs", weights, values.double()).float()
+    seen = torch.full_like(query, float("nan"))
+    attend_whole(by_torch, query, path, 0.3, seen)
+    torch.testing.assert_close(seen, expected, rtol=1e-4, atol=1e-5 * largest)
 
 
 @pytest.mark.usefixtures("always_faster")
@@ -80,7 +93,7 @@ def test_answers_are_those_of_generate(kind: str, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.usefixtures("always_faster")
 def test_wrong_numbers_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_parts, "operators", lambda: (lambda *given: by_torch(*given) * 1.001, None))
+    monkeypatch.setattr(attention_whole, "operators", lambda: (lambda *given: by_torch(*given) * 1.001, None))
     assert faster_attention() is None
 
 
@@ -90,12 +103,12 @@ def test_a_kernel_that_fails_is_not_used(error: Exception, monkeypatch: pytest.M
     def fails(*_given: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(attention_parts, "operators", lambda: (fails, None))
+    monkeypatch.setattr(attention_whole, "operators", lambda: (fails, None))
     assert faster_attention() is None
 
 
 def test_what_is_missing_or_not_faster_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_parts, "_GAIN", float("inf"))
+    monkeypatch.setattr(attention_whole, "_GAIN", float("inf"))
     assert faster_attention() is None
-    monkeypatch.setattr(attention_parts, "operators", lambda: None)
+    monkeypatch.setattr(attention_whole, "operators", lambda: None)
     assert faster_attention() is None
