@@ -38,7 +38,7 @@ def find_mentions(
 
     A quotation of the needle's sentence is one mention of the right value, where it has one only.
     """
-    read = numbers(text)
+    read = numbers(text, statement)
     quotes = find_plain(text, statement)
     right = [Mention(span, value, "right") for value in answers for span in _places(text, value, read)]
     inside = Cover(quotes)

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Literal
 
 from needlework.scoring.answers.cues import compiled
-from needlework.scoring.answers.folding import MARK
+from needlework.scoring.answers.folding import MARK, units
 from needlework.scoring.answers.mentions import sketch_of
 from needlework.scoring.answers.numbers.chinese import HAN_NUMERALS
 from needlework.scoring.answers.readings import Reading
@@ -20,10 +20,7 @@ _SAID = re.compile(
     r"|[:=]|->|は|是|为|это|- )\s*(?:the\s)?[\"'(*$\\{\s]*$"
 )
 _QUERY = re.compile(r"[\"')*\s]*\?")
-_CODE = (
-    r"(?:(?<![^\W_\u2e80-\U0003ffff])(?:[a-z]{1,3}-?)?\d[\w-]*"
-    rf"|(?<![{HAN_NUMERALS}])[{HAN_NUMERALS}]{{1,8}}(?![{HAN_NUMERALS}])[\u3400-\u9fff])"
-)
+_CODE = r"(?<![^\W_\u2e80-\U0003ffff])(?:[a-z]{1,3}-?)?\d[\w-]*"
 _BESIDE = 60
 _LIST = re.compile(r"[\"')*\s]*(?:[,;/|&+]|-)?\s*(?:(?:and|und|et|y|и|e)(?!\w)|和|与|、|と)?[\"'(*\s]*-?\s*")
 
@@ -63,13 +60,20 @@ def is_one_of_two(sketch: str, rank: int) -> bool:
 
 
 @cache
+def _code() -> str:
+    """A number, a code, or a Chinese numeral with its measure word; `一个` is an article."""
+    numeral = rf"(?<![{HAN_NUMERALS}])(?!一[^{HAN_NUMERALS}])[{HAN_NUMERALS}]{{1,8}}[{units()['measures']}]"
+    return f"(?:{_CODE}|{numeral})"
+
+
+@cache
 def _or_next() -> re.Pattern[str]:
-    return compiled(rf"[\"')*\s]*,?\s*<either>[\s\"'(*]*{_CODE}", "either")
+    return compiled(rf"[\"')*\s]*,?\s*<either>[\s\"'(*]*{_code()}", "either")
 
 
 @cache
 def _next_or() -> re.Pattern[str]:
-    return compiled(rf"{_CODE}[\"')*\s]*,?\s*<either>[\s\"'(*]*$", "either")
+    return compiled(rf"{_code()}[\"')*\s]*,?\s*<either>[\s\"'(*]*$", "either")
 
 
 def _is_alternative(sketch: str, start: int, end: int) -> bool:

@@ -21,7 +21,8 @@ _PIECE = re.compile(rf"{_RUN}|[a-z]+|.")
 _NUMBER = rf"((?<![\d{HAN_NUMERALS}]){_RUN})"
 _SCALED = re.compile(r"(\d+)(?:\.(\d+))?([十百千万萬亿億]{0,2})")
 _ANY_SIGN = r"(?:[-_ /.]| - )?"
-_LONGER = re.compile(rf"[\d{HAN_NUMERALS}][到至~点]?$")
+_LONGER = re.compile(rf"[\d{HAN_NUMERALS}][到至~]?$")
+_DECIMAL = re.compile(rf"[{HAN_NUMERALS}]点$")
 _ABOUT = ("几", "幾", "数", "數")
 
 
@@ -49,10 +50,11 @@ def goes_on_in_han(text: str, start: int, end: int) -> bool:
 
 
 def is_rest_of_a_number(text: str, start: int) -> bool:
-    """Whether a number that starts here has begun before: `三只` in `十三只`, in `两到三只`, `十只` in `几十只`."""
-    if not (text[start].isdigit() or text[start] in HAN_NUMERALS):
+    """Whether a number that starts here has begun before: `三只` in `十三只`, `两到三只`; `十只` in `几十只`."""
+    numeral = text[start] in HAN_NUMERALS
+    if not (numeral or text[start].isdigit()):
         return False
-    if _LONGER.search(text, max(0, start - 2), start):
+    if _LONGER.search(text, max(0, start - 2), start) or (numeral and _DECIMAL.search(text, max(0, start - 2), start)):
         return True
     return text[start] in "十百千万" and text[max(0, start - 1) : start].endswith(_ABOUT)
 

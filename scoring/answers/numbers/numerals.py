@@ -1,7 +1,7 @@
 """Numbers as answers write them: digit groups, decimals, units; and how a wanted number is told from others.
 
 `4711` is also `4,711`, `4.711`, `47 11`, `4-7-1-1` and `4711.0`, and never `47.11`, `4711 9`, `4711/2` or `4711 %`.
-`十五` is 15 where a unit or a measure word follows.
+`十五` is 15 where a unit or the needle's measure word follows.
 """
 
 from __future__ import annotations
@@ -83,8 +83,11 @@ def wanted_number(value: str) -> Wanted | None:
     return Wanted(whole, fraction, _unit_names()[around[0]] if around else "")
 
 
-def numbers(text: str) -> list[Number]:
-    """Every reading of every number in a folded text of one line, in order of place; one place may have several."""
+def numbers(text: str, statement: str = "") -> list[Number]:
+    """Every reading of every number in a folded text of one line, in order of place; one place may have several.
+
+    `statement`: the needle, whose measure words may stand beside a Chinese numeral.
+    """
     found: list[Number] = []
     for run in _RUN.finditer(text):
         if not _stands_alone(text, *run.span()):
@@ -93,7 +96,7 @@ def numbers(text: str) -> list[Number]:
         if " " in run[0] or _LISTED.search(run[0]):
             for chunk in (_CHUNK if " " in run[0] else _DIGITS).finditer(text, *run.span()):
                 found += [Number(Span(*chunk.span()), *reading) for reading in _readings(chunk[0])]
-    return found if text.isascii() else sorted([*found, *_said_in_han(text)], key=lambda number: number.span)
+    return found if text.isascii() else sorted([*found, *_said_in_han(text, statement)], key=lambda number: number.span)
 
 
 @cache
@@ -101,15 +104,16 @@ def _measures() -> frozenset[str]:
     return frozenset(units()["measures"])
 
 
-def _said_in_han(text: str) -> Iterator[Number]:
-    """The Chinese numerals that a unit or a measure word follows, or that are the whole text; `一个` is an article."""
+def _said_in_han(text: str, statement: str) -> Iterator[Number]:
+    """The Chinese numerals that a unit follows, or the needle's own measure word, or that are the whole text."""
     for run in _SAID.finditer(text):
         said, end = run[0], run.end()
         if said.endswith("千") and text[end : end + 1] in ("米", "克"):
             said, end = said[:-1], end - 1
         unit = _unit_patterns()[1].match(text, end)
-        counts = text[end : end + 1] in _measures() and said != "一"
-        if not (unit or counts or text.rstrip(" .。") == said):
+        measure = text[end : end + 1]
+        counted = measure in _measures() and measure in statement
+        if not (unit or counted or text.rstrip(" .。") == said):
             continue
         whole, _, fraction = said.partition("点")
         number = read_han(whole)

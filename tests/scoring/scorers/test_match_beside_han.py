@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,38 @@ OWLS = Reference(("3只",), question="老王的仓库里有几只猫头鹰？", 
 )
 def test_denials_corrections_and_alternatives_are_read_with_numerals_too(answer: str, verdict: str) -> None:
     assert match_score(answer, OWLS).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("三只", "found"),
+        ("三", "found"),
+        ("一共有三只。", "found"),
+        ("十三只", "wrong"),
+        ("文中提到三个人，共有 5 只。", "wrong"),
+    ],
+)
+def test_a_numeral_is_a_bare_number_beside_the_measure_word_of_the_needle(answer: str, verdict: str) -> None:
+    assert match_score(answer, replace(OWLS, answers=("3",))).verdict == verdict
+
+
+@pytest.mark.parametrize("answer", ["K77绿，或一般称为绿码。", "晚上 9 点 K77绿"])
+def test_a_numeral_in_a_word_is_no_other_value(answer: str) -> None:
+    assert match_score(answer, Reference(("K-77绿",))).verdict == "found"
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "verdict"),
+    [
+        ("三里屯", "晚上9点三里屯见", "found"),
+        ("三亚", "去三亚半岛。", "found"),
+        ("百度", "是百度公司", "found"),
+        ("百度", "温度是几百度", "wrong"),
+    ],
+)
+def test_a_name_that_begins_with_a_numeral_is_a_name(name: str, answer: str, verdict: str) -> None:
+    assert match_score(answer, Reference((name,))).verdict == verdict
 
 
 def test_a_key_of_latin_letters_and_han_is_one_key_however_it_is_spaced() -> None:
