@@ -102,7 +102,9 @@ def panel_rows(panel: PanelStatistics) -> list[StatisticRow]:
         if found.chances:
             rows.append(StatisticRow("  chance to pass", _chances(found), _MEANINGS["chance to pass"]))
     if panel.trend.area is not None:
-        rows.append(StatisticRow("trend", _trend(panel.trend), _MEANINGS["trend"]))
+        rule = panel.absolute or panel.relative
+        scored = ", of the answers with a score" if rule is not None and rule.undecided else ""
+        rows.append(StatisticRow("trend", f"{_trend(panel.trend)}{scored}", _MEANINGS["trend"]))
     if panel.depth.samples + panel.depth.left_out:
         rows += _depth_rows(panel.depth)
     return rows

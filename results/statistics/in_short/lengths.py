@@ -49,7 +49,7 @@ def few_clause(found: EffectiveLength | None) -> str:
 
 def open_words(found: EffectiveLength | None, undecided: Mapping[OutcomeName, int]) -> str:
     """What stands behind the count of undecided answers that decide the length, none of which are a hit or a miss yet:
-    `no word on effective length until they have room`; empty where they do not. `undecided`: how many, by outcome.
+    `no word on effective length until they are whole`; empty where they do not. `undecided`: how many, by outcome.
     """
     if found is None or not found.hangs:
         return ""
@@ -57,9 +57,9 @@ def open_words(found: EffectiveLength | None, undecided: Mapping[OutcomeName, in
     if len(kinds) > 1:
         until = "all these are decided"
     elif sum(undecided.get(name, 0) for name in UNDECIDED) == 1:
-        until = "it has room" if kinds == ["censored"] else "it is decided"
+        until = "it is whole" if kinds == ["censored"] else "it is decided"
     else:
-        until = "they have room" if kinds == ["censored"] else "they are decided"
+        until = "they are whole" if kinds == ["censored"] else "they are decided"
     return f"no {'more' if length_clause(found) else 'word'} on effective length until {until}"
 
 

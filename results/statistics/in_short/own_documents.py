@@ -18,7 +18,9 @@ def document_clauses(found: Documents, position: Tally | None) -> list[str]:
     main = _main(found, position)
     if not main:
         return []
-    return [main, *filter(None, (depth_clause(found.depth), _size(found), *_search(found), _absent(found)))]
+    undecided = position is not None and position.range is not None
+    depth = depth_clause(found.depth, undecided=undecided)
+    return [main, *filter(None, (depth, _size(found), *_search(found), _absent(found)))]
 
 
 def place_sentence(found: Documents, length: int | None) -> str:

@@ -66,23 +66,35 @@ def score_clause(found: Tally) -> str:
     return f"scores {percent1(found.mean)} % ({ends_words(found.interval.low, found.interval.high)})"
 
 
-def depth_clause(effect: DepthEffect | None) -> str:
-    """`weakest at depth 10..30 %`; a difference that may be chance is called so, or, a small one, left out."""
+def depth_clause(effect: DepthEffect | None, *, undecided: bool = False) -> str:
+    """`weakest at depth 10..30 %`; a difference that may be chance is called so, or, a small one, left out.
+
+    `undecided`: where answers are, what is shown is so of the others, and what may be chance is left out.
+    """
+    said, shown = _depth(effect)
+    if undecided and said:
+        return f"{said} by the answers that have a score" if shown else ""
+    return said
+
+
+def _depth(effect: DepthEffect | None) -> tuple[str, bool]:
+    """What is said of depth, and whether it is shown."""
     if effect is None:
-        return ""
+        return "", False
     p = effect.p if effect.p_adjusted is None else effect.p_adjusted
     if effect.shape == "flat":
-        return _SHAPES["flat"]
+        return _SHAPES["flat"], True
     if p is not None and p <= SURE:
         if effect.shape == "hole" and effect.place is not None:
-            return f"weakest at depth {place_words(effect.place)}"
+            return f"weakest at depth {place_words(effect.place)}", True
         if effect.shape in _SHAPES:
-            return _SHAPES[effect.shape]
+            return _SHAPES[effect.shape], True
     ends = effect.extremes
     if ends is None or ends.best_score - ends.worst_score < _TELLING:
-        return ""
+        return "", False
     worst = f"at depth {place_words(ends.worst)} ({percent1(min(1.0, max(0.0, round(ends.worst_score, 9))))} %)"
-    return f"weakest {worst}" if ends.p_adjusted <= SURE else f"lowest {worst}, which may be chance"
+    shown = ends.p_adjusted <= SURE
+    return f"weakest {worst}" if shown else f"lowest {worst}, which may be chance", shown
 
 
 def lost_clauses(found: Sequence[Tally], then: str = "") -> list[str]:

@@ -135,7 +135,7 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     if found is None:
         return [where, *spread(_named(report, panels), f"on {len(panels)} parts")]
     rule = _rule(report, panels)
-    depth = depth_clause(found.depth)
+    depth = depth_clause(found.depth, undecided=row.overall.range is not None)
     length = length_clause(rule) if rule is not None and not rule.few else ""
     few = few_clause(rule)
     if length and rule is not None and not rule.hangs and row.overall.range is not None:

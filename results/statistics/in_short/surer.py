@@ -53,7 +53,7 @@ def surer(
     if family_of(task) in _FIXED:
         return None
     if found is not None and found.hangs:
-        return _room(overall)
+        return _room(records)
     if found is not None and found.status == "undetermined" and found.decisive is not None:
         return _to_decide(records, found)
     asked = repeats or min(_repeats_at(records).values())
@@ -64,9 +64,10 @@ def surer(
     return None
 
 
-def _room(overall: Tally) -> Surer | None:
-    """What decides the answers that the length hangs on: where they are unclear, a judge or a person."""
-    if not overall.counts.get("censored"):
+def _room(records: Sequence[Record]) -> Surer | None:
+    """What decides answers that the token limit cut off. Others need another thing than room: a note tells it."""
+    cut = [record["response"].get("finish_reason") for record in records if record["outcome"] == "censored"]
+    if not cut or "unfinished" in cut:
         return None
     return Surer("more room for the answers: --answer-budget, and --thinking-budget for a model that reasons first")
 

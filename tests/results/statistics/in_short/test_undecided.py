@@ -48,7 +48,7 @@ def test_a_length_that_undecided_answers_decide_is_not_told(
         )
     )
 
-    assert found.sentence == f"mock {sentence} until they have room."
+    assert found.sentence == f"mock {sentence} until they are whole."
     assert found.surer is not None
     assert "--answer-budget" in found.surer.what
 
@@ -80,3 +80,26 @@ def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make
     one_length = [record for record in records if record["length"] == 500]
     assert said(one_length, repeats=2).surer == Surer("for an interval half as wide", 8)
     assert said(one_length).surer == Surer("for an interval half as wide", 16)
+
+
+def test_answers_that_ended_before_the_limit_need_no_room(make_record: Make) -> None:
+    records = records_of(make_record, {500: {"found": 6, "censored": 6}, 1000: {"found": 12}})
+    for record in records:
+        record["response"] = {"finish_reason": "unfinished"}
+
+    assert said(records).surer is None
+
+
+def test_depths_are_told_of_undecided_answers_only_where_they_are_shown(make_record: Make) -> None:
+    def asked(undecided: OutcomeName) -> str:
+        records = [
+            make_record(length=length, depth=depth, repeat=repeat, outcome="wrong" if depth == at_wrong else "found")
+            for length in (500, 1000)
+            for depth, at_wrong in ((0.0, 50.0), (50.0, 50.0), (100.0, 50.0))
+            for repeat in range(12)
+        ]
+        records.append(make_record(length=500, depth=0.0, repeat=12, outcome=undecided))
+        return said(records).sentence
+
+    assert "; weakest in the middle of the text;" in asked("found")
+    assert "; weakest in the middle of the text by the answers that have a score;" in asked("censored")
