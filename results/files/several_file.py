@@ -45,6 +45,7 @@ def _scores(scores: Scores) -> dict[str, Any]:
         "score": scores.mean,
         "low": ends.low if ends else None,
         "high": ends.high if ends else None,
+        "range": list(scores.range) if scores.range else None,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from needlework.results.statistics.comparison.several import Against, Scores, needed_samples
-from needlework.results.style.text import length_labels, one_line
+from needlework.results.style.text import length_labels, one_line, percent1
 from needlework.results.tables.columns import NONE, aligned
 from needlework.results.tables.comparison import interval_words, loss_words, p_words, points1, score_words
 
@@ -56,7 +56,7 @@ def head(found: Sequence[Against]) -> tuple[str, ...]:
 def several_row(each: Against, *, first: bool, losses: bool) -> tuple[str, ...]:
     """One run's row, in the order of `head`."""
     name, scores = one_line(each.name), each.scores
-    own = (name, _trials(scores), score_words(scores.mean, scores.interval))
+    own = (name, _trials(scores), _score(scores))
     counted: tuple[str, ...] = (NONE,) if losses else ()
     if each.whole is None:
         said = _SAME if first else "not compared" if each.why else NONE
@@ -83,6 +83,15 @@ def cautions(found: Sequence[Against]) -> list[str]:
         names = ", ".join(one_line(each.name) for each in few)
         lines.append(f"undetermined: too few samples for a verdict ({names}); give --repeats {needed} or more")
     return lines
+
+
+def _score(scores: Scores) -> str:
+    """`87.5 (81.0..92.1)`; `50.4..100, scored 100 (97.0..100)` where answers are undecided."""
+    scored = score_words(scores.mean, scores.interval)
+    if scores.range is None:
+        return scored
+    ends = "..".join(map(percent1, scores.range))
+    return ends if scores.mean is None else f"{ends}, scored {scored}"
 
 
 def _trials(scores: Scores) -> str:

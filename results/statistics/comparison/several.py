@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
@@ -22,18 +23,21 @@ from needlework.results.statistics.comparison.comparison import (
 from needlework.results.statistics.comparison.losses import Losses
 from needlework.results.statistics.intervals.paired import FEWEST_FOR_P, holm
 from needlework.results.statistics.intervals.score import Interval, score_interval
+from needlework.results.statistics.panels import Range, range_of
 
 Base = Literal["first", "previous"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Of some trials: how many, how many have a score, their mean (0..1) and its 95 % interval."""
+    """Of some trials: how many, how many have a score, their mean (0..1) and its 95 % interval; `range`: the mean with
+    all undecided answers as misses, and as hits, `None` where there are none."""
 
     trials: int
     n: int
     mean: float | None
     interval: Interval | None
+    range: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,4 +148,5 @@ def _scores(records: Sequence[Record]) -> Scores:
     values = [float(record["score"] or 0.0) for record in scored]
     samples = [(panel_of(("", record["task"], record["needle"])), panel_and_sample_of(record)[1]) for record in scored]
     mean = fsum(values) / len(values) if values else None
-    return Scores(len(records), len(values), mean, score_interval(values, samples))
+    within = range_of(mean, len(values), Counter(record["outcome"] for record in records))
+    return Scores(len(records), len(values), mean, score_interval(values, samples), within)

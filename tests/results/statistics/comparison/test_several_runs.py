@@ -153,3 +153,14 @@ def test_the_command_of_a_served_model_is_no_difference_beside_what_stands_for_t
         return {"options": {"server_id": server}, "models": {"openai:m": {"command": command, "window": 512}}}
 
     assert differing_parts(manifest("a", "x"), manifest("b", "y")) == ["server_id: a / b"]
+
+
+def test_undecided_answers_make_a_score_a_range():
+    lost = {"outcome": "censored", "score": None}
+    half = [{**each, **lost} if each["repeat"] % 2 else each for each in ALL]
+    found = compare_several({"base": ALL, "half": half})
+    rows = several_object(found, {})
+
+    assert (rows[0]["range"], rows[1]["range"]) == (None, [0.5, 1.0])
+    (line,) = [line for line in several_lines(found, {}) if line.startswith("half ") and "50.0..100" in line]
+    assert "50.0..100, scored 100 (" in line
