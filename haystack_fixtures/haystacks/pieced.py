@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from needlework.haystack_fixtures.haystacks.candidate import Draft
 from needlework.haystack_fixtures.haystacks.frame import Frame
+from needlework.haystack_fixtures.haystacks.pieces import text_of
 from needlework.haystack_fixtures.prompts.prompt import Message
 
 # Stands in for the context while messages are laid out; private-use characters, so no text holds it by chance.
 _HOLE = "\ue000context\ue001"
+_SHORT = 50_000  # characters of a text that is not worth being spared
 
 
 class Pieced:
@@ -32,13 +34,16 @@ class Pieced:
         self._pieces = draft.pieces
         self._spliced = draft.spliced
         self._context = draft.context
+        self._short = draft.context[1] < _SHORT
         self._bos = bos
         self._around = around
 
     @cached_property
     def text(self) -> str:
         """The whole rendered request."""
-        return self._part(0, self._context[1] + len(self._after))
+        if self._short:
+            return text_of(self._pieces)
+        return "".join(self._parts(0, self._context[1] + len(self._after)))
 
     @cached_property
     def ids(self) -> NDArray[np.int32]:
@@ -60,8 +65,8 @@ class Pieced:
         return tuple(made)
 
     def _part(self, start: int, end: int) -> str:
-        """Characters start..end of the text."""
-        return "".join(self._parts(start, end))
+        """Characters start..end of the text; of a long one without making all of it."""
+        return self.text[start:end] if self._short else "".join(self._parts(start, end))
 
     def _parts(self, start: int, end: int) -> Iterator[str]:
         place = 0
