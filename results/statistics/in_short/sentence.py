@@ -206,7 +206,10 @@ def _surer(report: RunReport) -> Surer | None:
             continue
         rule = _rule(report, panels) if len(report.tasks) == 1 else None
         records = [each.record for each in report.asked if _is_of(row, each)]
-        if (more := surer(records, rule, row.overall, _repeats(report, row.task))) is not None:
+        repeats = _repeats(report, row.task)
+        more = surer(records, rule, row.overall, repeats)
+        # What the command has asked already is not what is lacking: that is at cells which another one asked.
+        if more is not None and not 0 < more.repeats <= (repeats or 0):
             found.append(more)
     return max(found, key=lambda each: each.repeats, default=None)
 

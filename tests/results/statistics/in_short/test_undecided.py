@@ -77,6 +77,7 @@ def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make
 
     proof = "to prove a length, as far as every answer is right"
     assert said(records, repeats=2).surer == Surer(proof, 24)
+    assert said(records, repeats=24).surer is None
     one_length = [record for record in records if record["length"] == 500]
     assert said(one_length, repeats=2).surer == Surer("for an interval half as wide", 8)
     assert said(one_length).surer == Surer("for an interval half as wide", 16)
