@@ -9,11 +9,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.asking.reconstruct import Rebuilder, RebuiltPrompt, Started
+from needlework.haystack_fixtures.asking.reconstruct import Rebuilder, RebuiltPrompt, Started, sent_as_messages
 from needlework.haystack_fixtures.asking.reconstruct import rebuild as rebuild_trial
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.model_named import is_served
 from needlework.haystack_fixtures.trials.trial import Trial
 from needlework.results.records.manifest import settings_of
 from needlework.results.records.run_folder import MANIFEST
@@ -45,14 +44,9 @@ def main(argv: Sequence[str]) -> int:
     sys.stdout.flush()
     if not recorded:
         print("needlework prompt: unchecked: the trial ended before its hash was recorded", file=sys.stderr)
-    elif sent_as_messages(record):
+    elif sent_as_messages(record["model"], record["prompt"].get("template")):
         print(f"needlework prompt: {MESSAGES}", file=sys.stderr)
     return 0 if recorded else 1
-
-
-def sent_as_messages(record: Mapping[str, Any]) -> bool:
-    """Whether a server got the messages of a recorded prompt, and not its text."""
-    return record["prompt"].get("template") == "chat" and is_served(str(record["model"]))
 
 
 class PromptsOfRuns:

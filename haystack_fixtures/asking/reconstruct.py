@@ -13,6 +13,7 @@ from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.haystacks.given_conversation import spans_of
+from needlework.haystack_fixtures.models.model_named import is_served
 from needlework.haystack_fixtures.prompts.prompt import Prompt
 from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Settings
@@ -46,6 +47,11 @@ class RebuiltPrompt:
     context: tuple[int, int]
     needles: tuple[tuple[str, int, int], ...]
     turns: tuple[tuple[str, int, int], ...] = ()
+
+
+def sent_as_messages(model: str, template: str | None) -> bool:
+    """Whether a server got a prompt's messages, and not its text. `model`: its spec; `template`: as recorded."""
+    return template == "chat" and is_served(model)
 
 
 class Rebuilder:

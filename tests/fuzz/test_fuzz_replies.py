@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from needlework.haystack_fixtures.models.model import Request, Response
+from needlework.haystack_fixtures.models.reader import reader
 from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.model import ServedModel
@@ -125,7 +126,7 @@ def ask(replies: list[bytes], request: Request) -> None:
                     "m", options, load_tokenizer("tiktoken:cl100k_base"), Connection(url, timeout_s=1, retries=0)
                 )
                 with bounded(30):
-                    check(model._respond(request))
+                    check(reader().wait(model._respond(request)))
                 model.close()
 
 

@@ -11,8 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
+from needlework.haystack_fixtures.asking.reconstruct import sent_as_messages
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.prompt import MESSAGES, sent_as_messages
+from needlework.results.prompt import MESSAGES
 from needlework.results.records.record import Record
 from needlework.results.web.page import Rebuild
 
@@ -78,7 +79,7 @@ def _of_saved(text: str, record: Record, words: str) -> ShownPrompt:
 
 def _same(record: Record) -> str:
     sha = str(record["prompt"].get("sha256"))[:_SHOWN]
-    if sent_as_messages(record):
+    if sent_as_messages(record["model"], record["prompt"].get("template")):
         return f"This is byte for byte what was counted (sha256 {sha}). {MESSAGES}."
     return f"This is byte for byte what was sent: sha256 {sha}."
 

@@ -98,7 +98,7 @@ def test_an_answer_that_the_budget_cannot_hold_is_skipped_with_its_size(run: Run
     row = graph_row(1)
     row["answer_nodes"] = [f"{number:010x}" for number in range(50)]
     (trial,) = run("graphwalks", "g.jsonl", [row], answer_budget="64").values()
-    assert trial.skipped.startswith("--answer-budget: '64': the answer of parents_q0000")
+    assert trial.skipped.startswith("--answer-budget: '64': the answer of graphwalks parents_q0000")
 
 
 def test_longbench_keeps_question_and_both_ends_of_a_document(run: Run) -> None:
