@@ -60,13 +60,26 @@ class Reader:
 
 
 @cache
-def reader() -> Reader:
-    """This process's reader: servers are many, and the time in which one can be read is one."""
+def _only() -> Reader:
     return Reader()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=reader.cache_clear)  # a child has none of its parent's threads
+_asking = threading.Lock()  # of two threads that ask first at the same moment, `cache` would give each its own
+
+
+def reader() -> Reader:
+    """This process's reader: servers are many, and the time in which one can be read is one."""
+    with _asking:
+        return _only()
+
+
+def _forget() -> None:
+    _only.cache_clear()
+    _asking.release()
+
+
+if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+    os.register_at_fork(before=_asking.acquire, after_in_parent=_asking.release, after_in_child=_forget)
 
 
 async def in_thread(work: Callable[[], Value]) -> Value:

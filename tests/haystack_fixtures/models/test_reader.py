@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,6 +22,25 @@ async def doubled(number: int) -> int:
 def test_many_threads_wait_for_it_at_once() -> None:
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda n: reader().wait(doubled(n)), range(500))) == [2 * n for n in range(500)]
+
+
+_FIRST = """
+import sys, threading
+from needlework.haystack_fixtures.models.reader import reader
+sys.setswitchinterval(1e-6)
+together, seen = threading.Barrier(8), set()
+def ask():
+    together.wait()
+    seen.add(id(reader()))
+threads = [threading.Thread(target=ask) for _ in range(8)]
+[each.start() for each in threads], [each.join() for each in threads]
+print(len(seen))
+"""
+
+
+def test_threads_that_ask_first_at_the_same_moment_have_one() -> None:
+    done = subprocess.run([sys.executable, "-c", _FIRST], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
 
 
 def test_all_that_is_begun_is_done_in_one_thread_whoever_begins_it() -> None:
