@@ -57,6 +57,13 @@ _BOUND = compiled(
     r"(?<!\w)(?:by|once|(?<!other )than)\s+[^\w\s]?M|M[^.,;:!?()M]{0,60}(?<!\w)than(?!\w)"
     r"|M[\w\s]{0,30}?(?<!\w)of (?:its|their|\d+)(?!\w)"
 )
+# `M到4只`: one end of a range; `M或16公里`: one of two, of a measure of more than one character, which no other rule reads.
+# Dates and times may be asked for by their range.
+_RANGE = compiled(
+    r"(?:M[\u3400-\u9fff]{0,2}[到至]\d|\d[\u3400-\u9fff]{0,2}[到至]M"
+    r"|M[\u3400-\u9fff]{0,2}~+\d+[\u3400-\u9fff]{2}|\d[\u3400-\u9fff]{2}~+M)(?![年月日号点时分秒])"
+)
+_MOMENT = tuple("年月日号点时分秒")
 _ABOUT = compiled(
     r"(?:(?<!\w)(?:about|around|roughly|approximately|circa|ca\.?|ungefahr|etwa|environ|aproximadamente|alrededor de"
     r"|около|примерно)|[约約]|およそ)\s*[^\w\s]?M"
@@ -97,6 +104,8 @@ def _is_strange(sketch: str, place: int, value: str, familiar: frozenset[str], p
     start, end = _clause(sketch, place)
     clause = sketch[start:end]
     if (value[-1:].isdigit() and _ABOUT.search(clause)) or (_NUMBER.match(value) and _BOUND.search(clause)):
+        return True
+    if _NUMBER.match(value) and not value.endswith(_MOMENT) and _RANGE.search(clause):
         return True
     rate = _RATE.search(clause)
     if rate and not _is_in(rate[1], familiar):
