@@ -57,7 +57,7 @@ _BOUND = compiled(
     r"(?<!\w)(?:by|once|(?<!other )than)\s+[^\w\s]?M|M[^.,;:!?()M]{0,60}(?<!\w)than(?!\w)"
     r"|M[\w\s]{0,30}?(?<!\w)of (?:its|their|\d+)(?!\w)"
 )
-# `M到4只`: one end of a range; `M或16公里`: one of two, of a measure of more than one character, which no other rule reads.
+# `M到4只`: one end of a range; `M或16公里`: one of two, of a measure of two characters, which no other rule reads.
 # Dates and times may be asked for by their range.
 _RANGE = compiled(
     r"(?:M[\u3400-\u9fff]{0,2}[到至]\d|\d[\u3400-\u9fff]{0,2}[到至]M"

@@ -62,6 +62,12 @@ def test_denials_corrections_and_alternatives_are_read_with_numerals_too(answer:
     assert match_score(answer, OWLS).verdict == verdict
 
 
+@pytest.mark.parametrize("answer", ["15公里或16公里", "16公里还是15公里", "15 公里到 16 公里"])
+def test_one_of_two_distances_is_no_answer(answer: str) -> None:
+    asked = Reference(("15公里",), question="从学校到车站有多远？", statement="从学校到车站有15公里。")
+    assert match_score(answer, asked).verdict == "unclear"
+
+
 @pytest.mark.parametrize(
     ("answer", "verdict"),
     [
