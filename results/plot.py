@@ -80,14 +80,20 @@ def _plot(options: argparse.Namespace) -> list[Path]:
     found = [(path, panel) for path in options.files for panel in load_panels(path)]
     panels = [panel for _, panel in found]
     several = len(panels) > 1
-    titles = _titles(found, options.dataset_length, options.title if not several else None)
+    sources = _sources(found)
+    given = options.title if not several else None
+    titles = [
+        _title(panel, source, options.dataset_length, given) for panel, source in zip(panels, sources, strict=True)
+    ]
     style = Style(colors=options.colors, numbers=options.numbers)
     paths: list[Path] = []
     places = [options.out or _folder(path) for path, _ in found]
     for place in dict.fromkeys(places):
         here = [number for number, each in enumerate(places) if each == place]
         drawn, named = [panels[number] for number in here], [titles[number] for number in here]
-        paths += write_heatmaps(drawn, place, style=style, formats=options.format, titles=named)
+        names = [panel.name for panel in drawn]
+        told = [sources[number] if names.count(panels[number].name) > 1 else "" for number in here]
+        paths += write_heatmaps(drawn, place, style=style, formats=options.format, titles=named, sources=told)
     for path in dict.fromkeys(path for path, panel in found if panel.task in OWN_DOCUMENTS):
         if path.suffix.lower() != ".csv":  # it has scores, and no questions
             paths += write_document_charts(
@@ -107,15 +113,16 @@ def _folder(path: Path) -> Path:
     return path if path.is_dir() else path.parent
 
 
-def _titles(found: Sequence[tuple[Path, Panel]], length: str | None, title: str | None) -> list[str]:
-    """One title for each panel; panels of the same name are told apart by where they come from."""
-    names = [panel.name for _, panel in found]
-    titles = []
-    for (path, panel), name in zip(found, names, strict=True):
-        parts = [title or panel.name, *([length] if length else [])]
-        namesakes = [other for (other, _), its in zip(found, names, strict=True) if its == name]
-        if len(namesakes) > 1:
-            apart = len({_folder(other).resolve().name for other in namesakes}) == len(namesakes)
-            parts.append(_folder(path).resolve().name if apart else path.resolve().name)
-        titles.append(" · ".join(parts))
-    return titles
+def _sources(found: Sequence[tuple[Path, Panel]]) -> list[str]:
+    """Where each panel comes from, in a word; empty where no other panel has its name."""
+    sources = []
+    for path, panel in found:
+        namesakes = [other for other, each in found if each.name == panel.name]
+        folders = {_folder(other).resolve().name for other in namesakes}
+        told = _folder(path) if len(folders) == len(namesakes) else path
+        sources.append(told.resolve().name if len(namesakes) > 1 else "")
+    return sources
+
+
+def _title(panel: Panel, source: str, length: str | None, title: str | None) -> str:
+    return " · ".join(filter(None, (title or panel.name, length, source)))

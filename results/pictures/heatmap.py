@@ -36,9 +36,9 @@ Paint = Callable[[Canvas, int, Fonts], None]
 _ACROSS = 3  # panels side by side before a combined figure starts a new row
 
 
-def heatmap_name(panel: Panel) -> str:
-    """`heatmap-{task}-{needle}-{model}`, safe and short enough for every file system."""
-    return file_stem("heatmap", panel.task, panel.needle, panel.model)
+def heatmap_name(panel: Panel, source: str = "") -> str:
+    """`heatmap-{task}-{needle}-{model}`, safe and short enough for every file system, with the source behind it."""
+    return file_stem("heatmap", panel.task, panel.needle, panel.model, *filter(None, [source]))
 
 
 def file_stem(kind: str, *parts: str) -> str:
@@ -64,12 +64,17 @@ def write_heatmaps(
     style: Style = DEFAULT,
     formats: Sequence[Format] = FORMATS,
     titles: Sequence[str] | None = None,
+    sources: Sequence[str] | None = None,
 ) -> list[Path]:
-    """Write each panel's heatmap into `folder` and return the paths. Titles default to `model · task · needle`."""
+    """Write each panel's heatmap into `folder` and return the paths. Titles default to `model · task · needle`.
+
+    `sources`: what tells panels of one name apart, such as their runs; empty for the others.
+    """
     paths: list[Path] = []
     taken: set[str] = set()
-    for panel, title in zip(panels, titles or [panel.name for panel in panels], strict=True):
-        stem = untaken(heatmap_name(panel), taken)
+    titles, sources = titles or [panel.name for panel in panels], sources or [""] * len(panels)
+    for panel, title, source in zip(panels, titles, sources, strict=True):
+        stem = untaken(heatmap_name(panel, source), taken)
         paths += write_figure([panel], [title], folder / stem, style=style, formats=formats)
     return paths
 

@@ -14,7 +14,7 @@ import needlework
 from needlework.results.files.csv_file import write_csv
 from needlework.results.files.json_file import write_json
 from needlework.results.files.read_run import load_panels
-from needlework.results.plot import _titles, main
+from needlework.results.plot import _parser, _plot, _sources, main
 from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
 from needlework.results.tables.headline import headline
@@ -88,7 +88,7 @@ def test_several_runs_get_a_combined_figure(make_record: Make, run: Path, tmp_pa
     combined = (tmp_path / "heatmap-combined.svg").read_text(encoding="utf-8")
     assert "mock · niah · code · 8k · run-1" in combined
     assert "mock · niah · code · 8k · run-2" in combined
-    assert (tmp_path / "heatmap-niah-code-mock-2.svg").exists()
+    assert (tmp_path / "heatmap-niah-code-mock-run-2.svg").exists()
 
 
 def test_other_systems_files_are_drawn_and_named(tmp_path: Path) -> None:
@@ -175,5 +175,9 @@ def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path: Path) -> No
         (tmp_path / name).write_text(rows)
 
     found = [(tmp_path / name, panel) for name in ("first.csv", "second.csv") for panel in load_panels(tmp_path / name)]
-    assert [title.rpartition(" · ")[2] for title in _titles(found, None, None)] == ["first.csv", "second.csv"]
+    assert _sources(found) == ["first.csv", "second.csv"]
     assert "2 cells ·" in headline(found[0][1])
+    paths = _plot(_parser().parse_args([*(str(path) for path, _ in found), "--format=svg"]))
+    assert [path.name for path in paths] == [
+        "heatmap-cdme-needle-m-first.csv.svg", "heatmap-cdme-needle-m-second.csv.svg", "heatmap-combined.svg",
+    ]  # fmt: skip
