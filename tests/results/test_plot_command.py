@@ -88,7 +88,7 @@ def test_several_runs_get_a_combined_figure(make_record: Make, run: Path, tmp_pa
     combined = (tmp_path / "heatmap-combined.svg").read_text(encoding="utf-8")
     assert "mock · niah · code · 8k · run-1" in combined
     assert "mock · niah · code · 8k · run-2" in combined
-    assert (tmp_path / "heatmap-niah-code-mock-run-2.svg").exists()
+    assert (tmp_path / "heatmap-niah-code-mock-run_2.svg").exists()
 
 
 def test_other_systems_files_are_drawn_and_named(tmp_path: Path) -> None:
