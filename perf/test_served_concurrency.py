@@ -79,7 +79,7 @@ def test_asking(benchmark: Any, perf_row: Any, concurrency: int) -> None:
     )
 
 
-@pytest.mark.parametrize(("latency_s", "repeats"), [(0.05, 200), (0.5, 400)])
+@pytest.mark.parametrize(("latency_s", "repeats"), [(0.05, 200), (0.1, 1000), (0.5, 400)])
 def test_a_run_at_64(benchmark: Any, perf_row: Any, tmp_path: Path, latency_s: float, repeats: int) -> None:
     """`pytest benchmarks`, from the first question to the last answer: prompts, pytest, scores and journal included.
 
