@@ -133,10 +133,7 @@ def write_titles(canvas: Canvas, layout: Layout, fonts: Fonts) -> None:
 def write(
     figure: Figure, fonts: Fonts, text: str, x: float, y: float, size: float, color: str = INK, weight: str = "normal"
 ) -> None:
-    """Put one line at (x, y) inches, upper left corner. Never as mathematics: names may contain dollar signs.
-
-    A line that needs the Chinese font is not bold: the font has one weight.
-    """
+    """Put one line at (x, y) inches, upper left corner. Never as mathematics: names may contain dollar signs."""
     width, height = figure.get_size_inches()
     figure.text(
         x / width,
@@ -146,6 +143,6 @@ def write(
         va="top",
         size=size,
         color=color,
-        weight=weight if len(fonts.families) == 1 else "normal",
+        weight=weight,
         parse_math=False,
     )

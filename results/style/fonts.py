@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 LATIN = "DejaVu Sans"  # ships with matplotlib, so that it is always there
@@ -15,6 +15,7 @@ _CJK_FAMILIES = (
     *("PingFang SC", "Hiragino Sans GB", "Heiti SC", "Arial Unicode MS"),
     *("Microsoft YaHei", "SimHei", "SimSun"),
 )
+_BOLD = 700
 _PACKAGED = ("mplfonts", "fonts", "NotoSansCJKsc-Regular.otf")
 
 
@@ -75,9 +76,13 @@ def _missing(text: str, path: str) -> set[str]:
 
 
 def _register(path: Path) -> str:
-    """Make the font known to matplotlib, once, and return its family name."""
+    """Make the font known to matplotlib, once, for bold labels too, and return its family name."""
     from matplotlib import font_manager
 
-    if not any(entry.fname == str(path) for entry in font_manager.fontManager.ttflist):
+    known = font_manager.fontManager.ttflist
+    if not any(entry.fname == str(path) for entry in known):
         font_manager.fontManager.addfont(path)
-    return next(entry.name for entry in font_manager.fontManager.ttflist if entry.fname == str(path))
+    entries = [entry for entry in known if entry.fname == str(path)]
+    if not any(entry.weight == _BOLD for entry in entries):  # else each bold label has a line of matplotlib's log
+        known.append(replace(entries[0], weight=_BOLD))
+    return entries[0].name

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from matplotlib import font_manager
 
 from needlework.results.pictures.heatmap import heatmap_name, write_figure, write_heatmaps
 from needlework.results.pictures.layout import layout_of
@@ -80,6 +81,14 @@ def test_chinese_labels_have_their_glyphs(small_panel: Panel, tmp_path: Path) ->
     assert fonts.fonts_for(panel.name).missing == frozenset()
     assert "通义千问 · 多针检索 · 小明最喜欢的实习地点" in svg_texts(svg)
     assert svg.name == "heatmap-多针检索-小明最喜欢的实习地点-通义千问.svg"
+
+
+def test_a_bold_chinese_label_leaves_no_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    found = fonts.fonts_for("通义千问")
+    bold = font_manager.FontProperties(family=found.families[1:], weight="bold", size=7.25)
+
+    assert font_manager.findfont(bold) == str(fonts.cjk_font())
+    assert not caplog.records
 
 
 def test_without_a_font_boxes_are_drawn_and_one_warning_says_so(
