@@ -167,6 +167,8 @@ class PacedModel:
             self._transport.abort()
         elif (left_s := self._gate.news(passage)) is not None:
             self._tell(self._news(left_s, outcome))
+            if not left_s:
+                self._gate.end_pauses()
         return outcome
 
     def _news(self, left_s: float, outcome: Reply | Fault | None) -> str:

@@ -142,6 +142,10 @@ class Turnstile:
 
     def _wake_all(self) -> None:
         self._wake(len(self._waiting))
+        self.end_pauses()
+
+    def end_pauses(self) -> None:
+        """Let all who pause try again now: the server is back."""
         for over in tuple(self._pausing):
             _go_on(over)
 

@@ -74,6 +74,15 @@ async def test_a_waiting_request_holds_no_place() -> None:
 
 
 @read
+async def test_who_pauses_goes_on_when_the_server_is_back() -> None:
+    gate = Turnstile(4)
+    pauses = asyncio.gather(*(gate.wait(1000) for _ in range(3)))
+    await asyncio.sleep(0)
+    gate.end_pauses()
+    await pauses
+
+
+@read
 async def test_closing_lets_nobody_through_and_keeps_the_first_reason() -> None:
     gate = Turnstile(1)
     assert await gate.enter() is not None
