@@ -13,18 +13,20 @@ from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.whole_files import drop_halves
 from needlework.results.merge.parts import PART, Part
 from needlework.results.records.journal import Journal, line_of, read_journal
-from needlework.results.records.manifest import command_line, manifest, merge_facts, notes_of, write_manifest
+from needlework.results.records.manifest import (
+    OF_A_PROCESS,
+    changed_facts,
+    command_line,
+    manifest,
+    merge_facts,
+    notes_of,
+    write_manifest,
+)
 from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.tests_of_cells import latest_of_each
 from needlework.results.run.finish import Finished, finish
 from needlework.results.statistics.gate_row import GateRow
-
-# Of a part's manifest: what it says of the machine and the code, and not of texts, prompts and models.
-_OF_A_PROCESS = (
-    "schema", "started", "ended", "planned", "recorded", "folder", "command", "options", "suites", "versions", "python",
-    "platform", "commit",
-)  # fmt: skip
 
 
 def own_records(into: Path, recipe: str | None) -> list[Record]:
@@ -40,14 +42,15 @@ def merged_manifest(settings: Settings, parts: Sequence[Part], *, planned: int, 
     """The manifest of the merged run: facts of all parts, code and machine of the first, and what each part was."""
     facts: dict[str, Any] = {}
     for part in parts:
-        merge_facts(facts, {k: v for k, v in part.manifest.items() if k not in _OF_A_PROCESS and isinstance(v, dict)})
+        merge_facts(facts, {k: v for k, v in part.manifest.items() if k not in OF_A_PROCESS and isinstance(v, dict)})
+    changed = list(dict.fromkeys(line for part in parts for line in changed_facts(part.manifest)))
     first = next(part.manifest for part in parts if part.settings is not None)
     ended = [part.manifest.get("ended") for part in parts]
     content = manifest(
         settings,
         argv=command_line(),
         root=Path.cwd(),
-        facts={**facts, "parts": [_told(part) for part in parts]},
+        facts={**facts, "changed_facts": changed, "parts": [_told(part) for part in parts]},
         started=min(str(part.manifest.get("started", "")) for part in parts),
         ended=None if None in ended else max(map(str, ended)),
         planned=planned,

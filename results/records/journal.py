@@ -117,6 +117,12 @@ def read_and_count(path: Path) -> tuple[list[Record], int]:
     return [record for record in found if record is not None], found.count(None)
 
 
+def unread_note(lines: int) -> str:
+    """What is said of lines that are no records."""
+    told = "1 line" if lines == 1 else f"{lines} lines"
+    return f"{told} of journal.jsonl could not be read (damaged): trials that stood only there are asked again"
+
+
 def records_of(data: bytes) -> Iterator[Record]:
     """The records of a journal's lines; a line that is spoilt is as good as none: its trial is asked again."""
     yield from (record for line in lines_of(data) if (record := _record(line)) is not None)

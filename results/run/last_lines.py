@@ -29,9 +29,9 @@ from needlework.results.style.fold import encodable, folded
 from needlework.results.style.glyphs import can_encode
 from needlework.results.style.palette import ColorsName
 from needlework.results.style.text import relative
+from needlework.results.tables.journaled import left_lines, replayed_lines
 from needlework.results.tables.latency import latency_lines
 from needlework.results.tables.panels import statistics_lines
-from needlework.results.tables.replayed import replayed_lines
 from needlework.results.tables.run import next_line, run_lines
 from needlework.results.tables.shared_tokens import shared_lines
 from needlework.results.tables.short import ending
@@ -140,7 +140,7 @@ def verdict_lines(
 ) -> Iterator[Line]:
     """The gates, what differs from their baseline, and records in the folder that belong to no file.
 
-    `now`: the records of this session; what they took over from other options is no other record.
+    `now`: the records of this session.
     """
     if gatekeeper is not None:
         report = finished.report if finished is not None else None
@@ -151,11 +151,9 @@ def verdict_lines(
             yield line, ""
     if folder.warning:
         yield folder.warning, "yellow"
-    taken = {record["key"] for record in now}
-    others = sum(each["details"].get("recipe") != folder.recipe and each["key"] not in taken for each in folder.earlier)
-    if others:
-        line = f"{folder.path.name} also holds {others} records of a run with other options: they stay in the journal"
-        yield f"{line} and out of these files; use another --run-name, or --fresh to drop them", "yellow"
+    records = finished.report.records if finished is not None else folder.whole([*now])
+    for line in left_lines(folder.path.name, folder.earlier, records, folder.recipe, folder.changed):
+        yield line, "yellow"
 
 
 def _indent(text: str) -> str:

@@ -13,10 +13,10 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.misfit import Misfit, left_out
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.whole_files import drop_halves
-from needlework.results.records.journal import Journal, line_of, read_and_count
+from needlework.results.records.before import Before, told_before, with_known
+from needlework.results.records.journal import Journal, line_of, read_and_count, unread_note
 from needlework.results.records.manifest import (
     command_line,
-    known_before,
     manifest,
     merge_facts,
     models_before,
@@ -25,18 +25,13 @@ from needlework.results.records.manifest import (
 )
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
-from needlework.results.records.run_folder import JOURNAL, MANIFEST, whole_run
+from needlework.results.records.run_folder import JOURNAL, MANIFEST, drop_written, has_earlier_answers, whole_run
 from needlework.results.records.stored_answers import ruling_of
 from needlework.results.records.tests_of_cells import identity
 from needlework.results.records.waiting_answers import drop_waiting
 from needlework.results.run.pace import Pace, pace_facts, pace_of
 from needlework.results.run.selected import Selected
-
-# What a run writes at its end, and `--fresh` drops.
-_WRITTEN = (
-    "heatmap-*", "asked-*", "tasks*", "models-*", "documents-*", "results.*", "summary.json", "cells.csv",
-    "report.html", "index.json",
-)  # fmt: skip
+from needlework.results.statistics.comparison.provenance import changed_parts
 
 
 class OpenFolder:
@@ -55,7 +50,11 @@ class OpenFolder:
         self._opened_s = time.monotonic()
         self.path = folder
         self.recipe = recipe_of(settings)
-        self.facts: dict[str, Any] = {}
+        self._before = Before()
+        self._learnt: dict[str, dict[str, Any]] = {}
+        self._left_out: str | None = None
+        self._told: Mapping[str, Any] = {}  # the manifest as it was last written
+        self.facts: dict[str, dict[str, Any]] = {}
         self.written_at = "earlier"
 
     @property
@@ -76,14 +75,8 @@ class OpenFolder:
 
     def replaced(self) -> list[str]:
         """What to say before the run where its folder has a run of models that are not asked now."""
-        try:
-            known = not self._settings.fresh and (self.path / JOURNAL).exists()
-        except OSError:  # a name that is too long: told when the folder is opened
-            known = False
-        if not known:
-            return []
         gone = [model for model in models_before(self.path / MANIFEST) if model not in self._settings.model]
-        if not gone:
+        if self._settings.fresh or not gone or not (self.path / JOURNAL).exists():
             return []
         line = f"{self.path.name} has a run of {', '.join(gone)}: this one replaces its files (its answers stay in the"
         return [f"needlework: {line} journal); another --run-name keeps both"]
@@ -99,12 +92,12 @@ class OpenFolder:
         self._journaled = {(identity(record), ruling_of(record)) for record in self._earlier}
         self._opened_s = time.monotonic()
         if self._earlier:
-            self.facts = known_before(self.path / MANIFEST, self.recipe)
+            self._before = told_before(self.path / MANIFEST, self.recipe, self._settings.model)
+            self.facts = with_known(self._before.facts, {})
         try:
             drop_halves(self.path)
             if fresh:
-                for old in (file for pattern in _WRITTEN for file in self.path.glob(pattern)):
-                    old.unlink()
+                drop_written(self.path)
                 drop_waiting(self.path)
             with suppress(OSError):
                 (self._settings.results_dir / ".gitignore").write_text("*\n")
@@ -125,8 +118,14 @@ class OpenFolder:
             self._journal.append(line or line_of(record))
 
     def learn(self, facts: Mapping[str, Any]) -> None:
-        """Take what a worker found out about its model, for the manifest."""
-        merge_facts(self.facts, facts)
+        """Take what a worker found out about its model, for the manifest: at once, as a killed run writes no more."""
+        if not facts:
+            return
+        merge_facts(self._learnt, facts)
+        known, self.facts = self.facts, with_known(self._before.facts, self._learnt)
+        if self.is_open and self.facts != known:
+            with suppress(OSError):  # the journal tells of a full disk
+                self.write_manifest({**self._told, **self.facts})
 
     def whole(self, now: list[Record]) -> list[Record]:
         """The run's records: those of earlier sessions, and those of this one, `now`."""
@@ -134,40 +133,48 @@ class OpenFolder:
 
     def write_manifest(self, content: Mapping[str, Any]) -> None:
         """Write what is known of the run, as of `manifest`."""
+        self._told = content
         write_manifest(self.path / MANIFEST, content)
 
     def manifest(self, now: list[Record], records: list[Record], *, ended: bool = False) -> dict[str, Any]:
-        """What is known of the run whose `records` there are; `now`: those of this session."""
-        pace = self.pace(now)
-        if pace is not None:
-            self.facts["pace"] = pace_facts(pace)
+        """What is known of the run whose `records` there are; `now`: those of this session.
+
+        While the run has answers of earlier sessions it is the run that began then, and has the facts of then too.
+        """
+        if (pace := self.pace(now)) is not None:
+            self._learnt["pace"] = pace_facts(pace)
+        before, goes_on = self._before, has_earlier_answers(self.earlier, now, self.recipe)
+        asked = [each for each in now if not each["timing"].get("replayed") and each["outcome"] != "skipped"]
+        changed = list(dict.fromkeys([*before.changed, *self.changed])) if goes_on else []
         return manifest(
             self._settings,
             argv=command_line(),
             root=self._root,
-            facts=self.facts,
-            started=self._started,
-            ended=_now() if ended else None,
+            facts={
+                "session_started": self._started,
+                **with_known(before.facts if goes_on else {}, self._learnt),
+                "changed_facts": changed,
+                **({"left_out": self._left_out} if self._left_out else {}),
+            },
+            started=before.started if goes_on and before.started else self._started,
+            ended=None if not ended else before.ended if before.ended and goes_on and not asked else _now(),
             planned=self._selected.planned(records),
             recorded=len(records),
         )
 
+    @property
+    def changed(self) -> list[str]:
+        """What this session has learnt of texts, prompts and models that earlier ones knew otherwise."""
+        return changed_parts(self._before.facts, self.facts)
+
     def left_out(self, misfits: tuple[Misfit, ...]) -> None:
         """Note what is too short for its task, for the manifest and the report."""
-        if misfits:
-            self.facts["left_out"] = left_out(misfits)
+        self._left_out = left_out(misfits) if misfits else None
 
-    @property
-    def notes(self) -> list[str]:
-        """What is to be said of the run beside its records."""
-        asked = {"limit": self._settings.limit, "adaptive": self._settings.adaptive}
-        return [*self._unread_note(), *notes_of({**self.facts, "options": asked})]
-
-    def _unread_note(self) -> list[str]:
-        if not self._unread or self._settings.fresh:
-            return []
-        lines = "1 line" if self._unread == 1 else f"{self._unread} lines"
-        return [f"{lines} of {JOURNAL} could not be read (damaged): trials that stood only there are asked again"]
+    def notes(self, manifest: Mapping[str, Any]) -> list[str]:
+        """What is to be said of the run, whose `manifest` it is, beside its records."""
+        unread = [] if self._settings.fresh or not self._unread else [unread_note(self._unread)]
+        return [*unread, *notes_of(manifest)]
 
     def early_line(self) -> str:
         """What a session says that was ended before its first answer."""

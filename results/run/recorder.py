@@ -228,6 +228,7 @@ class Recorder:
         if not self._fault:
             try:
                 manifest = self.folder.manifest(self._records, records, ended=True)
+                vectors = write_answer_vectors(self.folder.path, self._settings, records)
                 self._finished = finish(
                     self.folder.path,
                     records,
@@ -235,7 +236,7 @@ class Recorder:
                     planned=planned,
                     gates=gate_rows(self._verdicts, len(selected)),
                     series=self._adaptive.series if self._adaptive else (),
-                    notes=[*self.folder.notes, *write_answer_vectors(self.folder.path, self._settings, records)],
+                    notes=[*self.folder.notes(manifest), *vectors],
                     manifest=manifest,
                 )
                 self.folder.write_manifest(manifest)

@@ -24,7 +24,7 @@ WAITING = pytest.StashKey[WaitingAnswers | None]()
 RECIPE = pytest.StashKey[str]()
 SHARED = pytest.StashKey[frozenset[Cell]]()
 """The cells that several tests ask."""
-TOLD = pytest.StashKey[set[tuple[str, str, str]]]()
+TOLD = pytest.StashKey[set[tuple[str, str, str, bool]]]()
 
 
 def stored_of(config: pytest.Config) -> dict[str, StoredAnswer]:

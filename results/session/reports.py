@@ -62,7 +62,7 @@ def pytest_runtest_makereport(
         # The next test of this cell scores the same answer.
         told = stored_answers([record], [])
         stored_of(config).update({key: replace(answer, scored=False) for key, answer in told.items()})
-    carried = Carried(record, shown_as(record, report), _new_facts(item), fault)
+    carried = Carried(record, shown_as(record, report), _new_facts(item, asked=not exchange.replayed), fault)
     attach(report, carried, as_text=is_worker(config) or not (exchange.replayed and scored.known))
     return report
 
@@ -75,13 +75,14 @@ def _crossing(report: pytest.TestReport) -> None:
     report.sections = [(name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections]
 
 
-def _new_facts(item: pytest.Item) -> dict[str, Any]:
-    """What this process can tell the manifest, once for each series of cells."""
+def _new_facts(item: pytest.Item, *, asked: bool) -> dict[str, Any]:
+    """What this process can tell the manifest, once for each series of cells, and once more when its model is `asked`:
+    before that, answers may all be from the journal, and nothing is known of the model."""
     cell = cell_of(item)
     told = item.config.stash[TOLD]
-    if cell is None or (cell.task, cell.needle, cell.model) in told:
+    if cell is None or (series := (cell.task, cell.needle, cell.model, asked)) in told:
         return {}
-    told.add((cell.task, cell.needle, cell.model))
+    told.add(series)
     with suppress(InputError):
         return engine_of(item.config).facts(cell)
     return {}

@@ -68,7 +68,7 @@ def _progress(part: Part, now: float) -> Progress:
     ended = part.manifest.get("ended") is not None
     state: State = "writing" if not ended else "ended" if done >= expected else "interrupted"
     last = _last_sign(part.folder)
-    seconds = _seconds(part.manifest.get("started"), last) if state == "writing" else None
+    seconds = _seconds(_session_began(part), last) if state == "writing" else None
     before = part.manifest.get("recorded")  # of a run that has not ended: what earlier sessions had done
     since = done - (before if isinstance(before, int) else 0)
     speed = since / seconds if seconds and since > 0 else None
@@ -87,6 +87,11 @@ def _progress(part: Part, now: float) -> Progress:
 
 def _not_begun(missing: Missing) -> Progress:
     return Progress(missing.part, "not begun", 0, missing.count, 0)
+
+
+def _session_began(part: Part) -> object:
+    """When the session began that writes; a run that goes on keeps the date at which it began."""
+    return part.manifest.get("session_started", part.manifest.get("started"))
 
 
 def _length(nodeid: str) -> int:

@@ -38,6 +38,25 @@ def differing_parts(first: Mapping[str, Any] | None, second: Mapping[str, Any] |
     return lines
 
 
+def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What is said otherwise of the same texts, prompts and models, as `part name: before / after`. What only one side
+    knows is no change, and no more is another address."""
+    lines: list[str] = []
+    for part in ("corpora", "tokenizers", "prompts", "models"):
+        a, b = _named(before, part), _named(after, part)
+        for name in sorted(a.keys() & b.keys()):
+            lines += _fields(f"{part} {name}", _known_in(b[name], a[name]), _known_in(a[name], b[name]))
+    return lines
+
+
+def _known_in(other: object, entry: object) -> object:
+    """An entry without what the other does not know, and without a server's address."""
+    if not isinstance(entry, Mapping):
+        return entry
+    known = _object(other)
+    return {key: of for key, of in entry.items() if key != "server" and of is not None and known.get(key) is not None}
+
+
 def _named(manifest: Mapping[str, Any], part: str) -> Mapping[str, Any]:
     """The named things of a manifest's part; the command of a server that the run started says what `server_id` says,
     and where programs lie.

@@ -61,6 +61,17 @@ def test_a_run_that_writes_has_a_rate_and_a_time_left(tmp_path, record):
     assert found.quiet_s == pytest.approx(10)
 
 
+def test_a_run_that_goes_on_is_timed_from_the_session_that_writes(tmp_path, record):
+    write(tmp_path / "r", [record(), record(1)], before=1)
+    path = tmp_path / "r" / "manifest.json"
+    told = json.loads(path.read_text())
+    sign = path.stat().st_mtime
+    path.write_text(json.dumps({**told, "started": "2001-01-01T00:00:00+00:00", "session_started": told["started"]}))
+    os.utime(path, (sign, sign))
+
+    assert only(tmp_path / "r").per_minute == pytest.approx(1)
+
+
 def test_what_is_left_is_told_by_tokens(tmp_path, record):
     run, cells = tmp_path / "r", [(1000, 0), (1000, 1), (1000, 2), (9000, 0)]
     write(run / "shards/1-of-1", [record(repeat, length) for length, repeat in cells[:3]])

@@ -14,7 +14,12 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.record import Record
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.comparison.joining import differing_trial
-from needlework.results.statistics.comparison.provenance import differing_dtypes, differing_facts, differing_parts
+from needlework.results.statistics.comparison.provenance import (
+    changed_parts,
+    differing_dtypes,
+    differing_facts,
+    differing_parts,
+)
 from needlework.results.tables.comparison import comparison_lines, family_sentence, points, points1
 
 
@@ -350,6 +355,16 @@ def test_one_model_in_two_kinds_of_numbers_is_noticed() -> None:
 
 def test_manifests_of_any_shape_are_survived() -> None:
     assert differing_parts({"suites": 3, "corpora": [1]}, {"suites": [None], "options": "x"}) == ["suite   : only in B"]
+
+
+def test_what_two_sessions_of_a_run_say_otherwise_is_a_change_and_what_one_does_not_know_is_none():
+    before = {"corpora": {"c/en": {"sha256": "a"}, "d/en": {}}, "models": {"m": {"window": None, "dtype": "fp32"}}}
+    now = {"corpora": {"c/en": {"sha256": "b"}}, "models": {"m": {"window": 8, "dtype": "fp32", "server": "y"}}}
+
+    assert changed_parts(before, now) == ["corpora c/en: sha256 a / b"]
+    assert changed_parts(now, {"models": {"m": {"window": 4, "server": "z"}}}) == ["models m: window 8 / 4"]
+    assert changed_parts({"tokenizers": {"t": "1"}}, {"tokenizers": {"t": "2"}}) == ["tokenizers t: 1 / 2"]
+    assert changed_parts({}, now) == changed_parts({"models": 3, "corpora": {"c/en": 3}}, {"models": [1]}) == []
 
 
 def test_records_say_which_fact_of_a_prompt_differs() -> None:
