@@ -24,9 +24,15 @@ from needlework.results.statistics.asked import Asked
 from needlework.results.statistics.board.entry import Entry, entries_of
 
 INDEX, RESULTS = "index.json", "results.json"
-_VERSION = 2
+_VERSION = 3
 _SOURCES = (RESULTS, JOURNAL)
-_ARRAYS = {"scores": np.float32, "samples": np.int32, "lengths": np.int32, "undecided": np.uint8}
+_ARRAYS = {
+    "scores": np.float32,
+    "samples": np.int32,
+    "lengths": np.int32,
+    "undecided": np.uint8,
+    "scored_by": np.int32,
+}
 Sources = dict[str, list[int]]
 _NAMES = tuple(each.name for each in fields(Entry))
 
@@ -90,6 +96,7 @@ def _entry(packed: dict[str, Any]) -> Entry:
     }
     plain: dict[str, Any] = {name: packed[name] for name in _NAMES if name not in _ARRAYS}
     plain["by_length"] = tuple(tuple(_six(each)) for each in packed["by_length"])
+    plain["scorers"] = tuple(packed["scorers"])
     for name in ("effective", "latency"):
         plain[name] = None if packed[name] is None else tuple(packed[name])
     if len({len(each) for each in arrays.values()} | {plain["trials"]}) > 1:

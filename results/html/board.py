@@ -14,7 +14,8 @@ _STYLES = ("page.css", "comparison.css", "print.css", "board.css")
 # What a column means, by how its head begins; a length's column has the last one.
 MEANINGS = {
     "rank": "The places that the model may have, 95 % sure for all models together: 2–5 says that nothing shows which.",
-    "model": "The model, and its run where several runs of it are here. Leads to the run's report.",
+    "model": "The model, and its run where several runs of it are here. In brackets: trials that failed. Leads to the"
+    " run's report.",
     "score": "Mean over the trials that have a score, with its 95 % interval. A range where answers were cut off or are"
     " unclear: all of them missed to all hit.",
     "misses": "The score if undecided answers, and what this model could not answer and another could, are misses.",

@@ -14,7 +14,7 @@ from needlework.results.tables.history import series_head, series_lines, series_
 # What a column means, by how its head begins, beside those that a leaderboard has too.
 _OWN = {
     "when": "The date and time at which the run began, or its step of the training.",
-    "run": "The run's folder. Leads to its report.",
+    "run": "The run's folder. In brackets: trials that failed. Leads to its report.",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from needlework.results.statistics.board.boards import Board, Row
 from needlework.results.statistics.board.entry import Entry
@@ -51,7 +51,8 @@ def board_row(board: Board, row: Row, *, every_length: bool = False) -> tuple[st
     """A row in the order of `board_head`: tokens and seconds are of a trial, on average and in the median."""
     entry = row.entry
     name = f"{row.who.name} *" if row.who.name in board.otherwise else row.who.name
-    cells = [rank_words(row.ranks), name, score_cell(row)]
+    named = with_failed(name, row.who.entries.values() if entry is None else [entry])
+    cells = [rank_words(row.ranks), named, score_cell(row)]
     if board.has_misses:
         cells.append(percent1(row.counted))
     if entry is None:
@@ -62,6 +63,19 @@ def board_row(board: Board, row: Row, *, every_length: bool = False) -> tuple[st
         cells.append(effective_words(entry))
     seconds = [NONE, NONE] if entry.latency is None else [seconds_words(value) for value in entry.latency]
     return (*cells, _tokens(entry.prompt_tokens), _tokens(entry.answer_tokens), *seconds)
+
+
+def with_failed(name: str, entries: Iterable[Entry]) -> str:
+    """`name (8 errors, 2 invalid)`; the name alone where no trial failed."""
+    failed = failed_words(entries)
+    return f"{name} ({failed})" if failed else name
+
+
+def failed_words(entries: Iterable[Entry]) -> str:
+    """`8 errors, 2 invalid`; empty where no trial failed."""
+    told = [entry.outcomes for entry in entries]
+    errors, invalid = (sum(outcomes.get(name, 0) for outcomes in told) for name in ("error", "invalid"))
+    return ", ".join([*[counted(errors, "error")] * (errors > 0), *[f"{invalid:,} invalid"] * (invalid > 0)])
 
 
 def seconds_words(seconds: float) -> str:

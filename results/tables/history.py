@@ -5,7 +5,15 @@ from __future__ import annotations
 from needlework.results.statistics.board.changes import Change, needed_samples
 from needlework.results.statistics.board.series import Point, Series
 from needlework.results.style.text import counted, length_labels, percent1
-from needlework.results.tables.board import SECONDS, effective_words, length_cells, score_cell, seconds_words
+from needlework.results.tables.board import (
+    SECONDS,
+    effective_words,
+    failed_words,
+    length_cells,
+    score_cell,
+    seconds_words,
+    with_failed,
+)
 from needlework.results.tables.columns import NONE
 from needlework.results.tables.comparison import p_words, points1
 
@@ -65,7 +73,8 @@ def series_row(point: Point) -> tuple[str, ...]:
     means = length_cells(entry)
     seconds = NONE if entry.latency is None else seconds_words(entry.latency[0])
     effective = [effective_words(entry)] if count > 1 else []
-    return (point.place, point.who.run, score_cell(entry), *(means if 1 < count <= _MOST else []), *effective, seconds)
+    run = with_failed(point.who.run, [entry])
+    return (point.place, run, score_cell(entry), *(means if 1 < count <= _MOST else []), *effective, seconds)
 
 
 def change_words(series: Series, change: Change) -> str:
@@ -80,6 +89,8 @@ def series_lines(series: Series) -> list[str]:
     """What is to be said of its changes."""
     undecided = sum(int(point.entry.undecided.sum()) for point in series.points)
     as_misses = [f"{counted(undecided, 'undecided answer')}, cut off or unclear, counted as misses"] * (undecided > 0)
+    failed = failed_words(point.entry for point in series.points)
+    as_misses += [f"{failed}: counted as misses where another run answered"] * bool(failed)
     if series.changes:
         return [*(change_words(series, change) for change in series.changes), *as_misses]
     needed = needed_samples(len(series.points))

@@ -18,12 +18,21 @@ Make = Callable[..., Record]
 
 @pytest.fixture
 def write(make_record: Make, tmp_path: Path) -> Callable[..., Path]:
-    """Write a run of 12 samples at two lengths; `right` of them are right."""
+    """Write a run of 12 samples at two lengths; `right` of them are right, the first `failed` are errors."""
 
-    def run(name: str, right: int, *, day: int | None = None, model: str = "mock") -> Path:
+    def run(name: str, right: int, *, failed: int = 0, day: int | None = None, model: str = "mock") -> Path:
         folder = tmp_path / "runs" / name
+        error = {"outcome": "error", "scorer": "", "scorer_version": 0}
         records = [
-            make_record(length=length, repeat=repeat, model=model, outcome="found" if repeat < right else "wrong")
+            make_record(
+                **{
+                    "length": length,
+                    "repeat": repeat,
+                    "model": model,
+                    "outcome": "found" if repeat < right else "wrong",
+                }
+                | (error if repeat < failed else {})
+            )
             for length in (1000, 4000)
             for repeat in range(12)
         ]
@@ -56,6 +65,27 @@ def test_nights_stand_by_date_and_a_fall_is_told(
     assert series["changes"][0]["words"] == told
     assert told.partition("; p")[0] in (out / "report.html").read_text(encoding="utf-8")
     assert (out / "history-niah.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_night_with_errors_is_in_the_series_and_one_of_errors_alone_is_named(
+    write: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day, failed in ((1, 0), (2, 2), (3, 12), (4, 0)):
+        write(f"n{day}", 12, day=day, failed=failed)
+
+    assert needlework.main(["history", str(tmp_path / "runs")]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "mock · niah: 3 runs of 24 trials of 12 samples"
+    assert [line.split()[2:5] for line in printed[2:5]] == [
+        ["n1", "100", "(78.2–100)"],
+        ["n2", "(4", "errors)"],
+        ["n4", "100", "(78.2–100)"],
+    ]
+    assert printed[5].startswith("no change is shown")
+    assert printed[6] == "4 errors: counted as misses where another run answered"
+    assert "mock · n3 is not ranked: all of its trials failed (24 errors)" in printed
+    (series,) = json.loads((tmp_path / "runs" / "history" / "history.json").read_text(encoding="utf-8"))["series"]
+    assert [run["score_with_misses"] for run in series["runs"]] == pytest.approx([1, 20 / 24, 1])
 
 
 def test_runs_of_one_minute_are_told_apart_by_their_names(

@@ -23,14 +23,20 @@ Make = Callable[..., Record]
 
 @pytest.fixture
 def runs(make_record: Make, tmp_path: Path) -> Callable[..., Path]:
-    """Write a run into `runs/NAME`; `right`: the share of its 12 repeats at 1000 and 4000 tokens that are right."""
+    """Write a run into `runs/NAME`; `right`: the share of its 12 repeats at 1000 and 4000 tokens that are right;
+    `failed`: so many of its trials are errors."""
 
-    def write(name: str, right: float, *, planned: int | None = None, manifest: Any = None, **fields: Any) -> Path:
+    def write(
+        name: str, right: float, *, failed: int = 0, planned: int | None = None, manifest: Any = None, **fields: Any
+    ) -> Path:
         folder = tmp_path / "runs" / name
+        error = {"outcome": "error", "scorer": "", "scorer_version": 0}
         records = [
-            make_record(length=length, repeat=repeat, outcome="found" if repeat < 12 * right else "wrong", **fields)
-            for length in (1000, 4000)
-            for repeat in range(12)
+            make_record(
+                **{"length": length, "repeat": repeat, "outcome": outcome} | (error if at < failed else {}), **fields
+            )
+            for at, (length, repeat) in enumerate((length, repeat) for length in (1000, 4000) for repeat in range(12))
+            for outcome in ["found" if repeat < 12 * right else "wrong"]
         ]
         write_json(folder / "results.json", run_report(records, planned=planned))
         if manifest is not None:
@@ -83,6 +89,29 @@ def test_a_page_has_one_box_of_notes_however_many_runs_are_left_out(runs: Callab
     assert page.count('class="notice') == 1
     assert page.count("is not ranked: interrupted after") == 5
     assert "<summary>2 more</summary>" in page
+
+
+def test_runs_with_errors_stand_in_the_table_and_one_of_errors_alone_is_named(
+    runs: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs("a", 1.0, model="good")
+    runs("b", 1.0, model="flaky", failed=6)
+    runs("c", 1.0, model="dead", failed=24)
+    days = [{"started": f"2026-01-0{day}T00:00:00+00:00"} for day in (1, 2)]
+    runs("d", 0.5, model="twice", manifest=days[0])
+    runs("e", 0.5, model="twice", manifest=days[1], failed=24)
+
+    assert needlework.main(["leaderboard", str(tmp_path / "runs")]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "niah: 24 trials of 12 samples, 1k to 4k tokens, scored by match@1"
+    assert [line.split("  ")[1].strip() for line in printed[2:5]] == ["good", "flaky (6 errors)", "twice"]
+    assert "dead is not ranked: all of its trials failed (24 errors)" in printed
+    found = rows(tmp_path / "runs" / "leaderboard")
+    assert [(row["model"], row["run"], row["scored"], row["score_with_misses"]) for row in found] == [
+        ("good", "a", "24", "1.0"),
+        ("flaky", "b", "18", "0.75"),
+        ("twice", "d", "24", "0.5"),
+    ]
 
 
 def test_the_index_is_made_once_and_noticed_when_stale(runs: Callable[..., Path], tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ from urllib.parse import quote
 from needlework.results.compare.board.collect import BoardRun
 from needlework.results.records.order import began
 from needlework.results.records.tests_of_cells import task_of
+from needlework.results.statistics.board.alike import alike
 from needlework.results.statistics.board.boards import Candidate
+from needlework.results.statistics.board.entry import Entry
 from needlework.results.style.text import one_line
 
 # Of a suite: how a model is addressed, which is the model's own affair; and what a cell's identity has already.
@@ -36,7 +38,7 @@ def candidates_of(runs: Sequence[BoardRun], page: Path, *, newest: bool) -> tupl
     twice = {model for (model, _), count in seen.items() if count > 1}
     found = []
     for run, model in kept:
-        entries = {entry.task: entry for entry in run.entries if entry.model == model}
+        entries = {entry.task: entry for entry in _entries(run, model)}
         name = one_line(model) if model not in twice else f"{one_line(model)} · {one_line(run.name)}"
         setting = {task: _setting(run.manifest, task) for task in entries}
         asked = {task: _address(run.manifest, task) for task in entries}
@@ -53,12 +55,17 @@ def _newest(runs: Sequence[BoardRun]) -> tuple[list[tuple[BoardRun, str]], list[
         for model in _models(run):
             groups.setdefault(_configuration(run, model), []).append((run, model))
     kept, older = [], 0
-    for own in groups.values():
+    same = (part for own in groups.values() for part in alike(own, lambda pair: _entries(*pair)))
+    for own in same:
         own.sort(key=lambda pair: (not pair[0].why, _time(pair[0]), pair[0].name))
         kept.append(own[-1])
         older += len(own) - 1
     lines = [f"{older:,} older runs of the same models and options are left out (--every-run shows them)"] * (older > 0)
     return kept, lines
+
+
+def _entries(run: BoardRun, model: str) -> list[Entry]:
+    return sorted((entry for entry in run.entries if entry.model == model), key=lambda entry: entry.task)
 
 
 def _models(run: BoardRun) -> list[str]:
@@ -70,8 +77,7 @@ def _configuration(run: BoardRun, model: str) -> str:
     facts, options = _object(_object(run.manifest.get("models")).get(model)), _object(run.manifest.get("options"))
     asked = sorted(
         (entry.task, entry.cells, _setting(run.manifest, entry.task), str(_address(run.manifest, entry.task)))
-        for entry in run.entries
-        if entry.model == model
+        for entry in _entries(run, model)
     )
     own = [model, {name: facts.get(name) for name in _MODEL}, {name: options.get(name) for name in _OPTIONS}, asked]
     return json.dumps(own, sort_keys=True, default=str)

@@ -17,7 +17,9 @@ from needlework.results.files.read_run import RESULTS, manifest_at, read_run
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.statistics.asked import asked_of
 from needlework.results.statistics.board.entry import Entry
+from needlework.results.statistics.in_short.faults import FAULTS
 from needlework.results.statistics.run_report import interrupted
+from needlework.results.tables.board import failed_words
 
 _FEW = 4  # runs that are read here; more are shared among processes
 
@@ -77,8 +79,14 @@ def collect(paths: Sequence[Path]) -> Collected:
 
 
 def _run(name: str, folder: Path, read: Indexed) -> BoardRun:
-    why = interrupted(read.recorded, read.planned) if read.entries else "has no trials"
+    why = interrupted(read.recorded, read.planned) or _unanswered(read.entries) if read.entries else "has no trials"
     return BoardRun(name, folder, read.entries, manifest_at(folder / MANIFEST), why)
+
+
+def _unanswered(entries: Sequence[Entry]) -> str:
+    """Why a run says nothing of its models: all of its trials failed."""
+    failed = all(entry.outcomes.keys() <= set(FAULTS) for entry in entries)
+    return f"all of its trials failed ({failed_words(entries)})" if failed else ""
 
 
 def _is_run(path: Path) -> bool:

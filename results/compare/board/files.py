@@ -103,7 +103,7 @@ def _picture(board: Board, folder: Path, number: int, boards: Sequence[Board]) -
     twice = [each.task for each in boards].count(board.task) > 1
     stem = folder / f"scores-{slug(board.task)}{f'-{number + 1}' if twice else ''}"
     lines = [_line(row) for row in board.rows[:DRAWN]]
-    below = "of the answers with a score" if any(row.range for row in board.rows[:DRAWN]) else ""
+    below = "of the answers with a score" if board.has_misses else ""
     more = f", the first {DRAWN} of {len(board.rows)}" if len(board.rows) > DRAWN else ""
     return write_score_lines(lines, stem, title=f"{board.task}: score over length{more}", below=below)
 

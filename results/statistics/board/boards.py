@@ -8,6 +8,7 @@ from math import fsum, sqrt
 
 import numpy as np
 
+from needlework.results.statistics.board.alike import alike
 from needlework.results.statistics.board.entry import Codes, Entry
 from needlework.results.statistics.board.otherwise import asked_otherwise
 from needlework.results.statistics.board.ranks import Ranks, rank_ranges
@@ -52,7 +53,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Models that were asked the same cells of one task, the best score first. `samples`: what ranks rest on.
+    """Models that were asked the same cells of one task, the best score first. `trials`, `samples`: of each model, also
+    those that it did not answer.
 
     `otherwise`: by name, in what a model was asked in another way than most.
     """
@@ -80,9 +82,14 @@ def boards_of(candidates: Sequence[Candidate]) -> tuple[Board, ...]:
     for each in ranked:
         for task, entry in each.entries.items():
             groups.setdefault((task, entry.cells, each.setting.get(task, "")), []).append(each)
-    ordered = sorted(groups, key=lambda key: (key[0], -len(groups[key]), key))
-    boards = [_board(task, groups[task, cells, setting]) for task, cells, setting in ordered]
-    return (*_of_all(ranked), *boards)
+    parts = [(key[0], part) for key in sorted(groups) for part in _alike(groups[key], key[:1])]
+    parts.sort(key=lambda part: (part[0], -len(part[1])))
+    return (*_of_all(ranked), *(_board(task, own) for task, own in parts))
+
+
+def _alike(who: Sequence[Candidate], tasks: Sequence[str]) -> list[list[Candidate]]:
+    """The candidates in groups that were asked and scored alike in all of these tasks."""
+    return alike(who, lambda each: [each.entries[task] for task in tasks])
 
 
 def _board(task: str, who: Sequence[Candidate]) -> Board:
@@ -94,9 +101,10 @@ def _board(task: str, who: Sequence[Candidate]) -> Board:
         for each, rank, counted, entry in zip(who, ranks, filled.mean(axis=1), entries, strict=True)
     ]
     lengths = tuple(length for length, *_ in first.by_length)
-    samples = len(np.unique(codes))
+    samples = len(np.unique(first.samples))
+    scorers = ", ".join(sorted({name for entry in entries for name in entry.scorers}))
     otherwise = asked_otherwise({each.name: each.asked.get(task, {}) for each in who})
-    return Board(task, _ordered(rows), lengths, first.trials, samples, first.scorer, otherwise)
+    return Board(task, _ordered(rows), lengths, first.trials, samples, scorers, otherwise)
 
 
 def _of_all(who: Sequence[Candidate]) -> list[Board]:
@@ -106,8 +114,9 @@ def _of_all(who: Sequence[Candidate]) -> list[Board]:
         if len(each.entries) > 1:
             key = tuple((task, each.entries[task].cells, each.setting.get(task, "")) for task in sorted(each.entries))
             groups.setdefault(key, []).append(each)
+    same = [(key, part) for key in sorted(groups) for part in _alike(groups[key], [task for task, _, _ in key])]
     found = []
-    for key, own in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+    for key, own in sorted(same, key=lambda item: -len(item[1])):
         if len(own) < 2:
             continue
         boards = [_board(task, own) for task, _, _ in key]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from needlework.results.records.json_encoder import encoder_of
-from needlework.results.records.record import SCORED, UNDECIDED, Record
+from needlework.results.records.record import FINAL, SCORED, UNDECIDED, Record
 from needlework.results.statistics.asked import Asked
 from needlework.results.statistics.length.answer import EffectiveLength
 from needlework.results.statistics.length.effective import absolute_length
@@ -32,18 +32,21 @@ Length = tuple[int, int, int, float | None, float | None, float | None]
 class Entry:
     """One model on one task in one run. Scores are 0..1, lengths tokens, times seconds.
 
-    `task`: with the retriever, where there is one. `cells`: a hash of what was asked (needle, length, depth, repeat,
-    seed, question, right answer) and of the scorer; entries with the same one were asked the same. `effective`: the
-    absolute rule's last length that is certain, by the scores alone, and possible; and its words; `None` where there is
-    none. `prompt_tokens`, `answer_tokens`: of a trial, on average; `latency`: median and 95th percentile.
-    `scores`, `samples`, `lengths`, `undecided`: of each trial, in the order of `cells`; a score that is missing is NaN,
-    a sample a number, a length its place in `by_length`, and an answer that is neither a hit nor a miss 1.
+    `task`: with the retriever, where there is one. `cells`: a hash of needle, length, depth, repeat and seed of each
+    trial; `questions`: one of what was asked there and is right, empty where it is not known of a trial. `scorers`:
+    those of the answers. `effective`: the absolute rule's last length that is certain, by the scores alone, and
+    possible; and its words; `None` where there is none. `prompt_tokens`, `answer_tokens`: of a trial, on average;
+    `latency`: median and 95th percentile.
+    `scores`, `samples`, `lengths`, `undecided`, `scored_by`: of each trial, in the order of `cells`; a score that is
+    missing is NaN, a sample a number, a length its place in `by_length`, an answer that is neither a hit nor a miss 1,
+    a scorer its place in `scorers`, and -1 where no answer was scored.
     """
 
     model: str
     task: str
-    scorer: str
+    scorers: tuple[str, ...]
     cells: str
+    questions: str
     by_length: tuple[Length, ...]
     trials: int
     n: int
@@ -59,6 +62,7 @@ class Entry:
     samples: Codes = field(repr=False)
     lengths: Codes = field(repr=False)
     undecided: Flags = field(repr=False)
+    scored_by: Codes = field(repr=False)
 
     @property
     def range(self) -> Range | None:
@@ -97,13 +101,14 @@ def _entry(model: str, task: str, asked: Sequence[Asked]) -> Entry:
     tokens = sorted(columns)
     column_of = {length: at for at, length in enumerate(tokens)}
     whole = tally(trials)
-    told = {(record["scorer"], record.get("scorer_version", "?")) for record in records}
-    scorers = sorted({f"{name}@{version}" for name, version in told})
+    scorers = [_scorer(record) for record in records]
+    names_of_scorers = sorted({name for name in scorers if name})
     return Entry(
         model=model,
         task=task,
-        scorer=", ".join(scorers),
-        cells=_cells(records, places, scorers),
+        scorers=tuple(names_of_scorers),
+        cells=_hash(place[:-1] for place in places),
+        questions=_questions(records),
         by_length=tuple(_length(length, columns[length]) for length in tokens),
         trials=len(trials),
         n=whole.n,
@@ -119,6 +124,7 @@ def _entry(model: str, task: str, asked: Sequence[Asked]) -> Entry:
         samples=np.array([codes[name] for name in names], np.int32),
         lengths=np.array([column_of[trial.length] for trial in trials], np.int32),
         undecided=np.array([trial.outcome in UNDECIDED for trial in trials], np.uint8),
+        scored_by=np.array([names_of_scorers.index(name) if name else -1 for name in scorers], np.int32),
     )
 
 
@@ -131,10 +137,28 @@ def _place(record: Record) -> tuple[object, ...]:
     return (*at, -1 if record.get("seed") is None else record["seed"], record["question"])
 
 
-def _cells(records: Sequence[Record], places: Sequence[tuple[object, ...]], scorers: Sequence[str]) -> str:
-    """A hash of what was asked, and of who judged it."""
-    asked = [(*place, record["language"], record["expected"]) for record, place in zip(records, places, strict=True)]
-    return sha256("".join(map(_json, (scorers, *asked))).encode()).hexdigest()
+def _questions(records: Sequence[Record]) -> str:
+    """A hash of what was asked and is right; empty where a record, as of a test that died, does not tell it."""
+    if not all(record["question"] for record in records):
+        return ""
+    return _hash((record["question"], record["language"], _right(record)) for record in records)
+
+
+def _right(record: Record) -> object:
+    """What is right, as a record that failed has it too: `expected` may be what the scorer compared with."""
+    reference = record.get("reference") or {}
+    return reference.get("answers") or reference.get("parts") or record["expected"]
+
+
+def _scorer(record: Record) -> str:
+    """`match@4`; empty where no answer was scored."""
+    if record["outcome"] not in FINAL or not record["scorer"]:
+        return ""
+    return f"{record['scorer']}@{record.get('scorer_version', '?')}"
+
+
+def _hash(parts: Iterable[object]) -> str:
+    return sha256("".join(map(_json, parts)).encode()).hexdigest()
 
 
 def _length(length: int, trials: Sequence[Trial]) -> Length:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from needlework.results.statistics.board.alike import alike
 from needlework.results.statistics.board.boards import Candidate, filled_scores, sums_of
 from needlework.results.statistics.board.changes import Change, changes
 from needlework.results.statistics.board.entry import Entry
@@ -24,7 +25,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Runs that asked the same cells of a task, in order. `samples`: what the changes rest on."""
+    """Runs that asked the same cells of a task, in order. `samples`: of each run, also those that it did not answer."""
 
     task: str
     model: str
@@ -42,8 +43,15 @@ def series_of(ordered: Sequence[tuple[str, str, Candidate]]) -> tuple[Series, ..
         for task, entry in who.entries.items():
             key = (task, model, entry.cells, who.setting.get(task, ""))
             groups.setdefault(key, []).append((place, who))
-    kept = sorted((key, own) for key, own in groups.items() if len(own) > 1)
-    return tuple(_series(task, model, own) for (task, model, _, _), own in kept)
+    found = []
+    for key in sorted(groups):
+        task, model = key[:2]
+        found += [_series(task, model, own) for own in _alike(task, groups[key]) if len(own) > 1]
+    return tuple(found)
+
+
+def _alike(task: str, runs: Sequence[tuple[str, Candidate]]) -> list[list[tuple[str, Candidate]]]:
+    return alike(runs, lambda run: [run[1].entries[task]])
 
 
 def _series(task: str, model: str, own: Sequence[tuple[str, Candidate]]) -> Series:
@@ -54,4 +62,4 @@ def _series(task: str, model: str, own: Sequence[tuple[str, Candidate]]) -> Seri
         for (place, who), entry, mean in zip(own, entries, scores.mean(axis=1), strict=True)
     )
     found = changes(sums_of(scores, samples), scores.shape[1])
-    return Series(task, model, points, len(np.unique(samples)), found)
+    return Series(task, model, points, len(np.unique(entries[0].samples)), found)

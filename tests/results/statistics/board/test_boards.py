@@ -117,11 +117,53 @@ def test_what_one_alone_cannot_answer_is_a_miss_and_what_nobody_can_is_nothing(
     assert board_notes(board) == ["no difference between these 2 is shown: all are tied"]
 
 
+def test_a_run_with_failed_trials_stands_in_the_same_table_and_its_row_says_so(
+    candidate: Callable[..., Candidate], make_record: Make
+) -> None:
+    def failing(name: str, failed: range, **fields: Any) -> Candidate:
+        records = [
+            make_record(model=name, length=length, repeat=repeat, **(fields if repeat in failed else {}))
+            for length in (1000, 4000)
+            for repeat in range(12)
+        ]
+        entries = {entry.task: entry for entry in entries_of(asked_of(records))}
+        return Candidate(name, f"run-{name}", "", entries, dict.fromkeys(entries, ""))
+
+    error = {"outcome": "error", "scorer": "", "scorer_version": 0}
+    one, both = failing("one", range(1), **error), failing("both", range(6, 12), **error)
+    (board,) = boards_of(
+        [one, both, candidate("poor", lambda *_: "wrong"), failing("void", range(3), outcome="invalid")]
+    )
+
+    assert board_title(board) == "niah: 24 trials of 12 samples, 1k to 4k tokens, scored by match@1"
+    rows = [dict(zip(board_head(board), board_row(board, row), strict=True)) for row in board.rows]
+    assert [(row["model"], row["score % (95 %)"][:5], row["misses counted"]) for row in rows] == [
+        ("one (2 errors)", "100 (", "91.7"),
+        ("void (6 invalid)", "100 (", "75.0"),
+        ("both (12 errors)", "100 (", "50.0"),
+        ("poor", "0 (0–", "0"),
+    ]
+
+    # What nobody answered was asked all the same.
+    (board,) = boards_of([failing(name, range(3), **error) for name in "ab"])
+    assert board_title(board).startswith("niah: 24 trials of 12 samples")
+    assert [row.counted for row in board.rows] == [1.0, 1.0]
+
+
+def test_the_mean_over_tasks_has_the_failed_trials_of_all_of_them(candidate: Callable[..., Candidate]) -> None:
+    tasks = ("chain", "niah")
+    failed = candidate("failed", lambda _, repeat: "found" if repeat else "error", tasks=tasks)
+    boards = boards_of([failed, candidate("whole", lambda *_: "found", tasks=tasks)])
+
+    names = [[board_row(board, row)[1] for row in board.rows] for board in boards]
+    assert names == [["whole", f"failed ({count} errors)"] for count in (4, 2, 2)]
+
+
 @pytest.mark.parametrize(
     "other",
     [
         {"question": "Another one?"},
-        {"expected": ["1"]},
+        {"reference": {"answers": ["1"]}},
         {"scorer": "contains"},
         {"seed": 1},
         {"setting": "other corpus"},
