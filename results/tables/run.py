@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from needlework.results.statistics.in_short.surer import asks_again
 from needlework.results.statistics.published.ruler import ruler_lines
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style.glyphs import can_encode
@@ -45,8 +46,9 @@ def markdown_lines(report: RunReport) -> list[str]:
 
 
 def next_line(report: RunReport, folder: str) -> str:
-    """What to do after the run, with `folder` as the user would write it."""
-    line = f"next: open {folder}/report.html (a click on a cell shows its answers)"
+    """What to do after the run, with `folder` as the user would write it; trials that failed come first."""
+    again = asks_again(report.records, report.facts.name if report.facts else "")
+    line = f"next: {again}{'; ' if again else ''}open {folder}/report.html (a click on a cell shows its answers)"
     missed = first_miss(report)
     return line if missed is None else f"{line}; needlework prompt {folder} {missed} prints what the model saw"
 

@@ -25,7 +25,7 @@ from needlework.results.statistics.in_short.parts import (
 )
 from needlework.results.statistics.in_short.published import published_clauses
 from needlework.results.statistics.in_short.rests import rests
-from needlework.results.statistics.in_short.surer import Surer, asks_the_rest, surer
+from needlework.results.statistics.in_short.surer import Surer, asks_again, asks_the_rest, surer
 from needlework.results.statistics.in_short.tasks import spread, task_clauses
 from needlework.results.statistics.length.answer import EffectiveLength
 from needlework.results.statistics.panels import Panel, Tally, trial_of
@@ -196,9 +196,14 @@ def _statistics(report: RunReport, panel: Panel) -> PanelStatistics | None:
 
 
 def _surer(report: RunReport) -> Surer | None:
-    """What is left to ask of a run that was ended early; else of the task that says least, and is no retriever's."""
+    """What is left to ask of a run that was ended early, or of which trials failed; else of the task that says least,
+    and is no retriever's.
+    """
+    name = report.facts.name if report.facts else ""
     if report.interrupted:
-        return Surer(asks_the_rest(report.facts.name if report.facts else ""))
+        return Surer(asks_the_rest(name))
+    if again := asks_again(report.records, name):
+        return Surer(again)
     found = []
     for row in report.tasks:
         panels = _panels(report, row.model, row.task)

@@ -13,11 +13,13 @@ from needlework.results.records.tests_of_cells import task_of
 from needlework.results.statistics.intervals.evidence import further_samples, of_scores
 from needlework.results.statistics.length.answer import EffectiveLength
 from needlework.results.statistics.panels import Tally, decided, trial_of
+from needlework.results.style.text import counted
 
 _WIDE = 0.05  # half the width of an interval from which on a narrower one is worth its trials
 # Their questions are what they are: a further repeat asks the same ones again.
 _FIXED = ("leval", "openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2")
 _MOST = 10_000  # repeats
+_LASTING = ("client", "oom")  # errors that the same request meets again: what it asks for, and too little memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,14 @@ class Surer:
 
 def asks_the_rest(name: str = "") -> str:
     """How a run that was ended early goes on; `name`: its run name, empty where it is not known."""
-    return f"the same command{f' with --run-name {name}' if name else ''} asks the rest"
+    return f"{_same_command(name)} asks the rest"
+
+
+def asks_again(records: Sequence[Record], name: str = "") -> str:
+    """How trials that failed get their answers; empty where none failed, or each would fail again."""
+    kinds = [(record["error"] or {}).get("kind") for record in records if record["outcome"] == "error"]
+    count = sum(kind not in _LASTING for kind in kinds)
+    return f"{_same_command(name)} asks the {counted(count, 'failed trial')} again" if count else ""
 
 
 def surer(
@@ -62,6 +71,10 @@ def surer(
     if _half_width(overall) > _WIDE:
         return _repeats(4 * asked, "for an interval half as wide")
     return None
+
+
+def _same_command(name: str) -> str:
+    return f"the same command{f' with --run-name {name}' if name else ''}"
 
 
 def _room(records: Sequence[Record]) -> Surer | None:

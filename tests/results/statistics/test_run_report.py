@@ -9,6 +9,9 @@ import pytest
 
 from needlework.results.files.json_file import json_text
 from needlework.results.records.record import Record
+from needlework.results.statistics.in_short.sentence import in_short
+from needlework.results.statistics.in_short.surer import Surer
+from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
 from needlework.results.tables.run import markdown_lines, next_line, run_lines
 
@@ -40,6 +43,21 @@ def test_the_next_step_names_a_trial_that_was_missed(make_record: Make) -> None:
     assert next_line(run_report([found, missed]), "runs/x").endswith(
         "needlework prompt runs/x b prints what the model saw"
     )
+
+
+def test_trials_that_failed_are_the_first_next_step(make_record: Make) -> None:
+    def failed(repeat: int, kind: str) -> Record:
+        return make_record(repeat=repeat, outcome="error", error={"kind": kind, "message": "HTTP 500: boom"})
+
+    facts = run_facts({"run": "r"}, "r")
+    report = run_report([make_record(), failed(1, "server"), failed(2, "timeout"), failed(3, "client")], facts=facts)
+    told = "the same command with --run-name r asks the 2 failed trials again"
+    assert next_line(report, "runs/r").startswith(f"next: {told}; open runs/r/report.html")
+    assert in_short(report).surer == Surer(told)
+
+    lasting = run_report([make_record(), failed(1, "client"), failed(2, "oom")], facts=facts)
+    assert next_line(lasting, "runs/r").startswith("next: open runs/r/report.html")
+    assert in_short(lasting).surer != Surer(told)
 
 
 @pytest.mark.parametrize("outcome", ["error", "skipped"])
