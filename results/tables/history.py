@@ -47,14 +47,8 @@ def _name(series: Series) -> str:
     return " · ".join(part for part in (series.model, series.task) if part)
 
 
-def _when(series: Series, at: int) -> str:
-    """The place of a run; its name where another run has the same, as in one minute."""
-    point = series.points[at]
-    return point.who.run if sum(each.place == point.place for each in series.points) > 1 else point.place
-
-
 def _where(series: Series, change: Change) -> tuple[str, str]:
-    first, last = (_when(series, at) for at in (change.first, change.last))
+    first, last = (series.names[at] for at in (change.first, change.last))
     return "fell" if change.is_fall else "rose", f"between {first} and {last}"
 
 
@@ -79,7 +73,7 @@ def series_row(point: Point) -> tuple[str, ...]:
 
 def change_words(series: Series, change: Change) -> str:
     """`fell between step 2000 and step 3000, from 92.6 to 55.6 % (-37.0 points; p 0.002, Holm)`."""
-    likely = "" if change.last - change.first == 1 else f", most likely at {_when(series, change.at)}"
+    likely = "" if change.last - change.first == 1 else f", most likely at {series.names[change.at]}"
     scores = f"from {percent1(change.before)} to {percent1(change.after)} %"
     points = points1(change.after - change.before)
     return f"{' '.join(_where(series, change))}{likely}, {scores} ({points} points; p {p_words(change.p)}, Holm)"

@@ -88,13 +88,13 @@ def test_a_night_with_errors_is_in_the_series_and_one_of_errors_alone_is_named(
     assert [run["score_with_misses"] for run in series["runs"]] == pytest.approx([1, 20 / 24, 1])
 
 
-def test_runs_of_one_minute_are_told_apart_by_their_names(
+def test_where_a_date_repeats_all_runs_are_told_by_their_names(
     write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    runs = [str(write(name, right, day=3)) for name, right in (("a", 12), ("b", 0))]
+    runs = [str(write(name, right, day=day)) for name, right, day in (("a", 12, 3), ("b", 12, 3), ("c", 0, 4))]
 
     assert needlework.main(["history", *runs]) == 0
-    assert "fell between a and b, from 100 to 0 %" in capsys.readouterr().out
+    assert "fell between b and c, from 100 to 0 %" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,12 @@ class Series:
     samples: int
     changes: tuple[Change, ...]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What tells its runs apart: their places; where two have the same one, as in one minute, the runs' names."""
+        places = tuple(point.place for point in self.points)
+        return places if len(set(places)) == len(places) else tuple(point.who.run for point in self.points)
+
 
 def series_of(ordered: Sequence[tuple[str, str, Candidate]]) -> tuple[Series, ...]:
     """Return the series of runs that are in order. `ordered`: the place of each by name; the model that it is a run of,
