@@ -34,6 +34,7 @@ class Chrome(Page):
         """Answer who edits, where the page asks."""
         if self.ask("return document.getElementById('ask')?.open"):
             self.press("Ann", "\ue007")
+            self.until("return !document.getElementById('ask').open")
 
     def forget(self) -> None:
         """Log in again where it goes next."""
