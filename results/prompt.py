@@ -18,6 +18,7 @@ from needlework.results.records.manifest import settings_of
 from needlework.results.records.run_folder import MANIFEST
 
 MESSAGES = "The server was sent its messages, and puts the marks of its own template around them"
+MARKED = "; U+FDD0 stands before each mark here, since a document may hold the words of one as text"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -45,7 +46,8 @@ def main(argv: Sequence[str]) -> int:
     if not recorded:
         print("needlework prompt: unchecked: the trial ended before its hash was recorded", file=sys.stderr)
     elif sent_as_messages(record["model"], record["prompt"].get("template")):
-        print(f"needlework prompt: {MESSAGES}", file=sys.stderr)
+        marked = MARKED if "\ufdd0<|" in trial.prompt.text else ""
+        print(f"needlework prompt: {MESSAGES}{marked}", file=sys.stderr)
     return 0 if recorded else 1
 
 

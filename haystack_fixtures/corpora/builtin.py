@@ -59,7 +59,7 @@ def load_pydoc() -> Corpus:
     try:
         from pydoc_data.topics import topics
     except ImportError:  # some distributions leave it out of their smallest Python package
-        raise InputError("corpus", "pydoc", "this Python has no pydoc_data: use --corpus generated") from None
+        raise InputError("--corpus", "pydoc", "this Python has no pydoc_data: use --corpus generated") from None
     documents = tuple(clean_text(topics[title], title) for title in sorted(topics))
     source = f"CPython {python_version()}, pydoc_data.topics"  # the topics differ between versions
     return _corpus("pydoc", "en", "PSF License", source, documents)
@@ -74,7 +74,7 @@ def missing_package(name: str) -> str | None:
 def _package_folder(package: str, pinned: str) -> Path:
     folder = _found(package)
     if folder is None:
-        raise InputError("corpus package", package, f"not installed: {_install(package, pinned)}")
+        raise InputError("--corpus", package, f"not installed: {_install(package, pinned)}")
     return folder
 
 
@@ -85,7 +85,7 @@ def _found(package: str) -> Path | None:
 
 
 def _damaged(package: str, pinned: str, problem: str) -> InputError:
-    return InputError("corpus package", package, f"{problem}: {_install(package, pinned, '--force-reinstall ')}")
+    return InputError("--corpus", package, f"{problem}: {_install(package, pinned, '--force-reinstall ')}")
 
 
 def _install(package: str, pinned: str, flag: str = "") -> str:

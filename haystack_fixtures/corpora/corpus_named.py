@@ -46,7 +46,7 @@ def load_corpus(
     kind, _, rest = name.partition(":")
     takes_files = kind == "cdme" or (kind != "hf" and name not in NAMES)
     if file_list and not takes_files:
-        raise InputError("corpus", spec, f"a file list ({', '.join(file_list)}) needs a folder")
+        raise InputError("--corpus", spec, f"a file list ({', '.join(file_list)}) needs a folder")
     if name in _PACKAGED:
         return _PACKAGED[name]()
     if name == "noise":
@@ -68,7 +68,7 @@ def generated_corpus(language: str, seed: int, min_chars: int, cache_dir: Path) 
     the documents are a beginning. How long a beginning is no part of it; `source` says it.
     """
     if language not in LANGUAGES:
-        raise InputError("corpus generated, language", language, f"choose one of {', '.join(LANGUAGES)}")
+        raise InputError("--corpus generated, language", language, f"choose one of {', '.join(LANGUAGES)}")
     size = GENERATED_CHARS[language]
     while size < min_chars:
         size *= 2

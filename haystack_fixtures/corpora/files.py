@@ -26,19 +26,19 @@ def load_path(path: Path, *, language: str, text_field: str, file_list: tuple[st
     if path.is_dir():
         files = _chosen(path, file_list) if file_list else _found(path)
     elif file_list:
-        raise InputError("corpus", path, f"is a file; a file list ({', '.join(file_list)}) needs a folder")
+        raise InputError("--corpus", path, f"is a file; a file list ({', '.join(file_list)}) needs a folder")
     else:
         files = [path]
     documents = tuple(text for file in files for text in _documents(file, text_field) if text.strip())
     if not documents:
-        raise InputError("corpus", path, f"holds no text: it needs {_kinds()} files that are not empty")
+        raise InputError("--corpus", path, f"holds no text: it needs {_kinds()} files that are not empty")
     return Corpus(path.resolve().name, language, _LICENCE, str(path), documents, documents_sha256(documents))
 
 
 def load_cdme(folder: Path, *, language: str, text_field: str, file_list: tuple[str, ...]) -> Corpus:
     """A folder with CDME's domain files, all of which must be there unless `file_list` asks for some of them."""
     if not path_exists(folder) or not folder.is_dir():
-        raise InputError("corpus cdme", folder, f"no such folder: it should hold {', '.join(CDME_FILES)}")
+        raise InputError("--corpus", folder, f"no such folder: it should hold {', '.join(CDME_FILES)}")
     return load_path(folder, language=language, text_field=text_field, file_list=file_list or CDME_FILES)
 
 
@@ -64,16 +64,16 @@ def _chosen(folder: Path, names: tuple[str, ...]) -> list[Path]:
     unique = tuple(dict.fromkeys(names))
     absent = [name for name in unique if not (folder / name).is_file()]
     if absent:
-        raise InputError("corpus folder", folder, f"these files are absent: {', '.join(absent)}")
+        raise InputError("--corpus", folder, f"these files are absent: {', '.join(absent)}")
     return [folder / name for name in unique]
 
 
 def _documents(file: Path, text_field: str) -> Iterator[str]:
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
-        raise InputError("corpus file", file, f"not a {_kinds()} file: convert or rename it")
+        raise InputError("--corpus", file, f"not a {_kinds()} file: convert or rename it")
     if not file.is_file():
-        raise InputError("corpus file", file, "is not a file (a pipe, a device or a broken link)")
+        raise InputError("--corpus", file, "is not a file (a pipe, a device or a broken link)")
     text = _read(file)
     if suffix != ".jsonl":
         yield text
@@ -90,9 +90,9 @@ def _read(file: Path) -> str:
     except UnicodeDecodeError as error:
         own = "iconv -t utf-8 -f latin1, or -f gb18030: its own encoding"
         remedy = f"byte {error.start} is not UTF-8: save it as UTF-8 ({own})"
-        raise InputError("corpus file", file, remedy) from None
+        raise InputError("--corpus", file, remedy) from None
     except OSError as error:
-        raise InputError("corpus file", file, f"cannot be read: {error.strerror}") from None
+        raise InputError("--corpus", file, f"cannot be read: {error.strerror}") from None
 
 
 def _field(line: str, text_field: str, where: str) -> str:
@@ -100,15 +100,15 @@ def _field(line: str, text_field: str, where: str) -> str:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
         problem = error.msg if isinstance(error, json.JSONDecodeError) else "too deeply nested or too large a number"
-        raise InputError("corpus line", where, f"not JSON ({problem}): correct or delete the line") from None
+        raise InputError("--corpus", where, f"not JSON ({problem}): correct or delete the line") from None
     if not isinstance(row, dict):
-        raise InputError("corpus line", where, f"not a JSON object but {type(row).__name__}: give it a {text_field!r}")
+        raise InputError("--corpus", where, f"not a JSON object but {type(row).__name__}: give it a {text_field!r}")
     if text_field not in row:
         fields = ", ".join(sorted(row)) or "none"
         remedy = f"no field {text_field!r}: name one of its fields with --text-field ({fields})"
-        raise InputError("corpus line", where, remedy)
+        raise InputError("--corpus", where, remedy)
     text = row[text_field]
     if not isinstance(text, str):
         remedy = f"field {text_field!r} is {type(text).__name__}, not text: name another with --text-field"
-        raise InputError("corpus line", where, remedy)
+        raise InputError("--corpus", where, remedy)
     return clean_text(text, where)

@@ -14,10 +14,10 @@ def clean_text(text: str, where: str) -> str:
     which names `where`. Nothing is removed silently.
     """
     if _NOT_TEXT in text:
-        raise InputError("corpus text", where, "it holds NUL characters: give a text file in UTF-8")
+        raise InputError("--corpus", where, "it holds NUL characters: give a text file in UTF-8")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         remedy = f"half of a surrogate pair at character {error.start}: write the text in UTF-8 again"
-        raise InputError("corpus text", where, remedy) from None
+        raise InputError("--corpus", where, remedy) from None
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

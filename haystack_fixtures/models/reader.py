@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import asyncio  # takes 20 ms to load, and most models answer in the thread that asks
+    import selectors
 
 Value = TypeVar("Value")
+_FEW = 6
 
 
 class Reader:
@@ -25,7 +27,7 @@ class Reader:
     def __init__(self) -> None:
         import asyncio
 
-        self._loop = asyncio.new_event_loop()
+        self._loop = asyncio.SelectorEventLoop(_few_at_a_time())
         self._wait = asyncio.run_coroutine_threadsafe
         self._going: set[asyncio.Task[Any]] = set()  # the loop itself does not keep them
         self._begun: deque[Coroutine[Any, Any, object]] = deque()
@@ -57,6 +59,19 @@ class Reader:
     def call(self, work: Callable[[], object]) -> None:
         """Call this there, soon."""
         self._loop.call_soon_threadsafe(work)
+
+
+def _few_at_a_time() -> selectors.BaseSelector:
+    """Says of a few connections at a time that they have news. Of a burst of answers all would be read before the first
+    place is used again; the server would then answer all of them in a burst again, and be idle between.
+    """
+    import selectors
+
+    class Few(selectors.DefaultSelector):
+        def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+            return super().select(timeout)[:_FEW]
+
+    return Few()
 
 
 @cache
