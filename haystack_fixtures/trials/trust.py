@@ -29,7 +29,8 @@ def check_answer(prompt_tokens: int, answers: Sequence[str], response: Response)
     """Whether an answer is one to our prompt, all of it, by the server's own count and by whose answer it is.
 
     The count must be ours plus the constant that calibration found (none: 0), within `TOLERANCE` tokens; a token more
-    or less is flagged. A model that gives no count is believed, with the flag `no_usage`. `answers`: the right values;
+    or less is flagged. Where the calibration failed, more tokens may be the server's template: `uncalibrated`. A model
+    that gives no count is believed, with the flag `no_usage`. `answers`: the right values;
     one that stands in the reasoning alone is flagged.
 
     Where our count is approximate, a prompt was cut if the server counts no more tokens of it than of a shorter one
@@ -57,7 +58,8 @@ def check_answer(prompt_tokens: int, answers: Sequence[str], response: Response)
     if off < -TOLERANCE:
         return Check(("server_truncated",), tuple(flags), counted)
     if off > TOLERANCE:
-        return Check(("token_mismatch",), tuple(flags), counted)
+        reason = "uncalibrated" if calibration.status == "failed" else "token_mismatch"
+        return Check((reason,), tuple(flags), counted)
     if calibration.template_tokens:
         flags.append("template_difference")
     if off:

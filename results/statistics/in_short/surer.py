@@ -38,8 +38,7 @@ def asks_the_rest(name: str = "") -> str:
 
 def asks_again(records: Sequence[Record], name: str = "") -> str:
     """How trials that failed get their answers; empty where none failed, or each would fail again."""
-    kinds = [(record["error"] or {}).get("kind") for record in records if record["outcome"] == "error"]
-    count = sum(kind not in _LASTING for kind in kinds)
+    count = sum(map(_may_be_mended, records))
     return f"{_same_command(name)} asks the {counted(count, 'failed trial')} again" if count else ""
 
 
@@ -71,6 +70,12 @@ def surer(
     if _half_width(overall) > _WIDE:
         return _repeats(4 * asked, "for an interval half as wide")
     return None
+
+
+def _may_be_mended(record: Record) -> bool:
+    if record["outcome"] == "error":
+        return (record["error"] or {}).get("kind") not in _LASTING
+    return record["outcome"] == "invalid" and "uncalibrated" in record["details"].get("invalid", ())
 
 
 def _same_command(name: str) -> str:

@@ -50,8 +50,11 @@ def test_trials_that_failed_are_the_first_next_step(make_record: Make) -> None:
         return make_record(repeat=repeat, outcome="error", error={"kind": kind, "message": "HTTP 500: boom"})
 
     facts = run_facts({"run": "r"}, "r")
-    report = run_report([make_record(), failed(1, "server"), failed(2, "timeout"), failed(3, "client")], facts=facts)
-    told = "the same command with --run-name r asks the 2 failed trials again"
+    reasons = ("uncalibrated", "token_mismatch")
+    invalid = [make_record(repeat=4, outcome="invalid", needle=each, details={"invalid": [each]}) for each in reasons]
+    errors = [failed(1, "server"), failed(2, "timeout"), failed(3, "client")]
+    report = run_report([make_record(), *errors, *invalid], facts=facts)
+    told = "the same command with --run-name r asks the 3 failed trials again"
     assert next_line(report, "runs/r").startswith(f"next: {told}; open runs/r/report.html")
     assert in_short(report).surer == Surer(told)
 

@@ -175,7 +175,7 @@ def test_a_calibration_that_fails_is_made_again_once_the_server_answers(
     one = model()
     right = Answer(body=honest(smol_tokenizer, more=5))
     planted.plant(Answer(400, {"error": {"message": "too short a prompt"}}), right)
-    assert checked(one, trial(smol_tokenizer))[1] == ("token_mismatch",)  # nothing vouches for the difference
+    assert checked(one, trial(smol_tokenizer))[1] == ("uncalibrated",)  # nothing vouches for the difference
     assert checked(one, trial(smol_tokenizer))[1:] == ((), ("template_difference",))
 
 
