@@ -54,6 +54,9 @@ def _ask(model: Model, request: Request, batch_mates: Sequence[Request]) -> Iter
         if batch_mates and model.batch_size > 1:
             yield Again("batch", model.respond_many([request, *batch_mates[: model.batch_size - 1]])[0])
         return
-    with ThreadPoolExecutor(_TOGETHER, thread_name_prefix="needlework-stability") as pool:
+    pool = ThreadPoolExecutor(_TOGETHER, thread_name_prefix="needlework-stability")
+    try:
         for response in pool.map(model.respond, [request] * _TOGETHER):
             yield Again("batch", response)
+    finally:
+        pool.shutdown(wait=False)  # who ends the run does not wait for the server; no `with`, which would

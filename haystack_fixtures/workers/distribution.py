@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import pytest
@@ -67,6 +68,17 @@ def tests_of_worker(config: pytest.Config) -> Any:
     if not is_worker(config):
         return None
     return next((plugin for plugin in config.pluginmanager.get_plugins() if hasattr(plugin, "torun")), None)
+
+
+def call_when_left(config: pytest.Config, told: Callable[[], object]) -> None:
+    """Have this worker told, in a thread, when its controller lets go of it: at its end, however that came.
+
+    pytest-xdist waits for the test that runs, for 5 s until it is interrupted, and for 10 s until it is killed.
+    """
+    interactor = tests_of_worker(config)
+    if interactor is not None:
+        channel = interactor.channel.gateway.newchannel()  # of its own: it closes with the connection
+        channel.setcallback(lambda _end: told(), endmarker=None)
 
 
 def upcoming(interactor: Any) -> list[Cell]:

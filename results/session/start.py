@@ -8,7 +8,7 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.session.kept import SETTINGS, grid_of, settings_of
-from needlework.haystack_fixtures.workers.distribution import is_worker, refuse
+from needlework.haystack_fixtures.workers.distribution import call_when_left, is_worker, refuse
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results import hookspecs
 from needlework.results.records.recipe import recipe_of
@@ -23,6 +23,8 @@ from needlework.results.session.option_checks import check_adaptive_run, check_j
 
 if TYPE_CHECKING:
     from needlework.results.judging.asking import OpenJudge
+
+_SIGNALS = pytest.StashKey[EndSignals]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -60,7 +62,6 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """A worker that has cells leaves the end of the run to its controller, which a signal to both would race."""
     config, tests = session.config, [(item.nodeid, cell) for item in session.items if (cell := cell_of(item))]
     try:
         config.stash[SHARED] = shared_cells(tests)
@@ -71,7 +72,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     except InputError as error:
         refuse(session, error)
     if is_worker(config) and tests:
-        EndSignals().start(ignore=True)
+        config.stash[_SIGNALS] = signals = EndSignals(heeded=False)  # a signal to both would race the controller's end
+        signals.start()
+        call_when_left(config, signals.end)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _SIGNALS in session.config.stash:
+        session.config.stash[_SIGNALS].ignore()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

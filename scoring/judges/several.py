@@ -32,8 +32,11 @@ def majority(scorers: Mapping[str, Scorer], marked: Rebuilt) -> Scorer:
     def judge(answer: str, reference: Reference) -> Score:
         if not answer.strip():
             return first.judge(answer, reference)
-        with ThreadPoolExecutor(len(names)) as threads:
+        threads = ThreadPoolExecutor(len(names))
+        try:
             said = list(threads.map(lambda name: _said(scorers[name], answer, reference), names))
+        finally:
+            threads.shutdown(wait=False)  # who ends the run does not wait for the judges; no `with`, which would
         scores = [each for each in said if isinstance(each, Score)]
         faults = [each for each in said if not isinstance(each, Score)]
         if faults and 2 * len(scores) <= len(names):

@@ -13,7 +13,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.models.model import ErrorKind
 from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreachableError, UnreadableError
-from needlework.haystack_fixtures.models.served.pace.pacing import Sign
+from needlework.haystack_fixtures.models.served.pace.pacing import REFUSED_S, Sign
 from needlework.haystack_fixtures.models.served.reading.reply import (
     DroppedError,
     MalformedError,
@@ -25,7 +25,6 @@ from needlework.haystack_fixtures.models.served.reading.too_long import says_too
 FIRST_DELAY_S = 1.0
 LONGEST_DELAY_S = 30.0
 LONGEST_RETRY_AFTER_S = 300.0
-REFUSED_S = 600.0
 
 _BUSY = (429, 503, 529)  # 529: Anthropic's and others' "overloaded"
 _DOWN = (502, 521, 522, 523, 530)  # what a gateway says for a server that it cannot reach

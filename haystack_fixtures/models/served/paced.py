@@ -16,8 +16,8 @@ from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.errors import Fault, Retries, crowded
 from needlework.haystack_fixtures.models.served.facts.server_facts import ServerFacts
 from needlework.haystack_fixtures.models.served.http.client import Allowed
-from needlework.haystack_fixtures.models.served.pace.pacing import Sign
-from needlework.haystack_fixtures.models.served.pace.told import back_line, farewell, silent_line
+from needlework.haystack_fixtures.models.served.pace.pacing import News, Sign
+from needlework.haystack_fixtures.models.served.pace.told import farewell, news_line
 from needlework.haystack_fixtures.models.served.pace.turnstile import Passage, Turnstile
 from needlework.haystack_fixtures.models.served.reading.budget import within_budget
 from needlework.haystack_fixtures.models.served.reading.reply import Reply
@@ -165,17 +165,16 @@ class PacedModel:
             outcome = replace(outcome, message=ended or last, retry=False, fatal=True)
             self._error(outcome)
             self._transport.abort()
-        elif (left_s := self._gate.news(passage)) is not None:
-            self._tell(self._news(left_s, outcome))
-            if not left_s:
+        elif (news := self._gate.news(passage)) is not None:
+            self._tell(self._news(news, outcome))
+            if news.what == "back":
                 self._gate.end_pauses()
         return outcome
 
-    def _news(self, left_s: float, outcome: Reply | Fault | None) -> str:
-        """`left_s`: as `Pace.news` has it."""
+    def _news(self, news: News, outcome: Reply | Fault | None) -> str:
         why = self._transport.redactor.clean(outcome.message) if isinstance(outcome, Fault) else ""
         server = str(self._transport.identity["server"])
-        return silent_line(server, printable(why), left_s) if left_s else back_line(server)
+        return news_line(news, server, printable(why), heard=self._gate.silent is not None)
 
     def _allowed(self, request: Request) -> Allowed:
         silence_s = self._timeout_s + request.prompt.tokens / PREFILL_PER_S

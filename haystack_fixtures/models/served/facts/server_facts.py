@@ -211,10 +211,13 @@ class ServerFacts:
         for each in requests:
             self._replays.ask(each)
         # At once: every trial of the run waits for both.
-        with ThreadPoolExecutor(len(requests)) as threads:
+        threads = ThreadPoolExecutor(len(requests))
+        try:
             answers = threads.map(self._ask, requests)
             counts = [each.prompt.tokens for each in requests]
             return counts, [self._witnessed(each, answer) for each, answer in zip(requests, answers, strict=True)]
+        finally:
+            threads.shutdown(wait=False)  # who ends the run does not wait for the server; no `with`, which would
 
 
 def _finish(request: Request, response: Response) -> str | None:

@@ -22,10 +22,23 @@ is nobody behind it. `gone`: nobody took the request.
 
 ROW = 10  # attempts in a row without a sign of life, of all requests together: now it is the server, not a request
 TOLD, TOLD_S = 3, 1.0  # attempts in a row, for so long: who waits is told. A storm of faults has answers in between
+REFUSES_S = 5.0  # the same of a server that refuses: most are ready again before
+REFUSED_S = 600.0  # for which a request is refused before it is given up
 PATIENCE_S = 120.0  # for a server that has answered before: long enough for most to start again
 NEVER_HEARD_S = 10.0  # for one that has not: a wrong address is told at once
 _WAVES = 3  # time-outs take longer than that patience; so often a request may wait for its time-out
 _STEPS = 16  # rounds from the lowest limit to the highest
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What who waits is told of a server: that it is `silent`, that it `refuses` all, that it is `back`.
+
+    `left_s`: seconds until it is given up.
+    """
+
+    what: Literal["silent", "refuses", "back"]
+    left_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -47,7 +60,10 @@ class Pace:
     heard: bool = field(default=False, init=False)
     silent: int = field(default=0, init=False)
     _silent_since: float = field(default=0.0, init=False)
-    _told: bool = field(default=False, init=False)
+    _alive_at: float = field(default=-math.inf, init=False)
+    _refused: int = field(default=0, init=False)
+    _refused_since: float = field(default=0.0, init=False)
+    _told: Literal["silent", "refuses", ""] = field(default="", init=False)
     _ended: int = field(default=0, init=False)
     _turned_away: int = field(default=0, init=False)
 
@@ -86,7 +102,12 @@ class Pace:
             self._silent_since = now if self.silent == 0 else self._silent_since
             self.silent += 1
         else:
-            self.silent = 0
+            self.silent, self._alive_at = 0, now
+        if sign == "busy":
+            self._refused_since = now if self._refused == 0 else self._refused_since
+            self._refused += 1
+        else:
+            self._refused = 0
         if sign == "answered":
             self.answered_at = now
         if begun == self.cuts and sign == "crowded":
@@ -116,18 +137,32 @@ class Pace:
         """Whether the outage has lasted too long. `took_s`: how long the last attempt waited in vain."""
         return self.outage and self._left_s(now, took_s) <= 0
 
-    def news(self, now: float, took_s: float) -> float | None:
-        """Tell once that a server has fallen silent, by the seconds until it is given up, and once that it is back: 0.
+    def news(self, now: float, took_s: float) -> News | None:
+        """Tell once that a server has fallen silent, or does nothing but refuse, and once that it is back.
 
-        `None`: nothing is new. A server that was never heard is given up so soon that nobody has to be told before.
+        `None`: nothing is new. `took_s`: as for `given_up`.
         """
-        if self._told and not self.silent:
-            self._told = False
-            return 0.0
-        if self._told or not self.heard or self.silent < TOLD or now - self._silent_since < TOLD_S:
-            return None
-        self._told = True
-        return max(1.0, self._left_s(now, took_s))
+        if self._told and not self.silent and not self._refused:
+            self._told = ""
+            return News("back")
+        if self._told != "silent" and self._is_silent(now, took_s):
+            self._told = "silent"
+            return News("silent", max(1.0, self._left_s(now, took_s)))
+        if self._told != "refuses" and self._refuses_all(now):
+            self._told = "refuses"
+            return News("refuses", max(1.0, self._refused_since + REFUSED_S - now))
+        return None
+
+    def _is_silent(self, now: float, took_s: float) -> bool:
+        """Whether who waits must be told. A wrong address is given up so soon that nobody has to be told before."""
+        lasted_s = min(now - self._alive_at, now - self._silent_since + took_s)
+        waited_for = self.heard or self._left_s(now, took_s) > NEVER_HEARD_S
+        return self.silent >= TOLD and lasted_s >= TOLD_S and waited_for
+
+    def _refuses_all(self, now: float) -> bool:
+        """Whether who waits must be told. One that has never answered may say itself how long it goes on."""
+        until = now if self.answered_at > -math.inf else max(now, self.paused_until)
+        return self._refused >= TOLD and until - self._refused_since >= REFUSES_S
 
     def _left_s(self, now: float, took_s: float) -> float:
         patience = PATIENCE_S if self.heard else NEVER_HEARD_S

@@ -1,20 +1,24 @@
-"""What is told of a server that has fallen silent: to who waits, and when it is given up."""
+"""What is told of a server that has fallen silent, or refuses all: to who waits, and when it is given up."""
 
 from __future__ import annotations
 
 import time
 
+from needlework.haystack_fixtures.models.served.pace.pacing import News
 
-def silent_line(server: str, why: str, left_s: float) -> str:
-    """Of a server that has answered before; `why`: what its last attempt failed with; it is given up in `left_s`."""
-    until = time.strftime("%H:%M:%S", time.localtime(time.time() + left_s))
-    told = f"{server} does not answer any more{f' ({why})' if why else ''}: the run waits for it until {until}"
-    return f"{told}. Ctrl-C ends the run now; no answer is lost either way"
+_CTRL_C = "Ctrl-C ends the run now; no answer is lost either way"
 
 
-def back_line(server: str) -> str:
-    """Of one that has been told to be silent."""
-    return f"{server} answers again: the run goes on"
+def news_line(news: News, server: str, why: str, *, heard: bool) -> str:
+    """`why`: what the server's last attempt failed with. `heard`: it has answered before."""
+    if news.what == "back":
+        return f"{server} answers again: the run goes on"
+    until = time.strftime("%H:%M:%S", time.localtime(time.time() + news.left_s))
+    if news.what == "refuses":  # about: until a request has waited so long of its own time
+        told = f"{server} refuses every request ({why}): the run waits for it until about {until}"
+        return f"{told}. {_CTRL_C}. Fewer requests at once may help: --concurrency"
+    does = "does not answer any more" if heard else "has not answered yet"
+    return f"{server} {does}{f' ({why})' if why else ''}: the run waits for it until {until}. {_CTRL_C}"
 
 
 def farewell(server: str, row: int | None, why: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from needlework.haystack_fixtures.models.model import ModelError
 from needlework.haystack_fixtures.models.reader import in_thread, reader
-from needlework.haystack_fixtures.models.served.pace.pacing import Pace, Sign
+from needlework.haystack_fixtures.models.served.pace.pacing import News, Pace, Sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Turnstile:
         for _ in range(min(most, len(self._waiting))):
             _go_on(self._waiting.popleft())
 
-    def news(self, passage: Passage) -> float | None:
+    def news(self, passage: Passage) -> News | None:
         """What is to be told after an attempt has left, as `Pace.news` has it."""
         with self._turn:
             now = self.now()

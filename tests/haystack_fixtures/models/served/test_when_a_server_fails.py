@@ -8,15 +8,15 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from needlework.haystack_fixtures.models.model import Request, Response
 from needlework.haystack_fixtures.models.served.args import served_options
 from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.errors import REFUSED_S
 from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.models.served.pace.pacing import NEVER_HEARD_S, PATIENCE_S
+from needlework.haystack_fixtures.models.served.pace.pacing import NEVER_HEARD_S, PATIENCE_S, REFUSED_S
 from needlework.haystack_fixtures.models.served.pace.turnstile import Turnstile
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
@@ -95,6 +95,37 @@ def test_who_waits_is_told_once_that_a_server_has_fallen_silent_and_once_that_it
     assert silent.startswith(f"{planted.url} does not answer any more (HTTP 502: <html>Bad Gateway")
     assert "Ctrl-C" in silent
     assert back == f"{planted.url} answers again: the run goes on"
+
+
+def test_who_waits_is_told_that_a_server_does_nothing_but_refuse_until_when_and_that_it_is_back(
+    planted: PlantedServer, make: Callable[..., ServedModel], question: Request, clock: SleptTime
+) -> None:
+    said: list[tuple[float, str]] = []
+    planted.plant(*[Answer(429, {"error": {"message": "slow down"}}, {"Retry-After": "1"})] * 12, good())
+    model = make(planted.url, tell=lambda line: said.append((clock.now(), line)))
+    assert model.respond(question).text == "Paris"
+    (at, refuses), (_, back) = said
+    assert at < 10
+    assert refuses.startswith(f"{planted.url} refuses every request (HTTP 429: slow down): the run waits for it until ")
+    assert "no answer is lost" in refuses
+    assert "--concurrency" in refuses
+    assert back == f"{planted.url} answers again: the run goes on"
+
+
+def test_a_server_that_hangs_from_the_start_is_told(
+    planted: PlantedServer, make: Callable[..., ServedModel], question: Request, clock: SleptTime
+) -> None:
+    said: list[str] = []
+
+    def late(_body: dict[str, Any]) -> dict[str, Any]:
+        clock.sleep(120)  # by the gate's clock
+        time.sleep(0.5)
+        return good()
+
+    planted.plant(Answer(body=late))
+    make(planted.url, timeout_s=0.1, tell=said.append, retries=3).respond(question)
+    (line,) = said
+    assert line.startswith(f"{planted.url} has not answered yet (")
 
 
 def test_a_wrong_address_is_told_only_by_the_error(make: Callable[..., ServedModel], question: Request) -> None:

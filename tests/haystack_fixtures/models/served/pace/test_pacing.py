@@ -12,11 +12,19 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.models.served.errors import (
     LONGEST_DELAY_S,
     LONGEST_RETRY_AFTER_S,
-    REFUSED_S,
     Fault,
     Retries,
 )
-from needlework.haystack_fixtures.models.served.pace.pacing import NEVER_HEARD_S, PATIENCE_S, ROW, Pace, Sign
+from needlework.haystack_fixtures.models.served.pace.pacing import (
+    NEVER_HEARD_S,
+    PATIENCE_S,
+    REFUSED_S,
+    REFUSES_S,
+    ROW,
+    News,
+    Pace,
+    Sign,
+)
 
 SIGNS = st.sampled_from(("answered", "broken", "busy", "late", "slow", "down", "gone"))
 STEPS = st.lists(
@@ -151,10 +159,62 @@ def test_a_server_that_answers_in_between_is_not_told_to_be_silent() -> None:
     for second in range(61, 64):
         pace.end(pace.begin(), "gone", now=second)
         told.append(pace.news(second, took_s=0))
-    assert told[240:] == [118, None, None], "of the 120 seconds since the last of the storm, two have gone"
+    silent = News("silent", 118)
+    assert told[240:] == [silent, None, None], "of the 120 seconds since the last of the storm, two have gone"
     pace.end(pace.begin(), "answered", now=64)
-    assert pace.news(64, took_s=0) == 0
+    assert pace.news(64, took_s=0) == News("back")
     assert pace.news(64, took_s=0) is None
+
+
+def told_of(pace: Pace, *signs: Sign, every_s: float, begin_s: float = 0.0, retry_after_s: float | None = None) -> list:
+    """What is told when attempts end one after the other, `(when, news)`."""
+    told = []
+    for at, sign in enumerate(signs):
+        now = begin_s + at * every_s
+        pace.end(pace.begin(), sign, now, retry_after_s)
+        if (news := pace.news(now, took_s=0)) is not None:
+            told.append((now, news))
+    return told
+
+
+def test_a_server_that_only_refuses_is_told_once_and_once_that_it_answers() -> None:
+    signs: list[Sign] = ["answered", *["busy"] * 20, "answered"]
+    refuses = News("refuses", REFUSED_S - REFUSES_S)
+    assert told_of(Pace(4), *signs, every_s=1) == [(1 + REFUSES_S, refuses), (21, News("back"))]
+
+
+def test_refusals_among_answers_are_not_told() -> None:
+    assert not told_of(Pace(4), *["answered", "busy", "busy", "busy"] * 20, every_s=1)
+
+
+def test_a_server_that_has_never_answered_is_told_to_refuse_as_soon_as_it_says_for_how_long() -> None:
+    ((at, news),) = told_of(Pace(4), *["busy"] * 4, every_s=0.1, retry_after_s=60)
+    assert (at, news.what) == (0.2, "refuses")
+    answered = Pace(4)
+    told_of(answered, "answered", every_s=1)
+    assert not told_of(answered, *["busy"] * 4, every_s=0.1, begin_s=1, retry_after_s=60), "a limit for each minute"
+
+
+def test_a_server_that_refuses_after_an_outage_has_not_answered() -> None:
+    signs: list[Sign] = ["answered", *["gone"] * 5, *["busy"] * 10, "answered"]
+    told = [news.what for _, news in told_of(Pace(4), *signs, every_s=1)]
+    assert told == ["silent", "refuses", "back"]
+
+
+def test_time_outs_of_a_server_that_has_never_answered_are_told_after_the_first() -> None:
+    pace = Pace(4)
+    for _ in range(4):
+        pace.end(pace.begin(), "slow", now=120)
+    assert pace.news(120, took_s=120) == News("silent", 360)
+
+
+def test_time_outs_of_some_while_others_are_answered_are_not_told() -> None:
+    pace = Pace(8)
+    begun = [pace.begin() for _ in range(4)]
+    pace.end(pace.begin(), "answered", now=119.9)
+    for each in begun:
+        pace.end(each, "slow", now=120)
+    assert pace.news(120, took_s=120) is None
 
 
 @given(width=st.integers(1, 100), steps=STEPS)
