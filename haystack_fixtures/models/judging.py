@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -55,7 +56,7 @@ def ask(judge: Model, system: str, user: str) -> str:
 class Judge:
     """A judge for a command of its own. `identity`: what can change its replies. `at_once`: threads that may ask it.
 
-    `reply_budget`: tokens that a reply may have. `option`: what named it.
+    `reply_budget`: tokens that a reply may have. `option`: what named it. `tell`: is given a line for who waits.
     """
 
     spec: str
@@ -63,6 +64,7 @@ class Judge:
     at_once: int
     reply_budget: int
     model: Model
+    tell: Callable[[str], object]
     option: str = _OPTION
 
     def ask(self, system: str, user: str) -> str:
@@ -105,6 +107,10 @@ def check_judge(spec: str, connection: Connection) -> None:
         raise
 
 
+def _on_standard_error(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 def judge_for_command(
     spec: str,
     *,
@@ -114,12 +120,14 @@ def judge_for_command(
     reply_budget: int,
     model_args: Sequence[str] = (),
     option: str = _OPTION,
+    tell: Callable[[str], object] = _on_standard_error,
 ) -> Judge:
-    """Open the judge of `--judge`, or what another `option` names. `model_args`: `KEY=VALUE`.
+    """Open the judge of `--judge`, or what another `option` names. `model_args`: `KEY=VALUE`. `tell`: is given a line
+    for who waits, at once, in threads.
 
     Raises `InputError`; a server is not spoken to before its first question.
     """
-    connection = Connection(base_url=base_url, api_key_env=api_key_env, concurrency=concurrency)
+    connection = Connection(base_url=base_url, api_key_env=api_key_env, concurrency=concurrency, tell=tell)
     try:
         args = dict(key_value("--model-arg", word).partition("=")[::2] for word in model_args)
         model = open_judge(spec, connection, None, default_cache_dir(), args)
@@ -128,7 +136,7 @@ def judge_for_command(
         raise
     identity = {**model.identity, "reply_budget": reply_budget}
     at_once = concurrency if (is_served(spec) or spec.startswith("mock:")) else 1
-    return Judge(spec, identity, at_once, reply_budget, model, option)
+    return Judge(spec, identity, at_once, reply_budget, model, tell, option)
 
 
 def _named(line: str, option: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,9 +116,14 @@ def engine_of(config: pytest.Config) -> Engine:
             workers=distribution.worker_count(config),
             tasks=tasks_of(config),
             serving=serving_of(config),
-            tell=lambda line: config.hook.pytest_needlework_news(config=config, line=line),
+            tell=teller_of(config),
         )
     return config.stash[ENGINE]
+
+
+def teller_of(config: pytest.Config) -> Callable[[str], object]:
+    """What is given a line for who waits, in threads."""
+    return lambda line: config.hook.pytest_needlework_news(config=config, line=line)
 
 
 def serving_of(config: pytest.Config) -> Serving | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from needlework.haystack_fixtures.session.kept import (
     serving_of,
     settings_of,
     tasks_of,
+    teller_of,
 )
 from needlework.haystack_fixtures.session.order import in_order
 from needlework.haystack_fixtures.session.server import ServerOfRun
@@ -95,7 +97,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
     if not (distribution.is_worker(config) or config.option.collectonly or settings_of(config).plan):
         try:
-            config.hook.pytest_needlework_questions(config=config, open_model=judge_for_command)
+            open_model = partial(judge_for_command, tell=teller_of(config))
+            config.hook.pytest_needlework_questions(config=config, open_model=open_model)
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
     if not distribution.has_workers(config) or config.option.collectonly or not cells_to_come(config):

@@ -15,6 +15,7 @@ from threading import Event, Lock
 from typing import Any, Protocol
 
 from needlework.haystack_fixtures.errors import InputError, printable
+from needlework.results.judging.progress import Tally, told_often
 from needlework.results.records.journal import Journal
 
 _BEGINNING = b'{"key":"'
@@ -22,13 +23,22 @@ _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", 
 
 
 class Judge(Protocol):
-    """What is asked. `identity`: everything that can change its replies. `at_once`: threads that may ask it."""
+    """What is asked. `identity`: everything that can change its replies. `at_once`: threads that may ask it.
+
+    `option`: what named it. `tell`: is given a line for who waits, at once, in threads.
+    """
 
     @property
     def identity(self) -> Mapping[str, Any]: ...
 
     @property
     def at_once(self) -> int: ...
+
+    @property
+    def option(self) -> str: ...
+
+    @property
+    def tell(self) -> Callable[[str], object]: ...
 
     def ask(self, system: str, user: str) -> str:
         """The reply. Raises `InputError` when no further question will have one either."""
@@ -136,22 +146,26 @@ def gather(
 
     `read` raises `ValueError` for a reply that holds no verdict; it is then asked for once more, in the words that
     `again` makes of question, reply and what was wrong [those of the question]. `verdict`: what the row in the file
-    says of the replies. Raises `InputError` where the judge or the file is of no use any more; what came until then is
-    in the file.
+    says of the replies. Raises `InputError` where the judge or the file is of no use any more, or nothing but errors
+    comes; what came until then is in the file.
     """
-    missing = {each.key: each for each in questions if each.key not in file.known or file.known[each.key].problem}
-
+    asked = {each.key: each for each in questions}
+    missing = {key: each for key, each in asked.items() if key not in file.known or file.known[key].problem}
+    heard = any(key in file.known and file.known[key].replies for key in asked)
+    tally = Tally(judge.option, str(judge.identity.get("spec")), len(missing), heard)
     stopped = Event()
 
-    def settle(question: Question) -> None:
+    def settle(question: Question) -> Replied:
         replied = _asked(judge, question, read, again)
         if not (stopped.is_set() and replied.problem):  # what was cut off by closing the judge is no judgement
             file.append(question, replied, verdict(question, replied))
+        return replied
 
-    with ThreadPoolExecutor(judge.at_once) as threads:
+    with told_often(tally.line, judge.tell), ThreadPoolExecutor(judge.at_once) as threads:
         try:
             for settled in as_completed([threads.submit(settle, each) for each in missing.values()]):
-                settled.result()
+                replied = settled.result()
+                tally.add(replied=bool(replied.replies), problem=replied.problem)
         except BaseException:
             stopped.set()
             threads.shutdown(wait=False, cancel_futures=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.results.judging import progress
 from needlework.results.judging.asking import Question, ReplyFile, gather, key_of
 from needlework.scoring.judges.pairwise import read_choice
 
@@ -22,12 +23,15 @@ class Judge:
 
     at_once: int = 1
     identity: Mapping[str, Any] = field(default_factory=lambda: {"spec": "stub"})
+    option: str = "--judge"
+    tell: Callable[[str], object] = print
     closed: Event = field(default_factory=Event)
 
     def ask(self, system: str, user: str) -> str:
         if user == "refuse":
             raise InputError("--judge", "stub", "the key is not valid")
-        if user == "fail":
+        if user.startswith("fail"):
+            self.closed.wait(0.01)
             raise RuntimeError("it did not answer")
         if user == "wait until closed":
             assert self.closed.wait(10)
@@ -77,6 +81,32 @@ def test_a_judge_of_no_use_ends_it_and_what_came_stays(tmp_path: Path) -> None:
 
     assert json.loads(path.read_text().splitlines()[0])["item"] == "one"
     assert judge.closed.is_set()
+
+
+def test_nothing_but_errors_ends_it_and_names_the_error(tmp_path: Path) -> None:
+    path, users = tmp_path / "replies.jsonl", [f"fail {at}" for at in range(30)]
+    with pytest.raises(InputError, match=r"--judge: 'stub': none of its first 10 questions was answered; it did not"):
+        _gather(Judge(), path, *users)
+
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert 10 <= len(rows) <= 15, "the next had begun"
+    assert len(_gather(Judge(), path, *users[:3])) == len(rows) + 3, "errors are asked again"
+
+
+def test_errors_after_a_reply_do_not_end_it_nor_does_a_reply_of_an_earlier_session(tmp_path: Path) -> None:
+    path, users = tmp_path / "replies.jsonl", ["one", *(f"fail {at}" for at in range(30))]
+    assert len(_gather(Judge(), path, *users)) == 31
+    assert len(_gather(Judge(), path, *users)) == 61
+
+
+def test_how_far_it_is_is_told_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "FIRST_S", 0.05)
+    told: list[str] = []
+    judge = Judge()
+    judge.tell = lambda line: (told.append(line), judge.close())
+    _gather(judge, tmp_path / "replies.jsonl", "one", "fail", "wait until closed")
+
+    assert told == ["judge: 2 of 3 questions done, 1 without a reply (it did not answer)"]
 
 
 def test_questions_cut_off_by_closing_the_judge_are_not_in_the_file(tmp_path: Path) -> None:

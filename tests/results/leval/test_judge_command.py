@@ -241,12 +241,50 @@ def test_a_judge_that_repeats_its_key_leaves_it_in_no_file(
 
 
 def test_a_mock_judge_that_cannot_be_reached_gives_errors_only(
-    both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+    write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert needlework.main(["judge", *map(str, both), "--judge", "mock:error=timeout"]) == 1
+    few = write("ours", _rows("ours", ["right"] * 4)), write("rival", _rows("rival", ["wrong"] * 4))
+    assert needlework.main(["judge", *map(str, few), "--judge", "mock:error=timeout"]) == 1
     out = capsys.readouterr().out
     assert "line 1: the judge did not answer: timeout" in out
-    assert next(line for line in out.splitlines() if line.startswith("compat")).split()[4] == "24"
+    assert next(line for line in out.splitlines() if line.startswith("compat")).split()[4] == "8"
+
+
+def test_a_judge_that_only_fails_ends_the_command_in_one_line(
+    both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    boom = Said(raw=b'{"error": {"message": "boom"}}', status=501)  # not tried again
+    with loopback(lambda _: boom) as server:
+        assert _judge(server, *both) == 2
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert told.err.startswith(
+            "needlework judge: --judge: 'openai:stub': none of its first 10 questions was answered"
+        )
+        assert "HTTP 501: boom" in told.err
+        assert told.err.count("\n") == 1
+        server.requests.clear()
+        server.say = _fair
+        assert _judge(server, *both) == 0
+        assert len(server.requests) == 24, "what failed is asked again"
+
+
+@pytest.mark.slow
+def test_who_waits_for_a_judge_is_told_that_it_refuses_and_that_it_is_back(
+    both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = iter([True] * 8)
+
+    def busy(asked: Asked) -> Said:
+        slow_down = Said(raw=b'{"error": {"message": "slow down"}}', status=429, headers={"Retry-After": "6"})
+        return slow_down if next(left, False) else _fair(asked)
+
+    with loopback(busy) as server:
+        assert _judge(server, *both) == 0
+    told = capsys.readouterr().err.splitlines()
+    refuses, back = (line for line in told if not line.endswith("questions done"))
+    assert refuses.startswith(f"{server.url} refuses every request (HTTP 429: slow down): ")
+    assert back == f"{server.url} answers again: the run goes on"
 
 
 def test_rows_without_a_partner_are_named(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
