@@ -140,7 +140,8 @@ def judge_for_command(
 
 
 def _named(line: str, option: str) -> str:
-    """The line with the options of what is asked in place of the model's."""
+    """The line with the options of what is asked in place of the model's; there is none for its time."""
+    line = line.replace(" (see --timeout)", "")
     if option == "--model":
         return line
     return _MODELS_OPTION.sub(lambda found: option if found[1] == "model" else f"{option}-base-url", line)
