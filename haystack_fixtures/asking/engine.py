@@ -185,19 +185,18 @@ class Engine:
             first.setdefault(at, {}).setdefault(cell.length, cell)
         misfits = list(grid_misfits(self.settings, self._tasks))
         check_answer_room(cells, self.series_of, self.builder)
-        unfilled = list[TooLongError]()
+        fits, unfilled = False, list[TooLongError]()
         for at, of_length in first.items():
             try:
                 short = list(self._too_short(self._series[at], [of_length[length] for length in sorted(of_length)]))
             except TooLongError as error:
                 unfilled.append(error)
                 continue
+            fits |= len(short) < len(of_length)
             misfits += short
         if unfilled:
             raise not_filled(unfilled)
         misfits += self._left_out_with_them(first, misfits)
-        short_ones = {(each.of, each.length) for each in misfits}
-        fits = any((f"{at[0]} {at[1]}", length) not in short_ones for at in first for length in first[at])
         alone = len({each.of for each in misfits}) == len(first) == 1
         if misfits and (alone or not fits):
             of_misfits = {each.task for each in misfits}

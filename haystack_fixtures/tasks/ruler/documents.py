@@ -63,18 +63,19 @@ class Story:
 
 
 def stories(rng: Random, language: str) -> Iterator[Story]:
-    """Endless stories; names and pieces come once, the first story's founder and towns in no other.
+    """Endless stories; names and pieces come once, the first story's founder, towns and piece in no other.
 
     Other founders come once too, until half of all names are used up.
     """
     words = vocabulary(language)
     names, pieces = compounds(rng, words), compounds(rng, words)
     people: set[str] = set()
-    enough, first = len(words.given) * len(words.surnames) // 2, ""
+    enough, first, piece = len(words.given) * len(words.surnames) // 2, "", ""
     barred: set[str] = set()
     while True:
         kind = pick(rng, _KINDS[language])
-        name = _title(next(names), kind, language)
+        compound = next(names)
+        name = _title(next(names) if compound == piece else compound, kind, language)
         founder = person(rng, language)
         while founder == first or (founder in people and len(people) < enough):
             founder = person(rng, language)
@@ -92,7 +93,7 @@ def stories(rng: Random, language: str) -> Iterator[Story]:
             "place": towns[0],
             "birth": towns[1],
             "home": towns[2],
-            "piece": next(pieces).replace("-", " "),
+            "piece": (its_piece := next(pieces)).replace("-", " "),
             "born": str(born),
             "founded": str(born + 25 + below(rng, 40)),
             "season": pick(rng, _SEASONS[language]),
@@ -107,7 +108,7 @@ def stories(rng: Random, language: str) -> Iterator[Story]:
             _INSTITUTION[language].format(**told),
             _FOUNDER[language].format(**told),
         )
-        barred = barred or set(towns)
+        barred, piece = barred or set(towns), piece or its_piece
 
 
 def one_step(rng: Random, story: Story, language: str) -> tuple[str, str]:

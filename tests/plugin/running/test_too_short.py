@@ -40,23 +40,3 @@ def test_where_no_task_fits_all_are_named_with_the_least_length_at_once(project)
 
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: --lengths: '100': too short for *icl*: use at least * (*icl at 100 (from *"])
-
-
-def test_where_one_question_leaves_no_cell_it_is_an_error(project):
-    """Questions of one task are asked together or not at all."""
-    folder = project.pytester.path / "texts"
-    folder.mkdir()
-    for name, words in (("short", 40), ("long", 4000)):
-        (folder / f"{name}.txt").write_text(f"The {name} tale. " + "It rained on the pier. " * words)
-    rows = {
-        name: {"question": f"What is {name}?", "answer": "a tale", "answer_doc": f"{name}.txt"}
-        for name in ("short", "long")
-    }
-    (project.pytester.path / "asked.json").write_text(json.dumps(rows))
-    project.asks("doc_position")
-    result = project.run(
-        "--preset=own-documents", "--documents=texts", "--questions=asked.json", "--task=doc_position", "--lengths=1000"
-    )
-
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --lengths: '1000': too short for doc_position: use at least *"])
