@@ -70,12 +70,12 @@ def stories(rng: Random, language: str) -> Iterator[Story]:
     words = vocabulary(language)
     names, pieces = compounds(rng, words), compounds(rng, words)
     people: set[str] = set()
-    enough, first, piece = len(words.given) * len(words.surnames) // 2, "", ""
+    enough, first, first_piece = len(words.given) * len(words.surnames) // 2, "", ""
     barred: set[str] = set()
     while True:
         kind = pick(rng, _KINDS[language])
         compound = next(names)
-        name = _title(next(names) if compound == piece else compound, kind, language)
+        name = _title(next(names) if compound == first_piece else compound, kind, language)
         founder = person(rng, language)
         while founder == first or (founder in people and len(people) < enough):
             founder = person(rng, language)
@@ -87,13 +87,14 @@ def stories(rng: Random, language: str) -> Iterator[Story]:
             if drawn not in barred and drawn not in towns:
                 towns.append(drawn)
         born = 1600 + below(rng, 300)
+        piece = next(pieces)
         told = {
             "name": name,
             "founder": founder,
             "place": towns[0],
             "birth": towns[1],
             "home": towns[2],
-            "piece": (its_piece := next(pieces)).replace("-", " "),
+            "piece": piece.replace("-", " "),
             "born": str(born),
             "founded": str(born + 25 + below(rng, 40)),
             "season": pick(rng, _SEASONS[language]),
@@ -108,7 +109,7 @@ def stories(rng: Random, language: str) -> Iterator[Story]:
             _INSTITUTION[language].format(**told),
             _FOUNDER[language].format(**told),
         )
-        barred, piece = barred or set(towns), piece or its_piece
+        barred, first_piece = barred or set(towns), first_piece or piece
 
 
 def one_step(rng: Random, story: Story, language: str) -> tuple[str, str]:
