@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from needlework.results.records.record import FINAL, Record
 from needlework.results.records.tests_of_cells import identity
 from needlework.results.statistics.comparison.provenance import differing_facts
-from needlework.results.style.text import fit, one_line
+from needlework.results.style.text import counted, fit, one_line
 
 _LONGEST = 200  # columns of what has changed
 
@@ -48,8 +48,7 @@ def left_lines(
     if replaced:
         differ = "; ".join(changed or _differences(list(replaced.values()), records))
         told = f" (before / now: {fit(one_line(differ), _LONGEST, '…')})" if differ else ""
-        answers = "1 answer" if len(replaced) == 1 else f"{len(replaced)} answers"
-        yield _left_line(run, f"{answers} to other prompts of these cells{told}")
+        yield _left_line(run, f"{counted(len(replaced), 'answer')} to other prompts of these cells{told}")
 
 
 def _differences(replaced: Sequence[Record], records: Sequence[Record]) -> list[str]:
