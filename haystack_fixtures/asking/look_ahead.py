@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from queue import SimpleQueue
 from typing import Any, Generic, NoReturn, TypeVar
 
 from needlework.haystack_fixtures.models.reader import reader
@@ -21,7 +20,7 @@ class LookAhead(Generic[Key, Value]):
 
     `begin` makes ready what is asked for a key and returns the rest of the work. Who takes answers begins keys first,
     in their order, as long as there is room: what needs the processor and no server would only wait for its turn in a
-    thread of its own. The rest runs in the reader's thread. Neither may raise.
+    thread of its own. The rest runs in the reader. Neither may raise.
 
     At most `width` keys are being worked on at once, and a few more where they `queue` for a place of their own; for
     each that only pauses, as `pausing` is told, one of up to `spare` more takes its place. At most four times `width`
@@ -46,7 +45,6 @@ class LookAhead(Generic[Key, Value]):
         self._width, self._spare, self._queued = width, spare, _QUEUED * queue
         self._awaited: dict[Key, _Answer[Value]] = {}
         self._early: set[Key] = set()
-        self._news: SimpleQueue[None] = SimpleQueue()  # for who waits for an answer
         self._sought: _Answer[Value] | None = None  # what is waited for
         self._counting = threading.Lock()
         self._paused = self._working = 0
@@ -60,14 +58,14 @@ class LookAhead(Generic[Key, Value]):
         """The answer for `key`; waits for it. Keys that were not in the order are worked on at once."""
         if len(self._awaited) <= 3 * self._width:  # many in a row are begun faster
             self._fill()
+        reader().look()
         if key not in self._awaited:
             self._early.add(key)
             self._begin(key)
         answer = self._sought = self._awaited[key]
         while not answer.has_come:
             self._fill()
-            if not answer.has_come:
-                self._news.get()
+            reader().carry_on(unless=lambda: answer.has_come or self._may_begin)
         self._sought = None
         del self._awaited[key]
         return answer.result()
@@ -80,7 +78,7 @@ class LookAhead(Generic[Key, Value]):
 
     def _fill(self) -> None:
         """Begin keys, until there are enough."""
-        while self._has_room and len(self._awaited) < 4 * self._width and self._next < len(self._order):
+        while self._may_begin:
             key = self._order[self._next]
             self._next += 1
             if key not in self._early and self._wanted(key):
@@ -98,12 +96,13 @@ class LookAhead(Generic[Key, Value]):
         reader().begin(self._work_out(answer, rest))
 
     @property
-    def _has_room(self) -> bool:
-        return self._working < self._width + min(self._paused, self._spare) + self._queued
+    def _may_begin(self) -> bool:
+        room = self._working < self._width + min(self._paused, self._spare) + self._queued
+        return room and len(self._awaited) < 4 * self._width and self._next < len(self._order)
 
     def _tell_of_room(self) -> None:
-        if self._sought is not None and self._has_room and self._next < len(self._order):
-            self._news.put(None)
+        if self._sought is not None and self._may_begin:
+            reader().pause()
 
     async def _work_out(self, answer: _Answer[Value], rest: Callable[[], Coroutine[Any, Any, Value]]) -> None:
         if self._closed:
@@ -111,12 +110,14 @@ class LookAhead(Generic[Key, Value]):
         try:
             value = await rest()
             answer.come(lambda: value)
-        except BaseException as error:  # noqa: BLE001 - raised again where the answer is taken
+        except BaseException as error:
             answer.come(partial(_raise, error))
+            if isinstance(error, KeyboardInterrupt):  # meant for the thread that drives, and now
+                raise
         with self._counting:
             self._working -= 1
         if answer is self._sought:
-            self._news.put(None)
+            reader().pause()
         else:
             self._tell_of_room()
 

@@ -1,11 +1,12 @@
-"""The thread in which requests wait for their answers, all of them: it carries on whichever has news."""
+"""The loop in which requests wait for their answers, all of them: it carries on whichever has news."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections import deque
-from collections.abc import Callable, Coroutine
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,13 +16,17 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 _FEW = 6
+_ROUNDS = 3  # from an answer's last bytes to the next request's first
+_AWAY_S = 0.005  # as long as Python lets one thread have the interpreter
 
 
 class Reader:
-    """A thread with an event loop. A daemon: a request that hangs must not keep an ended run from leaving.
+    """An event loop that one thread at a time drives: the one that begins work and waits for it, else the reader's own.
 
-    One thread and not one for each request: those took turns at the interpreter, and each turn cost as much as reading
-    an answer.
+    Who builds prompts drives it between two of them. A thread that always drove it would take the interpreter from the
+    builder for each answer and lose it with each call of the system, some ten times a request. The reader's own thread
+    stands in for a builder that takes longer than 5 ms. It is a daemon: a request that hangs must not keep an ended run
+    from leaving.
     """
 
     def __init__(self) -> None:
@@ -29,36 +34,92 @@ class Reader:
 
         self._loop = asyncio.SelectorEventLoop(_few_at_a_time())
         self._wait = asyncio.run_coroutine_threadsafe
+        self._here = asyncio._get_running_loop  # noqa: SLF001 - meant for this, and raises nothing where there is none
         self._going: set[asyncio.Task[Any]] = set()  # the loop itself does not keep them
-        self._begun: deque[Coroutine[Any, Any, object]] = deque()
-        self._is_woken = False
-        self._thread = threading.Thread(target=self._loop.run_forever, name="needlework", daemon=True)
-        self._thread.start()
+        self._turn = threading.Lock()  # who has it drives
+        self._drivers: set[int] = set()  # threads that drive or want to, the reader's own apart
+        self._driven = -_AWAY_S  # when one of them last did, in seconds
+        threading.Thread(target=self._stand_in, name="needlework", daemon=True).start()
 
     def begin(self, work: Coroutine[Any, Any, object]) -> None:
-        """Do this there, and do not wait for it. It may not raise."""
-        self._begun.append(work)
-        if not self._is_woken:  # to wake it costs a call of the system, and often a turn
-            self._is_woken = True
-            self._loop.call_soon_threadsafe(self._start)
+        """Begin this, do not wait for it, and carry on what has news. It may not raise."""
+        if self._here() is not None:  # a notebook's: two cannot run in one thread
+            self._loop.call_soon_threadsafe(self._start, work)
+            return
+        with self._driving():
+            self._start(work)
+            self._go_round()
 
-    def _start(self) -> None:
-        self._is_woken = False  # before the last look: what is begun behind it wakes again
-        while self._begun:
-            task = self._loop.create_task(self._begun.popleft())
-            self._going.add(task)
-            task.add_done_callback(self._going.discard)
+    def look(self) -> None:
+        """Carry on what has news."""
+        if self._here() is None:
+            with self._driving():
+                self._go_round()
+
+    def carry_on(self, *, unless: Callable[[], bool]) -> None:
+        """Wait for news and carry it on, until `pause` is called. May return earlier.
+
+        `unless`: whether there is nothing to wait for any more; asked when nobody else drives.
+        """
+        if self._here() is not None:
+            time.sleep(_AWAY_S)
+            return
+        with self._driving():
+            if not unless():
+                self._loop.run_forever()
+
+    def pause(self) -> None:
+        """Let who carries on return."""
+        if self._here() is self._loop:
+            self._loop.stop()
+        else:
+            self._loop.call_soon_threadsafe(self._loop.stop)
 
     def wait(self, work: Coroutine[Any, Any, Value]) -> Value:
-        """Do this there, and wait for what it returns or raises. Not for that thread itself: it would wait for ever."""
-        if threading.current_thread() is self._thread:
+        """Do this in the loop, and wait for what it returns or raises. Not from within: that would wait for ever."""
+        if self._here() is self._loop:
             work.close()
             raise RuntimeError("the reader cannot wait for itself")
         return self._wait(work, self._loop).result()
 
     def call(self, work: Callable[[], object]) -> None:
-        """Call this there, soon."""
+        """Call this in the loop, soon."""
         self._loop.call_soon_threadsafe(work)
+
+    def _start(self, work: Coroutine[Any, Any, object]) -> None:
+        task = self._loop.create_task(work)
+        self._going.add(task)
+        task.add_done_callback(self._going.discard)
+
+    def _go_round(self) -> None:
+        self._loop.call_soon(self._round, _ROUNDS)
+        self._loop.run_forever()
+
+    def _round(self, left: int) -> None:
+        if left:
+            self._loop.call_soon(self._round, left - 1)
+        else:
+            self._loop.stop()
+
+    @contextmanager
+    def _driving(self) -> Iterator[None]:
+        me = threading.get_ident()
+        try:
+            self._drivers.add(me)
+            if self._turn.locked():
+                self.pause()
+            with self._turn:
+                yield
+        finally:
+            self._driven = time.monotonic()
+            self._drivers.discard(me)
+
+    def _stand_in(self) -> None:
+        while True:
+            with self._turn:
+                if not self._drivers and time.monotonic() - self._driven >= _AWAY_S:
+                    self._loop.run_forever()
+            time.sleep(_AWAY_S)
 
 
 def _few_at_a_time() -> selectors.BaseSelector:

@@ -99,9 +99,7 @@ class PacedModel:
         return reader().wait(self.begin(request)())
 
     def begin(self, request: Request) -> Callable[[], Coroutine[Any, Any, Response]]:
-        """Learn what has to be known before, and wait for that; what comes back asks the request, in the reader's
-        thread.
-        """
+        """Learn what has to be known before, and wait for that; what comes back asks the request, in the reader."""
         expected = self._facts.before(request)
 
         async def asked() -> Response:

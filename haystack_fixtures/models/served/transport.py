@@ -37,7 +37,7 @@ class Transport(Protocol):
         ...
 
     async def attempt(self, request: Request, dialect: Any, allowed: Allowed, begun: float) -> Reply | Fault:
-        """Ask once, in the reader's thread. Never raises. `begun`: the `time.perf_counter()` time."""
+        """Ask once, in the reader. Never raises. `begun`: the `time.perf_counter()` time."""
         ...
 
     def learn(self, fault: Fault, dialect: Any) -> bool:

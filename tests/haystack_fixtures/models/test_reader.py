@@ -1,4 +1,4 @@
-"""The reader's thread: what it is told to do, from many threads, from itself, and after a fork."""
+"""The reader: who drives it, what it is told to do from many threads and from itself, and after a fork."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -43,20 +44,96 @@ def test_threads_that_ask_first_at_the_same_moment_have_one() -> None:
     assert done.stdout == "1\n"
 
 
-def test_all_that_is_begun_is_done_in_one_thread_whoever_begins_it() -> None:
-    seen: list[tuple[int, int]] = []
-    whole = threading.Event()
+def test_all_that_is_begun_is_done_whoever_begins_it_and_never_by_two_at_once() -> None:
+    seen: list[int] = []
+    alone, whole = threading.Lock(), threading.Event()
 
     async def note(number: int) -> None:
-        seen.append((number, threading.get_ident()))
+        assert alone.acquire(blocking=False)
+        seen.append(number)
+        alone.release()
         if len(seen) == 4000:
             whole.set()
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda n: [reader().begin(note(1000 * n + i)) for i in range(1000)], range(4)))
     assert whole.wait(10)
-    assert sorted(number for number, _ in seen) == list(range(4000))
-    assert len({thread for _, thread in seen}) == 1
+    assert sorted(seen) == list(range(4000))
+
+
+class Asked:
+    """Work that notes which threads it was done in, and lets who carries on return when it is over."""
+
+    def __init__(self, pause_s: float) -> None:
+        self._pause_s = pause_s
+        self.threads: list[int] = []
+        self.over = False
+
+    async def work(self) -> None:
+        self.threads.append(threading.get_ident())
+        await asyncio.sleep(self._pause_s)
+        self.threads.append(threading.get_ident())
+        self.over = True
+        reader().pause()
+
+    def wait(self) -> None:
+        while not self.over:
+            reader().carry_on(unless=lambda: self.over)
+
+
+def test_who_begins_work_and_waits_for_it_does_it() -> None:
+    asked, here = Asked(0.02), threading.get_ident()
+    reader().begin(asked.work())
+    asked.wait()
+
+    assert asked.threads == [here, here]
+
+
+def test_while_that_one_does_something_else_the_readers_own_thread_stands_in() -> None:
+    asked, here = Asked(0.02), threading.get_ident()
+    reader().begin(asked.work())
+    time.sleep(0.2)
+
+    assert asked.over
+    assert asked.threads[0] == here != asked.threads[1]
+    asked.wait()  # what has come already is not waited for
+
+
+def test_looking_carries_on_what_has_news() -> None:
+    asked, here = Asked(0.001), threading.get_ident()
+    reader().begin(asked.work())
+    until = time.monotonic() + 10
+    while not asked.over and time.monotonic() < until:
+        reader().look()
+
+    assert asked.threads == [here, here]
+
+
+def test_beside_another_loop_as_in_a_notebook() -> None:
+    asked, here = Asked(0.02), threading.get_ident()
+
+    async def cell() -> None:
+        reader().begin(asked.work())
+        reader().look()
+        asked.wait()
+
+    asyncio.run(cell())
+
+    assert asked.over
+    assert here not in asked.threads
+
+
+def test_who_is_interrupted_while_it_drives_learns_it_and_others_go_on() -> None:
+    asked = Asked(0.05)
+
+    async def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    reader().begin(asked.work())
+    with pytest.raises(KeyboardInterrupt):
+        reader().begin(interrupted())
+    asked.wait()
+    assert reader().wait(doubled(2)) == 4
 
 
 def test_what_blocks_is_done_elsewhere_and_what_it_raises_comes_back() -> None:

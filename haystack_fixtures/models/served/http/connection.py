@@ -25,7 +25,7 @@ _HELD = 4 * 2**20  # bytes that have come and are not read yet; a server that se
 
 
 class Connection(asyncio.Protocol):
-    """A connection that is open. Its methods belong to the reader's thread."""
+    """A connection that is open. Its methods are for the reader."""
 
     def __init__(self) -> None:
         self._incoming: Incoming | None = None  # the answer that is waited for

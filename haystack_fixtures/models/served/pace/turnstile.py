@@ -28,7 +28,7 @@ class Turnstile:
     """Keeps requests to the `Pace` of their server, and stops them all once it is closed.
 
     Only an attempt holds a place: a request that waits before it tries again has left the gate. Requests pass in the
-    reader's thread; it may be narrowed and closed from any.
+    reader; it may be narrowed and closed from any.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ WHY = ModelError("server", "gone", fatal=True)
 
 
 def read(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """The test, run in the reader's thread."""
+    """The test, run in the reader."""
 
     @wraps(test)
     def run(**given: object) -> None:
