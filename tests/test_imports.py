@@ -101,7 +101,7 @@ def test_collecting_cells_loads_no_model_library(tmp_path):
     assert "LOADED []" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
 
 
-# What a run waits for before its first question; what it loads with the first answer, or at its end, is as it may be.
+# What a run needs only later: loaded with the first answer, it would hold up those that come with it.
 LATER = {
     *(HEAVY - {"tiktoken"}),
     *("jinja2", "rapidfuzz", "scipy", "sqlite3", "urllib3"),
@@ -121,12 +121,13 @@ OF_A_SERVER = {"needlework.haystack_fixtures.models.served.http"}
     ],
     ids=["mock", "server"],
 )
-def test_the_first_question_waits_for_nothing_that_it_does_not_need(words, uses, tmp_path):
+def test_the_first_answer_is_kept_without_what_is_needed_later(words, uses, tmp_path):
     code = (
         f"import os, sys, pytest\nLATER = {LATER - uses!r}\n"
         "class AtFirstAnswer:\n"
-        "    @pytest.hookimpl(tryfirst=True)\n"
+        "    @pytest.hookimpl(tryfirst=True, wrapper=True)\n"
         "    def pytest_cell_answered(self):\n"
+        "        yield\n"
         "        os.write(1, f'LOADED {sorted(LATER & set(sys.modules))}\\n'.encode())  # threads are several\n"
         "        os._exit(0)\n"
         f"words = '-s -p no:cacheprovider -p no:hypothesispytest -p no:anyio --corpus pydoc {words}'.split()\n"

@@ -10,7 +10,7 @@ import pytest
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.results.records.record import Record
-from needlework.results.run.make_record import lost_record
+from needlework.results.run.making_records.make_record import lost_record
 
 
 def lost_cell(report: pytest.TestReport, grid: Iterable[Series], *, recipe: str, seed: int) -> Record | None:

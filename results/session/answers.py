@@ -10,6 +10,7 @@ import pytest
 from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
 from needlework.haystack_fixtures.workers.distribution import worker_name
 from needlework.results.records.waiting_answers import WaitingAnswers
+from needlework.results.run.making_records.answer_facts import waiting_answer
 from needlework.results.session.kept import WAITING, folder_of, stored_of
 
 
@@ -18,8 +19,6 @@ def pytest_cell_stored(config: pytest.Config, key: str) -> StoredAnswer | None:
 
 
 def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
-    from needlework.results.run.make_record import waiting_answer  # loads the scorers
-
     answer = waiting_answer(exchange, worker_name(config))
     if answer is None:
         return

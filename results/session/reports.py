@@ -37,7 +37,7 @@ def pytest_runtest_makereport(
         forget_exchange(config)
         return report
     # Scorers are loaded with the first answer, and not before the first question.
-    from needlework.results.run.make_record import make_record
+    from needlework.results.run.making_records.make_record import make_record
     from needlework.scoring.recording import Scored
 
     scored = config.stash.get(SCORED, None)

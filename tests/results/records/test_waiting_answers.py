@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.models.model import ModelError, Response
 from needlework.haystack_fixtures.trials.exchange import Exchange
 from needlework.results.records.stored_answers import stored_answers
 from needlework.results.records.waiting_answers import WaitingAnswers, drop_waiting, read_waiting
-from needlework.results.run.make_record import waiting_answer
+from needlework.results.run.making_records.answer_facts import waiting_answer
 
 SUITE = SimpleNamespace(language="en")
 

@@ -19,7 +19,7 @@ from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, g
 from needlework.haystack_fixtures.tasks.documents.near import Likeness
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
-from needlework.results.run.prompt_facts import prompt_facts
+from needlework.results.run.making_records.prompt_facts import prompt_facts
 from tests.haystack_fixtures.tasks.built import context, mock_says, mock_value
 
 RULE = "\n\n-----\n\n"

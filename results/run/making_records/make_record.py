@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.trials.exchange import Exchange
-from needlework.results.records.record import SCHEMA, SCORED, Record, WaitingAnswer
-from needlework.results.run.prompt_facts import facts_of
-from needlework.results.run.stability_record import asked_again
+from needlework.results.records.record import SCHEMA, SCORED, Record
+from needlework.results.run.making_records.answer_facts import reference_of, response_facts, timing_facts
+from needlework.results.run.making_records.prompt_facts import facts_of
+from needlework.results.run.making_records.stability_record import asked_again
 from needlework.scoring.outcomes import outcome_of
 from needlework.scoring.recording import Scored
 from needlework.scoring.scores import Score
@@ -30,7 +31,7 @@ def make_record(exchange: Exchange, scored: Scored, *, nodeid: str, worker: str,
     )
     if exchange.skipped:
         outcome, value = "skipped", None
-    reference = _reference(exchange)
+    reference = reference_of(exchange)
     details: dict[str, Any] = {"flags": list(exchange.flags), "recipe": recipe}
     if exchange.invalid:
         details["invalid"] = list(exchange.invalid)
@@ -61,61 +62,11 @@ def make_record(exchange: Exchange, scored: Scored, *, nodeid: str, worker: str,
         reference=reference,
         answer=score.answer if score is not None and outcome in SCORED else "",
         prompt=dict(facts_of(exchange)),
-        response=_response_facts(exchange),
+        response=response_facts(exchange),
         details=details,
         error={"kind": error[0], "message": error[1]} if error else None,
-        timing=_timing_facts(exchange, worker),
+        timing=timing_facts(exchange, worker),
     )
-
-
-def waiting_answer(exchange: Exchange, worker: str) -> WaitingAnswer | None:
-    """What to write down of an answer before its test scores it; `None` for what will be asked for again."""
-    if exchange.response.error is not None or exchange.invalid or exchange.skipped:
-        return None
-    return WaitingAnswer(
-        key=exchange.key,
-        outcome="waiting",
-        question=exchange.question,
-        reference=_reference(exchange),
-        prompt=dict(facts_of(exchange)),
-        response=_response_facts(exchange),
-        details={"flags": list(exchange.flags)},
-        timing=_timing_facts(exchange, worker),
-    )
-
-
-def _reference(exchange: Exchange) -> dict[str, Any]:
-    given = exchange.reference or {}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
-
-
-def _response_facts(exchange: Exchange) -> dict[str, Any]:
-    """What a record keeps of a response."""
-    response = exchange.response
-    return {
-        "text": response.text,
-        "reasoning": response.reasoning,
-        "finish_reason": response.finish_reason,
-        "prompt_tokens": response.prompt_tokens,
-        "completion_tokens": response.completion_tokens,
-        "reasoning_tokens": response.reasoning_tokens,
-        **{name: told for name in ("model", "fingerprint", "server") if (told := getattr(response, name))},
-    }
-
-
-def _timing_facts(exchange: Exchange, worker: str) -> dict[str, Any]:
-    """What may differ between two runs of the same thing."""
-    response = exchange.response
-    return {
-        "latency_s": _rounded(response.latency_s),
-        "ttft_s": _rounded(response.ttft_s),
-        "tokens_per_s": _tokens_per_s(exchange),
-        "build_s": _rounded(exchange.build_s),
-        "cached_tokens": response.cached_tokens,
-        "attempts": response.attempts,
-        "worker": worker,
-        "replayed": exchange.replayed,
-    }
 
 
 def lost_record(cell: Cell, *, model: str, nodeid: str, recipe: str, message: str, language: str, seed: int) -> Record:
@@ -147,16 +98,3 @@ def _why(exchange: Exchange, score: Score | None, error: tuple[str, str] | None,
             return "it ended with reasoning alone, without an answer"
         return "cut off by the token limit before an answer"
     return score.why if score is not None else ""
-
-
-def _tokens_per_s(exchange: Exchange) -> float | None:
-    """Answer tokens per second after the first token."""
-    response = exchange.response
-    if response.latency_s is None or response.ttft_s is None or (response.completion_tokens or 0) < 2:
-        return None
-    seconds = response.latency_s - response.ttft_s
-    return round((cast(int, response.completion_tokens) - 1) / seconds, 2) if seconds > 0 else None
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 6)

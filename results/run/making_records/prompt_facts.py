@@ -7,7 +7,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.trials.exchange import Exchange
 from needlework.haystack_fixtures.trials.trial import Trial
-from needlework.results.run.retrieval_facts import answer_recall
+from needlework.results.run.making_records.retrieval_facts import answer_recall
 
 AROUND = 160  # characters on either side of a needle that a record keeps, to be looked at
 _LONGEST = 1000  # of a needle itself: of one that is a whole document both ends
