@@ -75,6 +75,8 @@ def _pairs(options: argparse.Namespace, open_it: partial[Judge]) -> int:
     ours = read_answers(options.predictions, options.model)
     names = ("RIVAL" if options.rival else "PREDICTIONS", "--rival-model")
     rival = read_answers(options.rival or options.predictions, options.rival_model, names)
+    if rival.model == ours.model and rival.path.resolve() == ours.path.resolve():
+        raise InputError(names[0], rival.path, f"the answers of {ours.model} would be their own rival: give another's")
     matched = match(ours, rival)
     judge = open_it()
     try:

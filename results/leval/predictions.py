@@ -148,6 +148,8 @@ def _read(path: Path, argument: str) -> list[tuple[int, object]]:
     lines = list(_lines(_text(path, argument)))
     if not lines:
         raise InputError(argument, path, "is empty: give a file with answers")
+    if not any(isinstance(row, dict) for _, row in lines):
+        raise InputError(argument, path, "no line of it is a JSON object: give JSON Lines, one row on each")
     return lines
 
 

@@ -394,6 +394,7 @@ def test_input_that_cannot_be_judged(
         ((ours, rival, "--judge=openai:x", "--judge-base-url=https://example.com/v1"), "--api-key-env"),
         ((ours, tmp_path / "none", mock), "RIVAL: "),
         ((tmp_path / "none", rival, mock), "PREDICTIONS: "),
+        ((ours, ours, mock), "would be their own rival"),
         ((ours, stranger, mock), "has no question of"),
         ((ours, several, mock), "give --rival-model, one of a, b"),
         ((ours, rival, mock, "--rival-model=c"), "--rival-model: 'c'"),

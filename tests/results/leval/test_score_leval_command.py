@@ -148,7 +148,7 @@ def test_files_that_hold_nothing(write: Write, tmp_path: Path, capsys: pytest.Ca
     assert "is empty" in _refusal(capsys, write("tpo", []))
     assert "is empty" in _refusal(capsys, write("tpo", ["", "  "]))
     assert "no row has a key MODEL_pred" in _refusal(capsys, write("tpo", [{"gt": "A", "evaluation": "exam"}]))
-    assert "no row has a key MODEL_pred" in _refusal(capsys, write("tpo", ["not JSON"]))
+    assert "no line of it is a JSON object" in _refusal(capsys, write("tpo", ["not JSON"]))
     assert "there is no such file" in _refusal(capsys, tmp_path / "coursera.pred.jsonl")
     (tmp_path / "empty").mkdir()
     assert "no TASK.pred.jsonl" in _refusal(capsys, tmp_path / "empty")
