@@ -107,10 +107,11 @@ def test_runs_with_errors_stand_in_the_table_and_one_of_errors_alone_is_named(
     assert [line.split("  ")[1].strip() for line in printed[2:5]] == ["good", "flaky (6 errors)", "twice"]
     assert "dead is not ranked: all of its trials failed (24 errors)" in printed
     found = rows(tmp_path / "runs" / "leaderboard")
-    assert [(row["model"], row["run"], row["scored"], row["score_with_misses"]) for row in found] == [
-        ("good", "a", "24", "1.0"),
-        ("flaky", "b", "18", "0.75"),
-        ("twice", "d", "24", "0.5"),
+    told = ("model", "run", "scored", "errors", "invalid", "score_with_misses")
+    assert [tuple(row[name] for name in told) for row in found] == [
+        ("good", "a", "24", "0", "0", "1.0"),
+        ("flaky", "b", "18", "6", "0", "0.75"),
+        ("twice", "d", "24", "0", "0", "0.5"),
     ]
 
 

@@ -34,6 +34,8 @@ _PLAIN = (
     "range_high",
     "trials",
     "scored",
+    "errors",
+    "invalid",
     "effective_at_least",
     "effective_by_scores",
     "effective_at_most",
@@ -92,7 +94,8 @@ def _values(number: int, board: Board, row: Row, lengths: Sequence[int]) -> list
     ranges = {each[0]: ends for each, ends in zip(entry.by_length, entry.ranges, strict=True)}
     within = [end for length in lengths for end in ranges.get(length) or (None, None)]
     seconds = entry.latency or (None, None)
-    told = (entry.trials, entry.n, *effective, entry.prompt_tokens, entry.answer_tokens, *seconds, otherwise)
+    failed = [entry.outcomes.get(outcome, 0) for outcome in ("error", "invalid")]
+    told = (entry.trials, entry.n, *failed, *effective, entry.prompt_tokens, entry.answer_tokens, *seconds, otherwise)
     return [*own, *told, *(means.get(length) for length in lengths), *within]
 
 
