@@ -58,6 +58,8 @@ class Incoming:
         except httptools.HttpParserUpgrade:
             self.is_over = True
         except httptools.HttpParserError as error:
+            if isinstance(error.__context__, KeyboardInterrupt):  # came while the parser called us
+                raise error.__context__ from None
             if self.is_over:
                 self.reusable = False
             elif self.status:

@@ -100,3 +100,12 @@ def test_what_comes_behind_an_answer_spoils_its_connection() -> None:
 def test_what_is_no_answer_is_told_before_all_of_it_has_come(data: bytes, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         Incoming().take(data)
+
+
+def test_an_interrupt_while_an_answer_is_read_is_no_fault_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Incoming, "on_body", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Incoming().take(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
