@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from needlework.haystack_fixtures.models.reasoning import part_reasoning
@@ -194,8 +194,9 @@ class Events:
             if not self._gathered.events:
                 raise MalformedError("the answer is an empty stream")
             raise DroppedError("the stream ended in the middle of the answer")
-        reply = self._gathered.reply(self._prompt)
-        return replace(reply, ttft_s=None) if self._with_text < 2 and reply.completion_tokens != 1 else reply
+        if self._with_text < 2 and completion_count(self._gathered.usage, self._gathered.timings) != 1:
+            self._gathered.ttft_s = None
+        return self._gathered.reply(self._prompt)
 
 
 def _line(line: bytes) -> str:
