@@ -2,7 +2,7 @@
 
 Cells are asked ahead of pytest, one test at a time, so answers wait for their test. Until then they stand in files of
 the journal's format, one for each process that asks, and the lines are of a second kind: `answers-PID.jsonl`. A run
-that ends by itself removes these; after one that was killed they are read with the journal.
+that is whole removes these; after one that was interrupted or killed they are read with the journal.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from io import FileIO
 from pathlib import Path
 
@@ -47,12 +47,16 @@ class WaitingAnswers:
 
 
 def read_waiting(folder: Path) -> list[WaitingAnswer]:
-    """The answers that processes of a killed run had got and that no test of theirs has scored."""
+    """The answers that processes of a run that ended early had got and that no test of theirs has scored."""
     found = []
     for path in sorted(folder.glob(WAITING_FILES)):
         with contextlib.suppress(OSError):
-            found += [line for line in lines_of(path.read_bytes()) if is_waiting(line)]
+            found += _waiting_in(path)
     return found
+
+
+def _waiting_in(path: Path) -> list[WaitingAnswer]:
+    return [line for line in lines_of(path.read_bytes()) if is_waiting(line)]
 
 
 class ArrivingAnswers:
@@ -74,8 +78,12 @@ class ArrivingAnswers:
                 yield from (line for line in lines_of(data) if is_waiting(line))
 
 
-def drop_waiting(folder: Path) -> None:
-    """Remove the files of waiting answers: everything in them is in the journal, or not wanted."""
+def drop_waiting(folder: Path, *, earlier: Container[Path] = (), answered: Container[str] = ()) -> None:
+    """Remove the files of waiting answers: everything in them is in the journal, or not wanted.
+
+    Of `earlier` sessions only those whose keys are all `answered`: they may have asked more than this one.
+    """
     for path in folder.glob(WAITING_FILES):
         with contextlib.suppress(OSError):
-            path.unlink()
+            if path not in earlier or all(answer["key"] in answered for answer in _waiting_in(path)):
+                path.unlink()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +28,7 @@ from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, drop_written, has_earlier_answers, whole_run
 from needlework.results.records.stored_answers import ruling_of
 from needlework.results.records.tests_of_cells import identity
-from needlework.results.records.waiting_answers import drop_waiting
+from needlework.results.records.waiting_answers import WAITING_FILES, drop_waiting
 from needlework.results.run.pace import Pace, pace_facts, pace_of
 from needlework.results.run.selected import Selected
 from needlework.results.statistics.comparison.provenance import changed_parts
@@ -91,6 +91,7 @@ class OpenFolder:
         self._earlier = [] if fresh else self.earlier
         self._journaled = {(identity(record), ruling_of(record)) for record in self._earlier}
         self._opened_s = time.monotonic()
+        self._waited = frozenset(self.path.glob(WAITING_FILES))
         if self._earlier:
             self._before = told_before(self.path / MANIFEST, self.recipe, self._settings.model)
             self.facts = with_known(self._before.facts, {})
@@ -189,12 +190,12 @@ class OpenFolder:
         """How fast the records of this session, `now`, came since the folder was opened."""
         return pace_of(now, time.monotonic() - self._opened_s)
 
-    def close(self, *, whole: bool = False) -> None:
-        """Close the journal. Where the run is `whole`, answers that waited for their test are dropped: all are in."""
+    def close(self, *, answered: Container[str] | None = None) -> None:
+        """Close the journal. Of a whole run the keys are all `answered`: answers that waited for a test are dropped."""
         if self._journal is None:
             return
-        if whole:
-            drop_waiting(self.path)
+        if answered is not None:
+            drop_waiting(self.path, earlier=self._waited, answered=answered)
         with suppress(OSError):
             self._journal.close()
 

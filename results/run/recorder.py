@@ -20,7 +20,7 @@ from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
 from needlework.haystack_fixtures.workers.distribution import OVERLAPPING, has_workers
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results.gates.cases import gate_case
-from needlework.results.records.record import Record
+from needlework.results.records.record import FINAL, Record
 from needlework.results.records.windows import windows_of
 from needlework.results.run.ambiguous_words import ambiguous_words
 from needlework.results.run.carried import carried_by
@@ -244,7 +244,9 @@ class Recorder:
                 problem = getattr(error, "strerror", None) or error
                 remedy = f"cannot be written ({problem}); free space and run again: every answer is in the journal"
                 self._fault = str(InputError("results", self.folder.path, remedy))
-        self.folder.close(whole=not self._fault)
+        cut_short = self._finished is not None and bool(self._finished.report.interrupted)
+        whole = not self._fault and not cut_short
+        self.folder.close(answered={each["key"] for each in records if each["outcome"] in FINAL} if whole else None)
         for verdict in self._verdicts:
             for case in gate_case(verdict):
                 session.config.hook.pytest_runtest_logreport(report=case)
@@ -252,7 +254,7 @@ class Recorder:
         session.exitstatus = exit_status(
             int(session.exitstatus),
             fault=bool(self._fault),
-            early=self._finished is not None and bool(self._finished.report.interrupted),
+            early=cut_short,
             void=self._void(selected),
             verdicts=self._verdicts,
         )

@@ -62,10 +62,10 @@ def _progress(part: Part, now: float) -> Progress:
         expected = len(own)
         remaining = sum(map(_length, own - tests.keys()))
     keys = {record["key"] for record in records}
-    waiting = sum(answer["key"] not in keys for answer in read_waiting(part.folder))
+    ended = part.manifest.get("ended") is not None
+    waiting = 0 if ended else sum(answer["key"] not in keys for answer in read_waiting(part.folder))
     done = min(expected, len(tests) + waiting)
     errors = sum(record["outcome"] in ("error", "invalid") for record in records if record["nodeid"] in tests)
-    ended = part.manifest.get("ended") is not None
     state: State = "writing" if not ended else "ended" if done >= expected else "interrupted"
     last = _last_sign(part.folder)
     seconds = _seconds(_session_began(part), last) if state == "writing" else None

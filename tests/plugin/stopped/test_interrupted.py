@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from needlework.results.files.read_run import read_run
+from tests.loopback import Asked, Said, honest, loopback
 from tests.plugin.conftest import GRID, Project
 
 WORDS = "interrupted after 2 of 6 trials"
@@ -132,6 +134,49 @@ def test_signals_end_a_run_as_ctrl_c_does(project: Project, name: str, group: bo
     assert 0 < results["recorded"] < 48
     assert f"interrupted after {results['recorded']} of 48 trials" in said
     assert {record["outcome"] for record in results["records"]} == {"found"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="sends signals")
+def test_answers_that_waited_for_their_test_are_not_asked_for_again(project: Project) -> None:
+    first, held = threading.Lock(), threading.Event()
+
+    def first_is_held(asked: Asked) -> Said:
+        if asked.is_trial and first.acquire(blocking=False):
+            held.wait(60)
+        return honest(asked)
+
+    project.pytester.makepyfile(
+        test_needles="""
+        import pytest
+
+        @pytest.mark.cells("niah")
+        def test_needle(cell, generate, assert_scored):
+            assert_scored(generate(cell))
+        """
+    )
+
+    def kept() -> int:
+        return sum(len(path.read_bytes().splitlines()) for path in (project.runs / "r").glob("answers-*"))
+
+    with loopback(first_is_held) as server:
+        arguments = [*GRID, "--repeats=8", "--model=openai:gpt-4", f"--base-url={server.url}", "--run-name=r"]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments, "--concurrency=4"]
+        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
+        process = subprocess.Popen(command, cwd=project.pytester.path, env=environment, stdout=subprocess.DEVNULL)
+        until = time.monotonic() + 60
+        while time.monotonic() < until and kept() < 15:  # four times four are begun
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+        held.set()
+        before, there = server.asked.total(), kept()
+        again = subprocess.run(command, cwd=project.pytester.path, env=environment, capture_output=True, text=True)
+
+        assert again.returncode == 0, again.stdout
+        assert there >= 15
+        assert server.asked.total() == before + 48 - there
+    assert not list((project.runs / "r").glob("answers-*"))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends signals")

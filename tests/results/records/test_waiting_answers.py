@@ -89,3 +89,16 @@ def test_what_comes_after_the_end_is_not_written(tmp_path):
     write(answers, exchange("late"))
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_of_earlier_sessions_only_what_is_answered_is_dropped(tmp_path):
+    with closing(WaitingAnswers(tmp_path)) as answers:
+        write(answers, exchange("a"))
+        write(answers, exchange("b"))
+    earlier = frozenset(tmp_path.iterdir())
+    (tmp_path / "answers-1.jsonl").write_text("of this session")
+
+    drop_waiting(tmp_path, earlier=earlier, answered={"a"})
+    assert frozenset(tmp_path.iterdir()) == earlier
+    drop_waiting(tmp_path, earlier=earlier, answered={"a", "b", "c"})
+    assert list(tmp_path.iterdir()) == []
