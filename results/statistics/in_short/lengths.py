@@ -23,7 +23,8 @@ def length_clause(found: EffectiveLength | None) -> str:
         return ""
     bar = _bar(found)
     if found.status == "at least":
-        return f"holds {bar} at every length, up to {tokens(found.longest_tested)} tokens (95 % sure)"
+        scored = " with a score" if found.longest_asked not in (None, found.longest_tested) else ""
+        return f"holds {bar} at every length{scored}, up to {tokens(found.longest_tested)} tokens (95 % sure)"
     if found.status == "none":
         return f"does not hold {bar} at any length, {tokens(found.decisive)} tokens included (95 % sure)"
     if found.hangs:

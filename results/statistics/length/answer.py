@@ -29,6 +29,7 @@ class EffectiveLength:
     `decisive`: the first length whose interval does not lie wholly at or above the threshold. Where it lies wholly
     below, the answer is certain: `reached`, or `none` when it is the shortest. Where it straddles, or nothing was
     scored there, the answer is `undetermined`. No decisive length: `at least`.
+    `longest_asked`: of which trials are there, whether one of them has an answer or not.
     `samples`: the fewest at any length, `None` of published scores; `needed`: those that pass the threshold when all
     are right.
     `chances`: by length, the share of bootstrap resamples that pass; empty where there is too little to resample.
@@ -46,6 +47,7 @@ class EffectiveLength:
     longest_tested: int | None
     decisive: int | None
     chances: Mapping[int, float]
+    longest_asked: int | None = None
     samples: int | None = None
     needed: int | None = None
     base_words: str = ""

@@ -154,6 +154,7 @@ def _walk(rule: Rule, judged: Sequence[_Judged], threshold: float) -> EffectiveL
         longest_tested=lengths[-1] if lengths else None,
         decisive=None if decisive is None else decisive.length,
         chances={},
+        longest_asked=judged[-1].length if judged else None,
     )
 
 

@@ -40,6 +40,11 @@ def test_a_length_with_what_is_sure_of_it(make_record: MakeRecord) -> None:
         "holds RULER's 85.6 % at every length, up to 4k tokens (95 % sure)"
         in said(spread(make_record, {1000: 40, 4000: 40})).sentence
     )
+    failed = [make_record(length=8000, repeat=i, outcome="error", score=None) for i in range(40)]
+    assert (
+        "holds RULER's 85.6 % at every length with a score, up to 4k tokens (95 % sure)"
+        in said([*spread(make_record, {1000: 40, 4000: 40}), *failed]).sentence
+    )
     assert (
         "does not hold RULER's 85.6 % at any length, 1k tokens included (95 % sure)"
         in said(spread(make_record, {1000: 4, 4000: 0})).sentence

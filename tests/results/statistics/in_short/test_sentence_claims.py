@@ -69,6 +69,7 @@ def test_what_is_called_sure_is_what_the_intervals_say(
     elif "holds RULER's 85.6 % at every length" in told:
         assert rule is not None
         assert rule.conservative == panel.lengths[-1] or not panel.columns[-1].n
+        assert ("at every length with a score" in told) == (rule.conservative != panel.lengths[-1])
     elif "does not hold" in told:
         assert rule is not None
         assert rule.optimistic is None
