@@ -68,7 +68,8 @@ def _embedding(asked):
     return Said(raw=json.dumps({"data": [{"index": at, "embedding": row} for at, row in enumerate(rows)]}).encode())
 
 
-def test_a_vote_may_be_by_embeddings_which_are_made_once(project, documents, capsys):
+def test_a_vote_may_be_by_embeddings_which_are_made_once(project, documents, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("NEEDLEWORK_CACHE", str(tmp_path / "cache"))  # another server may have had this port before
     with loopback(_embedding) as server:
         options = [*documents, "--task=doc_position", "--vote=3", "--vote-by=embeddings", "--embedder=openai:e"]
         found, content = run(project, options, f"--embedder-base-url={server.url}", model="mock:middle")
