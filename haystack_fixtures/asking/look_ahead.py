@@ -127,7 +127,7 @@ class LookAhead(Generic[Key, Value]):
 
 
 class _Answer(Generic[Value]):
-    """A place for what another thread works out. Less than a `Future`, and a tenth of its time."""
+    """A place for what the reader works out. Less than a `Future`, and a tenth of its time."""
 
     __slots__ = ("has_come", "result")
 

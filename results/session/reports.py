@@ -36,7 +36,7 @@ def pytest_runtest_makereport(
     if call.when == "teardown":
         forget_exchange(config)
         return report
-    # Scorers are loaded with the first answer, and not before the first question.
+    # Scorers are loaded with the first score: before the first answer is kept, others would wait for it.
     from needlework.results.run.making_records.make_record import make_record
     from needlework.scoring.recording import Scored
 

@@ -26,6 +26,7 @@ def waiting_answer(exchange: Exchange, worker: str) -> WaitingAnswer | None:
 
 
 def reference_of(exchange: Exchange) -> dict[str, Any]:
+    """What the answer is scored against, with lists as JSON has them."""
     given = exchange.reference or {}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 

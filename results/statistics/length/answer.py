@@ -29,7 +29,7 @@ class EffectiveLength:
     `decisive`: the first length whose interval does not lie wholly at or above the threshold. Where it lies wholly
     below, the answer is certain: `reached`, or `none` when it is the shortest. Where it straddles, or nothing was
     scored there, the answer is `undetermined`. No decisive length: `at least`.
-    `longest_asked`: of which trials are there, whether one of them has an answer or not.
+    `longest_asked`: the longest of which there are trials, with answers or without.
     `samples`: the fewest at any length, `None` of published scores; `needed`: those that pass the threshold when all
     are right.
     `chances`: by length, the share of bootstrap resamples that pass; empty where there is too little to resample.
