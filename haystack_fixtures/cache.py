@@ -20,7 +20,7 @@ from typing import Any
 
 import platformdirs
 
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 
 # What a file system says that has no locks, or whose lock server is away.
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP)

@@ -23,7 +23,7 @@ FLOORS = {
         ("status",),
     ),
     "haystack_fixtures": (
-        ("errors", "redact", "draws", "whole_files", "presets"),
+        ("errors", "redact", "draws", "writing", "presets"),
         ("cache", "command_line", "grid"),
         ("corpora",),
         ("settings",),
@@ -47,6 +47,8 @@ FLOORS = {
         ("leval",),
         ("registry",),
         ("recording",),
+        ("ahead",),
+        ("hookspecs",),
         ("plugin",),
     ),
     "launching": (

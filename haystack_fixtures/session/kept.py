@@ -153,6 +153,7 @@ def queue_of(config: pytest.Config) -> Queue:
             engine_of(config),
             stored=lambda key: config.hook.pytest_cell_stored(config=config, key=key),
             keep=lambda exchange: config.hook.pytest_cell_answered(config=config, exchange=exchange),
+            waits=lambda exchange: config.hook.pytest_cell_waits(config=config, exchange=exchange),
         )
     return config.stash[QUEUE]
 

@@ -10,10 +10,11 @@ from typing import Any
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
 from needlework.haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.writing.json_encoder import encoder_of
 
 RECIPE_VERSION = 1
 _VARYING = ("cell", "depths", "needles", "question")
-_encode = JSONEncoder(sort_keys=True, ensure_ascii=False).encode
+_encode = encoder_of(JSONEncoder(sort_keys=True, ensure_ascii=False))
 
 
 def recipe_frame(constant: Mapping[str, Any]) -> tuple[str, ...]:

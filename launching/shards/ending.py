@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 
 _ERROR = re.compile(r"\b(ERROR|error):")
 DONE = (0, 1)  # pytest's: all cells answered; some of them ended in errors

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.launching.shards.ending import Ending, digest_of, ending_of
 from needlework.results.records.claim import Claim
 

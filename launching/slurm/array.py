@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.launching.shards.plan import Plan
 from needlework.launching.slurm.queue import Task, cancel_command, latest, submit, tasks_named
 from needlework.launching.slurm.script import Wanted, array_of, job_name, script

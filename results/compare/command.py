@@ -9,7 +9,7 @@ from pathlib import Path
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.compare.arrange import ORDERS, arranged, models_of, parse_labels
 from needlework.results.compare.several import Several, comparison_text, several, write_several
 from needlework.results.files.read_run import Run

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.files.read_run import Run
 from needlework.results.files.several_file import COMPARISON, SCHEMA, several_object
 from needlework.results.html.comparison_head import several_sentence

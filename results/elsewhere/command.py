@@ -13,7 +13,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.documents.data_sets.data_set import DataSet, open_data
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.elsewhere.answers import Answer, read_answers
 from needlework.results.elsewhere.benchmarks import BENCHMARKS, Benchmark, right_letter
 from needlework.results.elsewhere.scoring import Scored, ScoredAnswers, score_answers

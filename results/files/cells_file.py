@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from needlework.haystack_fixtures.grid.cells import depth_label
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.files.csv_file import safe_cell
 from needlework.results.statistics.intervals.score import METHOD
 from needlework.results.statistics.panels import OUTCOMES, Panel

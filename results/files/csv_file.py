@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.records.controls import retriever_of
 from needlework.results.records.record import Record
 from needlework.results.records.samples import panel_and_sample

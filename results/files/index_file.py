@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.records.run_folder import JOURNAL
 from needlework.results.statistics.asked import Asked
 from needlework.results.statistics.board.entry import Entry, entries_of

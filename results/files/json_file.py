@@ -12,10 +12,10 @@ from typing import Any, cast
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import depth_label
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.json_encoder import encoder_of
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.files.run_object import models_object, run_object
 from needlework.results.records.checks import completed, fault_of
-from needlework.results.records.json_encoder import encoder_of
 from needlework.results.records.record import SCHEMA, UNSCORED, Record
 from needlework.results.statistics.documents import documents_object
 from needlework.results.statistics.intervals.score import METHOD

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.files.json_file import escaped, plain
 from needlework.results.files.run_object import models_object, run_object
 from needlework.results.statistics.in_short.sentence import in_short

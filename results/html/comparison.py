@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.html.budget import fit
 from needlework.results.html.comparison_head import verdict_sentence
 from needlework.results.html.comparison_view import change_views, comparison_data, family_view, pair_entries

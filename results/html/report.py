@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.html.adaptive import adaptive_tables
 from needlework.results.html.budget import fit
 from needlework.results.html.head import facts_tables, head_of

@@ -7,7 +7,7 @@ import re
 
 from markupsafe import Markup
 
-from needlework.results.records.json_encoder import encoder_of
+from needlework.haystack_fixtures.writing.json_encoder import encoder_of
 from needlework.results.style.text import fit, one_line, percent1
 
 # Whole, or its beginning, the number of characters left out, and its end. The number stands apart from the text, so

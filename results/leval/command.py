@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.leval.averages import averages
 from needlework.results.leval.predictions import Predictions, find_files, read_predictions
 from needlework.results.leval.report import lines, report_object

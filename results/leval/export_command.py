@@ -19,7 +19,7 @@ from typing import Any
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.tasks.leval.own import own_rule
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.files.json_file import read_json
 from needlework.results.leval.averages import averages
 from needlework.results.leval.predictions import SUFFIX, read_predictions

@@ -10,7 +10,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.whole_files import drop_halves
+from needlework.haystack_fixtures.writing.whole_files import drop_halves
 from needlework.results.merge.parts import PART, Part
 from needlework.results.records.journal import Journal, line_of, read_journal
 from needlework.results.records.manifest import (

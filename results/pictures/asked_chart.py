@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from needlework.haystack_fixtures.grid.cells import depth_label
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.adaptive.statement import Statement
 from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
 from needlework.results.pictures.parts import FRAME, INK, SOFT, ink_on

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
 from needlework.results.pictures.parts import FRAME, INK, SOFT
 from needlework.results.statistics.documents import FOCUSED, WHOLE, Documents, Point

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from needlework.haystack_fixtures.grid.cells import slug
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.pictures.grid import draw
 from needlework.results.pictures.layout import MARGIN, TITLE_SIZE, Layout, layout_of
 from needlework.results.pictures.panel import DEFAULT, Style, grid_of

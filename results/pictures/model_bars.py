@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.pictures.heatmap import FORMATS, Format, image_of, look_of
 from needlework.results.pictures.parts import FRAME, INK, SOFT
 from needlework.results.statistics.run_report import RunReport

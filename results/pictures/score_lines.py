@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Protocol
 
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.pictures.heatmap import FORMATS, image_of, look_of
 from needlework.results.pictures.parts import FRAME, INK, SOFT
 from needlework.results.statistics.intervals.score import Interval

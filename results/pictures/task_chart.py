@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.pictures.heatmap import FORMATS, file_stem, image_of, look_of
 from needlework.results.pictures.parts import FRAME, INK, SOFT
 from needlework.results.statistics.in_short.tasks import task_clauses

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.session.signals import ending_signals
 from needlework.results.judging.asking import OpenJudge
 from needlework.results.questions import check_command, make_command
 
@@ -20,7 +21,8 @@ def main(argv: Sequence[str], open_judge: OpenJudge) -> int:
         step.add_arguments(steps.add_parser(name, help=step.ABOUT, description=step.__doc__))
     options = parser.parse_args(argv)
     try:
-        code: int = _STEPS[options.step].run(options, open_judge)
+        with ending_signals():
+            code: int = _STEPS[options.step].run(options, open_judge)
         return code
     except InputError as error:
         return refuse(f"questions {options.step}", error)

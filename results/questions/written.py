@@ -10,7 +10,7 @@ from pathlib import Path
 from needlework.haystack_fixtures.documents.folder import DocumentSet
 from needlework.haystack_fixtures.documents.questions import Rows, question_file
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.judging.asking import Judge, Question, Replied, ReplyFile, gather
 from needlework.results.questions.kept import joined
 from needlework.results.questions.make import Chosen, Made, Wanted, correction, made, wanted

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.json_encoder import encoder_of
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.records.checks import completed, fault_of
 from needlework.results.records.claim import Claim
-from needlework.results.records.json_encoder import encoder_of
-from needlework.results.records.record import Record, WaitingAnswer
+from needlework.results.records.record import Record, WaitingAnswer, WaitingRuling
 
 FSYNC_EVERY_S = 1.0
 _encode = encoder_of(json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")))
@@ -95,7 +95,7 @@ class Journal:
         self._size = self._file.seek(0, os.SEEK_END)
 
 
-def line_of(record: Record | WaitingAnswer) -> str:
+def line_of(record: Record | WaitingAnswer | WaitingRuling) -> str:
     """A record as the journal holds it: JSON in ASCII, on one line."""
     return _encode(record)
 

@@ -19,7 +19,7 @@ from needlework.haystack_fixtures.configuration.written_settings import read_set
 from needlework.haystack_fixtures.grid.limit import limit_note
 from needlework.haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 
 _PACKAGES = (
     "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "numpy",

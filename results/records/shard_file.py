@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from needlework.haystack_fixtures.whole_files import write_whole
 from needlework.haystack_fixtures.workers.shard import Division, Shard
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 
 SHARDS, SHARD_FILE = "shards", "shard.json"
 

@@ -12,7 +12,7 @@ from typing import Any
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.misfit import Misfit, left_out
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.whole_files import drop_halves
+from needlework.haystack_fixtures.writing.whole_files import drop_halves
 from needlework.results.records.before import Before, told_before, with_known
 from needlework.results.records.journal import Journal, line_of, read_and_count, unread_note
 from needlework.results.records.manifest import (

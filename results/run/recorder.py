@@ -15,6 +15,7 @@ import pytest
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.session.kept import MISFITS, grid_of
+from needlework.haystack_fixtures.session.signals import EndSignals
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.workers.cells_to_come import cells_to_come
 from needlework.haystack_fixtures.workers.distribution import OVERLAPPING, has_workers
@@ -29,7 +30,6 @@ from needlework.results.run.latency import publish_latencies
 from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.progress.live import PROGRESS, Progress
 from needlework.results.run.selected import Selected
-from needlework.results.run.signals import EndSignals
 from needlework.results.style.text import one_line, relative
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures import cache
 from needlework.haystack_fixtures.cache import cache_key, folder_of_run, keep, kept, learnt_once, locked
-from needlework.haystack_fixtures.whole_files import drop_halves, write_whole
+from needlework.haystack_fixtures.writing.whole_files import drop_halves, write_whole
 
 
 @given(content=st.binary(), more=st.binary(), cut=st.integers(0), flip=st.integers(0))

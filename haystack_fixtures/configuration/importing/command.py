@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.configuration.importing.imported import Imported, preset_text
 from needlework.haystack_fixtures.configuration.importing.written import import_file
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 
 
 def main(argv: Sequence[str]) -> int:

@@ -15,6 +15,9 @@ from needlework.haystack_fixtures.models.served.args import Address, ServedOptio
 from needlework.haystack_fixtures.models.served.errors import Fault
 from needlework.haystack_fixtures.models.served.http.client import Allowed, HttpClient
 from needlework.haystack_fixtures.models.served.http.exchanged import Exchanged
+from needlework.haystack_fixtures.writing.json_encoder import encoder_of
+
+_encode = encoder_of(json.JSONEncoder(ensure_ascii=False, separators=(",", ":")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Sender:
         """Send a request; the answer, a context manager, is still to be read."""
         stream = {"stream": True, "stream_options": {"include_usage": True}} if dialect.stream else {}
         sent = body_of(self._name, self._options, request, dialect.max_tokens_field, stream)
-        body = json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
+        body = _encode(sent).encode()
         return await self.http.exchange("POST", self._endpoints[request.template], body, allowed)
 
     def learn(self, fault: Fault, dialect: Dialect) -> bool:

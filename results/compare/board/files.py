@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from needlework.haystack_fixtures.grid.cells import slug
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.files.csv_file import safe_cell
 from needlework.results.html.board import board_html
 from needlework.results.pictures.score_lines import write_score_lines

@@ -11,7 +11,7 @@ from pathlib import Path
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.compare.board.candidates import candidates_of
 from needlework.results.compare.board.collect import BoardRun, collect
 from needlework.results.compare.board.command import place_of

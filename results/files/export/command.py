@@ -7,7 +7,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.files.export.inspect_log import inspect_logs
 from needlework.results.files.export.parquet_file import parquet_bytes
 from needlework.results.files.read_run import read_run

@@ -12,7 +12,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from needlework.results.records.json_encoder import encoder_of
+from needlework.haystack_fixtures.writing.json_encoder import encoder_of
 from needlework.results.records.record import FINAL, SCORED, UNDECIDED, Record
 from needlework.results.statistics.asked import Asked
 from needlework.results.statistics.length.answer import EffectiveLength

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import slug
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.web.rating.items import Items
 from needlework.results.web.rating.marks import WHOLE_ITEM, Annotator
 from needlework.results.web.rating.order import answer_order, item_order, label

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from needlework.haystack_fixtures.errors import InputError, printable
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.web.editing.documents import kept
 from needlework.results.web.editing.documents.cleaned import Cleaned, clean, cleaned_path
 from needlework.results.web.editing.documents.kept import Change, State, Work

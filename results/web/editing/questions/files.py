@@ -10,7 +10,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.documents.questions import Rows, question_file, read_rows
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.web.log import Log
 from needlework.results.web.store import as_text, name_beside
 

@@ -1,0 +1,1 @@
+"""How files are written, whole or not at all, and many small values as JSON."""
