@@ -117,4 +117,6 @@ def usage() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from needlework import main as run
+
+    sys.exit(run())

@@ -20,10 +20,14 @@ __path__ = [str(Path(__file__).parent)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one sub-command of the console command `needlework` and return its exit code."""
-    from needlework.__main__ import main as run
+    """Run one sub-command of the console command `needlework` and return its exit code; 2 at Ctrl-C, after a line."""
+    try:
+        from needlework.__main__ import main as run
 
-    return run(argv)
+        return run(argv)
+    except KeyboardInterrupt:
+        print("needlework: stopped", file=sys.stderr)
+        return 2
 
 
 @overload

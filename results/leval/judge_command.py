@@ -15,7 +15,8 @@ from typing import Any
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.whole_files import write_whole
+from needlework.haystack_fixtures.session.signals import ending_signals
+from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.judging.asking import Judge, OpenJudge, ReplyFile, gather
 from needlework.results.leval.judge_report import mark_lines, mark_object, pair_lines, pair_object
 from needlework.results.leval.judged_pairs import judged_pairs, orders, pair_questions, rates, verdict_fields
@@ -33,7 +34,8 @@ def main(argv: Sequence[str], open_judge: OpenJudge) -> int:
     """Ask the judge what the file of replies does not have yet, and print what it found."""
     options = _parser().parse_args(argv)
     try:
-        return _run(options, open_judge)
+        with ending_signals():
+            return _run(options, open_judge)
     except InputError as error:
         return refuse("judge", error)
     except KeyboardInterrupt:

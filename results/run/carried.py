@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from needlework.haystack_fixtures.writing.json_encoder import encoder_of
 from needlework.results.records.record import Record
 
 Shown = tuple[str, str, str, str]
 """A test in the terminal: category, letter, words, colour."""
 
-_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=str).encode
+_encode = encoder_of(json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=str))
 
 
 @dataclass(frozen=True, slots=True)

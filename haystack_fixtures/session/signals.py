@@ -1,4 +1,4 @@
-"""Signals that ask a run to end, as Slurm, Docker and closed terminals send them: its files are written first."""
+"""Signals that ask a run or a command to end, as Slurm, Docker, terminals and people send them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import os
 import signal
 import sys
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 _NAMES = ("SIGTERM", "SIGHUP")
+_AGAIN_S = 5.0  # a Ctrl-C so soon after the first is the same wish
 
 
 class EndSignals:
-    """While `start`ed, SIGTERM and SIGHUP end the session as Ctrl-C does; a second one is ignored.
+    """While `start`ed, SIGTERM and SIGHUP raise `KeyboardInterrupt` as Ctrl-C does; a second one is ignored.
 
-    In a worker they end nothing (`heeded=False`): its controller does, when it has its answers. It is then told `end`.
+    A second Ctrl-C is ignored for five seconds: it would end what the first one asks for, a report half written.
+
+    In a worker SIGTERM and SIGHUP end nothing (`heeded=False`): its controller does, when it has its answers. It is
+    then told `end`.
 
     Only a signal that would otherwise kill the process is taken over: not one that is ignored (`nohup`), or that
     somebody else handles.
@@ -24,6 +31,7 @@ class EndSignals:
     def __init__(self, *, heeded: bool = True) -> None:
         self._heeded = heeded
         self._before: dict[signal.Signals, Any] = {}
+        self._ends: float | None = None  # since when, in seconds
 
     def start(self) -> None:
         """Take them over. Other threads cannot."""
@@ -33,11 +41,15 @@ class EndSignals:
             number = getattr(signal, name, None)  # Windows has no SIGHUP
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
                 self._before[number] = signal.signal(number, self._end)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
 
     def ignore(self) -> None:
         """From now on do nothing at them: the session ends already."""
+        self._ends = time.monotonic()
         for number in self._before:
-            signal.signal(number, signal.SIG_IGN)
+            if number != signal.SIGINT:
+                signal.signal(number, signal.SIG_IGN)
 
     def end(self) -> None:
         """End the session now, from any thread; nothing after `ignore`."""
@@ -51,8 +63,24 @@ class EndSignals:
             signal.signal(number, handler)
         self._before.clear()
 
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self._ends is None or time.monotonic() - self._ends > _AGAIN_S:
+            self.ignore()
+            raise KeyboardInterrupt
+
     def _end(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         if not self._heeded:
             return
         self.ignore()
         raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+@contextmanager
+def ending_signals() -> Iterator[None]:
+    """While this lasts, they raise `KeyboardInterrupt`, once."""
+    signals = EndSignals()
+    signals.start()
+    try:
+        yield
+    finally:
+        signals.stop()
