@@ -95,11 +95,11 @@ def parse_lengths(option: str, text: str, spacing: str) -> tuple[int, ...]:
     return tuple(sorted({int(value) for value in values}))
 
 
-def without_window(text: str) -> tuple[str, bool]:
+def without_window(option: str, text: str) -> tuple[str, bool]:
     """The lengths as written but for the word `window`, and whether it was there."""
-    words = text.replace(" ", ",").split(",")
+    words = _words(option, text)
     rest = [word for word in words if word.lower() != WINDOW]
-    return ",".join(filter(None, rest)), len(rest) < len(words)
+    return ",".join(rest), len(rest) < len(words)
 
 
 def parse_depths(option: str, text: str, spacing: str) -> tuple[float, ...]:
@@ -118,10 +118,18 @@ def parse_depths(option: str, text: str, spacing: str) -> tuple[float, ...]:
     return tuple(sorted(set(values)))
 
 
-def _parse(option: str, text: str, space: Spacing, number: Callable[[str], float], spacing: str) -> Sequence[float]:
-    words = [word for word in text.replace(" ", ",").split(",") if word]
+def _words(option: str, text: str) -> list[str]:
+    """The values of a list; a comma at its end is none."""
+    words = re.findall(r"[^\s,]+", text)
     if not words:
         raise InputError(option, text, "give at least one value")
+    if re.match(r"\s*,", text) or re.search(r",\s*,", text):
+        raise InputError(option, text, f"a value is missing at a comma: give it, or {','.join(words)}")
+    return words
+
+
+def _parse(option: str, text: str, space: Spacing, number: Callable[[str], float], spacing: str) -> Sequence[float]:
+    words = _words(option, text)
     if len(words) > 1 or ":" not in words[0]:
         return [number(word) for word in words]
     ends = words[0].split(":")

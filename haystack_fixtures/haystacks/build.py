@@ -13,6 +13,7 @@ from needlework.haystack_fixtures.haystacks.frame import Frame
 from needlework.haystack_fixtures.haystacks.hashes import filler_sha256, text_sha256
 from needlework.haystack_fixtures.haystacks.pieced import Pieced
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
+from needlework.haystack_fixtures.haystacks.placement import longer_beside
 from needlework.haystack_fixtures.haystacks.search import search
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.haystack_fixtures.haystacks.unique import check_unique, stands_elsewhere
@@ -95,7 +96,7 @@ def finish(
     placed, context_tokens = _placed(frame, draft)
     haystack_tokens = context_tokens - sum(needle.tokens for needle in placed)
     off = any(
-        abs(needle.requested - needle.depth) / 100 * haystack_tokens > place.sentence + _SEAMS
+        abs(needle.requested - needle.depth) / 100 * haystack_tokens > longer_beside(source, draft.cut, place) + _SEAMS
         for needle, place in zip(placed, draft.places, strict=True)
     )
     elsewhere = any(stands_elsewhere(answer, source, draft) for answer in answers)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.frame import Frame, head_of, rest_of
+from needlework.haystack_fixtures.haystacks.frame import Frame, Places, head_of, rest_of
 from needlework.haystack_fixtures.haystacks.parts import count_of, spliced_in_parts
 from needlework.haystack_fixtures.haystacks.pieces import Piece, Spliced
-from needlework.haystack_fixtures.haystacks.placement import Place, place_for
+from needlework.haystack_fixtures.haystacks.placement import place_for
 from needlework.haystack_fixtures.haystacks.splice import Seams, splice
 
 
@@ -20,7 +20,7 @@ class Draft:
     """
 
     cut: Cut
-    places: tuple[Place, ...]
+    places: Places
     pieces: tuple[Piece, ...]
     spans: tuple[tuple[int, int], ...]
     counted: tuple[tuple[int, int], ...]
@@ -33,10 +33,9 @@ def draft_of(frame: Frame, cut: Cut) -> Draft:
     """Put template, haystack and needles together and count them."""
     source, memo = frame.source, frame.memo
     places = _places(frame, cut)
-    chars = tuple([place.char for place in places])
-    head = head_of(frame, cut, chars)
+    head = head_of(frame, cut, places)
     pieces = (*head.pieces, *rest_of(frame, cut, head))
-    spliced = spliced_in_parts(frame, cut, chars)
+    spliced = spliced_in_parts(frame, cut, places)
     if spliced is None:
         spliced = splice(pieces, memo, source.remember(("seams", memo), Seams))
     begin, end = len(frame.before), head.end + cut.chars - head.char
@@ -50,14 +49,14 @@ def draft_of(frame: Frame, cut: Cut) -> Draft:
 
 def counted(frame: Frame, cut: Cut) -> tuple[int, Draft | None]:
     """The count of a cut's draft, and the draft where that has to be made for it."""
-    count = count_of(frame, cut, tuple([place.char for place in _places(frame, cut)]))
+    count = count_of(frame, cut, _places(frame, cut))
     if count is not None:
         return count, None
     draft = draft_of(frame, cut)
     return draft.count, draft
 
 
-def _places(frame: Frame, cut: Cut) -> tuple[Place, ...]:
+def _places(frame: Frame, cut: Cut) -> Places:
     return tuple([place_for(frame.source, depth, cut) for depth in frame.depths])
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Segment, WindowMemo
+from needlework.haystack_fixtures.haystacks.pieces import Counted, Piece, Range, Segment, WindowMemo
 from needlework.haystack_fixtures.haystacks.placement import gap
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 
@@ -31,7 +31,8 @@ class Frame:
     """Everything but the cut. `joined`: needles stand beside the haystack as they are, without a gap.
 
     `of_context`: a draft counts the tokens of its context alone; with so many characters of `before` and of `after`.
-    `heads`, `starts`: those made so far, by their places, where the source goes on behind these.
+    `heads`, `starts`: those made so far, by their places, where the source goes on behind these; `ending`: what stands
+    behind the context, once it is parted.
     """
 
     before: str
@@ -45,6 +46,7 @@ class Frame:
     of_context: tuple[int, int] | None = None
     heads: dict[Places, Head] = field(default_factory=dict, compare=False, repr=False)
     starts: dict[Places, Part | None] = field(default_factory=dict, compare=False, repr=False)
+    ending: list[tuple[str, Counted]] = field(default_factory=list, compare=False, repr=False)
 
 
 class Head(NamedTuple):

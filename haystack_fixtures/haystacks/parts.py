@@ -39,10 +39,12 @@ def _count_by_words(frame: Frame, cut: Cut, places: Places) -> int:
 
 
 def _ending(frame: Frame) -> tuple[str, Counted]:
-    """What stands behind the context: up to its first word, and the rest."""
-    at = next_word(frame.after, 0, len(frame.after))
-    at = at if at > 0 else len(frame.after)
-    return frame.after[:at], frame.memo.counted(frame.after[at:])
+    """What stands behind the context: up to its first word, and the rest; the same for all cuts."""
+    if not frame.ending:
+        at = next_word(frame.after, 0, len(frame.after))
+        at = at if at > 0 else len(frame.after)
+        frame.ending.append((frame.after[:at], frame.memo.counted(frame.after[at:])))
+    return frame.ending[0]
 
 
 def spliced_in_parts(frame: Frame, cut: Cut, places: Places) -> Spliced | None:

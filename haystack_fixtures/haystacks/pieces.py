@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 
 _WORDS_KEPT = 100_000
 _UNKNOWN = -(10**9)
+_SPACE = re.compile("(?<=[!-~]) ")  # that begins a word, where words stand apart
 
 
 class Range(NamedTuple):
@@ -35,12 +37,16 @@ class Counted:
     @property
     def ids(self) -> NDArray[np.int32]:
         """See `Encoded`."""
-        return self._encode(self.text).ids
+        return self._encoded.ids
 
     @property
     def starts(self) -> NDArray[np.int64]:
         """See `Encoded`."""
-        return self._encode(self.text).starts
+        return self._encoded.starts
+
+    @cached_property
+    def _encoded(self) -> Encoded:
+        return self._encode(self.text)
 
 
 Piece = str | Range
@@ -140,22 +146,9 @@ class _WordCounts(dict[str, int]):
         last = words.pop()
         among = sum(map(self.__getitem__, words))
         if among < 0:  # a space behind one of them begins no word
-            words = list(_grouped([*words, last]))
-            last = words.pop()
+            *words, last = _SPACE.split(" ".join([*words, last]))
             among = sum(map(self.__getitem__, words))
         return count + among + (self[last] if ends_word(last) else self._count_edge(f" {last}"))
-
-
-def _grouped(words: Iterable[str]) -> Iterator[str]:
-    """Words with those behind a space that begins none."""
-    group: list[str] = []
-    for word in words:
-        group.append(word)
-        if ends_word(word):
-            yield " ".join(group)
-            group = []
-    if group:
-        yield " ".join(group)
 
 
 def ends_word(text: str) -> bool:

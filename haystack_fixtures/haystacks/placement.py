@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import NamedTuple
+from itertools import pairwise
 
 import regex
 
@@ -17,13 +17,6 @@ _CJK = regex.compile(
 _SHARED = frozenset("“”‘’…—")
 
 
-class Place(NamedTuple):
-    """A needle goes in before this character of the haystack. `sentence`: tokens of the longer sentence beside it."""
-
-    char: int
-    sentence: int
-
-
 def even_depths(depth: float, n: int) -> list[float]:
     """Depths of n needles spaced evenly over what lies below the first (LLMTest, EvalScope)."""
     return [depth + k * (100 - depth) / n for k in range(n)]
@@ -34,27 +27,37 @@ def spaced_depths(depth: float, diff: float, n: int) -> list[float]:
     return [min(100.0, depth + k * diff) for k in range(n)]
 
 
-def place_for(source: HaystackSource, depth: float, cut: Cut) -> Place:
-    """The place nearest in tokens to a depth of the haystack.
+def place_for(source: HaystackSource, depth: float, cut: Cut) -> int:
+    """Before which character of the haystack a needle goes in: the place nearest in tokens to its depth.
 
     Places are the haystack's start, its sentence ends, and its end. Depth 0 is the start and 100 the end, always.
     """
-    chars = cut.chars
-    ends, tokens = source.end_places, source.end_tokens
-    inner = (bisect_right if chars > cut.end else bisect_left)(ends, cut.end)
-
-    def at(number: int) -> int:
-        return 0 if number == 0 else cut.tokens if number > inner else tokens[number - 1]
-
+    if depth <= 0:
+        return 0
+    if depth >= 100:
+        return cut.chars
+    ends, tokens, inner = source.end_places, source.end_tokens, _inner(source, cut)
     wanted = depth / 100 * cut.tokens
-    right = 1 + bisect_left(tokens, wanted, 0, inner)
-    number = right - 1 if wanted - at(right - 1) <= at(right) - wanted else right
-    if depth <= 0 or depth >= 100:
-        number = 0 if depth <= 0 else inner + 1
-    beside = [at(number) - at(number - 1)] if number else []
-    beside += [at(number + 1) - at(number)] if number <= inner else []
-    char = 0 if number == 0 else chars if number > inner else ends[number - 1]
-    return Place(char, max(beside))
+    below = bisect_left(tokens, wanted, 0, inner)  # sentences that end before it
+    before = tokens[below - 1] if below else 0
+    behind = tokens[below] if below < inner else cut.tokens
+    if wanted - before <= behind - wanted:
+        return ends[below - 1] if below else 0
+    return ends[below] if below < inner else cut.chars
+
+
+def longer_beside(source: HaystackSource, cut: Cut, place: int) -> int:
+    """Tokens of the longer of the two sentences beside a place."""
+    tokens, inner = source.end_tokens, _inner(source, cut)
+    at = 0 if place == 0 else inner + 1 if place == cut.chars else 1 + bisect_left(source.end_places, place)
+    numbers = range(max(0, at - 1), min(inner + 1, at + 1) + 1)
+    around = [0 if number == 0 else cut.tokens if number > inner else tokens[number - 1] for number in numbers]
+    return max(high - low for low, high in pairwise(around))
+
+
+def _inner(source: HaystackSource, cut: Cut) -> int:
+    """How many sentences end within a haystack, before its own end."""
+    return (bisect_right if cut.chars > cut.end else bisect_left)(source.end_places, cut.end)
 
 
 def gap(left: str, right: str) -> str:

@@ -26,6 +26,7 @@ from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
 JOINER = "\n\n"
 # What a search for the exact length may look at beyond it.
 _MARGIN = 512
+_SENTENCES_BEYOND = 32  # more than a patched cut leaves out
 _BLOCK = 4096  # characters
 # Fewer paragraphs than this leave little choice: then a document may begin at any sentence.
 _PARAGRAPHS = 8
@@ -228,6 +229,7 @@ def _collect(
                 chars = (enough - tokens) * place / tokens if tokens else 0.0
                 ahead = encoded.several(_together(spans[at:], chars))[::-1]
             document = ahead.pop()
+            stop = _far_enough(document, start, stop, enough - tokens)
             if pieces:
                 pieces.append(JOINER)
                 place += len(JOINER)
@@ -242,6 +244,14 @@ def _collect(
         if tokens == before:
             return [], np.empty(0, np.int64)
     return pieces, np.concatenate(ends)
+
+
+def _far_enough(document: EncodedDocument, start: int, stop: int, tokens: int) -> int:
+    """Where a stretch of a document may end that is to have so many tokens: some sentences behind them, or its end."""
+    starts, ends = document.encoded.starts, document.ends
+    last = int(starts.searchsorted(start)) + tokens
+    number = int(ends.searchsorted(starts[last])) + _SENTENCES_BEYOND if last < len(starts) else len(ends)
+    return min(stop, int(ends[number])) if number < len(ends) else stop
 
 
 def _together(spans: Sequence[tuple[int, int, int]], chars: float) -> list[int]:

@@ -177,5 +177,5 @@ def _shown(frame: Frame, draft: Draft, source: DocumentSource, names: Sequence[s
         full = haystack.text[begin : int(haystack.ends[at]) - len(closes)]
         shown.append((start, 1, ShownDocument(names[number], text, text != full)))
     for place, (name, text) in zip(draft.places, frame.needles, strict=True):
-        shown.append((place.char, 0, ShownDocument(name, text)))
+        shown.append((place, 0, ShownDocument(name, text)))
     return tuple(each for *_, each in sorted(shown, key=lambda found: found[:2]))

@@ -112,6 +112,7 @@ def test_tokens_can_be_written_short():
 
 def test_lists_and_ranges():
     assert parse_lengths("--lengths", "4k,1k 2k,1k", "linear") == (1000, 2000, 4000)
+    assert parse_lengths("--lengths", "1k, 2k,", "linear") == (1000, 2000)
     assert parse_lengths("--lengths", "1k:8k:4", "log") == (1000, 2000, 4000, 8000)
     assert parse_lengths("--lengths", "1k:10k", "doubling") == (1000, 2000, 4000, 8000, 10_000)
     assert parse_depths("--depths", "0:100:5", "linear") == (0, 25, 50, 75, 100)
@@ -123,6 +124,9 @@ def test_lists_and_ranges():
     ("parse", "text"),
     [
         (parse_lengths, "abc"),
+        (parse_lengths, "1k,,2k"),
+        (parse_lengths, ",2k"),
+        (parse_depths, "0, ,50"),
         (parse_lengths, "1.0001k"),
         (parse_lengths, "0"),
         (parse_lengths, "1k:2k"),

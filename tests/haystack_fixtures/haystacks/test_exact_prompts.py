@@ -247,6 +247,17 @@ def test_shorter_haystacks_begin_longer_ones(bench: Bench) -> None:
     assert long.text[slice(*long.context)].startswith(context[:-200])
 
 
+@pytest.mark.parametrize("text", TEXTS)
+def test_other_lengths_of_a_run_change_nothing(
+    bench_for: MakeBench, tokenizer: Tokenizer, text: str, tmp_path: Path
+) -> None:
+    """Its longest length says how much of the corpus is opened."""
+    short = bench_of(tokenizer, tmp_path, TEXTS[text], tokens=600)
+    for budget in (580, 599, 600):
+        built, other = (each.build([LIGHTHOUSE], [40], budget) for each in (short, bench_for(tokenizer, text)))
+        assert built.text == other.text
+
+
 def test_passes_say_when_text_repeats(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:
     bench = bench_of(tokenizers["cl100k"], tmp_path, english(30), english(25).replace("boats", "sheep"))
     assert bench.build([], [], 500).corpus_passes < 1

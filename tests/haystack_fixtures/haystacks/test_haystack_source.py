@@ -74,6 +74,12 @@ def test_shorter_is_a_prefix_of_longer(opened: Open, corpus: Corpus) -> None:
         assert long.ends[: len(short.ends)].tolist() == short.ends.tolist()
 
 
+def test_of_a_long_document_no_more_is_kept_than_a_search_may_look_at(opened: Open) -> None:
+    source = opened(corpus_of(story(3, 4000)), min_tokens=500)
+    assert 1000 < len(source.encoded.ids) < 2000
+    assert source.text.endswith(".")
+
+
 @pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
 def test_nothing_repeats_before_all_is_used(opened: Open, corpus: Corpus) -> None:
     source = opened(corpus, min_tokens=25_000)
