@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import gc
+import os
 import resource
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
+
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+"""As a user has it: Hypothesis, which comes with a plugin, is a developer's."""
+
+
+def users_environment() -> dict[str, str]:
+    """The environment without this shell's settings of Python: `PYTHONDONTWRITEBYTECODE` makes pytest rewrite every
+    test file, and every plugin, again in each process.
+    """
+    return {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
 
 
 def cpu_seconds(arms: Mapping[str, Callable[[], object]], rounds: int = 5) -> dict[str, float]:

@@ -1,13 +1,11 @@
 """What pytest and the harness cost around the cells: CPU seconds of whole processes, as a user starts them.
 
-The plugins of Hypothesis and AnyIO, which only developers have, are left out; so are settings of this shell that a
-user's has not (`PYTHONDONTWRITEBYTECODE` makes pytest rewrite every test file again).
+AnyIO's plugin is left out too: here it loads what only developers have.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from statistics import median
@@ -19,7 +17,7 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.trials import TrialBuilder
-from perf.arms import child_cpu_seconds, cpu_seconds
+from perf.arms import PYTEST, child_cpu_seconds, cpu_seconds, users_environment
 
 ROOT = Path(__file__).parent.parent
 PLAIN = """
@@ -41,9 +39,7 @@ SMALL, LARGE = 100, 2100
 
 
 def pytest_cpu_seconds(*args: str, cwd: Path = ROOT) -> tuple[float, str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    return child_cpu_seconds([*command, "-p", "no:anyio", *args], cwd=cwd, env=environment)
+    return child_cpu_seconds([sys.executable, *PYTEST, "-p", "no:anyio", *args], cwd=cwd, env=users_environment())
 
 
 def run(folder: Path, cells: int, name: str) -> float:

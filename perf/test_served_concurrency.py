@@ -21,7 +21,7 @@ from needlework.haystack_fixtures.models.served.connection import Connection
 from needlework.haystack_fixtures.models.served.model import ServedModel
 from needlework.haystack_fixtures.prompts.prompt import Prompt, Written
 from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from perf.arms import child_cpu_seconds
+from perf.arms import PYTEST, child_cpu_seconds, users_environment
 from tests.storm_server import ROOT, storm_server
 
 LATENCY_S = 0.05
@@ -90,12 +90,12 @@ def test_a_run_at_64(benchmark: Any, perf_row: Any, tmp_path: Path, latency_s: f
     def run() -> dict[str, Any]:
         with storm_server(latency_s) as storm:
             command = [
-                sys.executable, "-m", "pytest", "benchmarks/test_niah.py", "-q", "-p", "no:cacheprovider",
+                sys.executable, *PYTEST, "benchmarks/test_niah.py",
                 "--model=openai:gpt-4", "--template=raw", f"--base-url={storm.url}", "--concurrency=64",
                 "--lengths=400", "--depths=0:100:10", f"--repeats={repeats}", "--corpus=pydoc",
                 f"--results-dir={tmp_path}", "--run-name=r", "--fresh",
             ]  # fmt: skip
-            taken, out = child_cpu_seconds(command, cwd=ROOT)
+            taken, out = child_cpu_seconds(command, cwd=ROOT, env=users_environment())
             assert f"{10 * repeats} scored" in out
             return storm.seen() | {"cpu_s": taken}
 

@@ -10,7 +10,6 @@ this machine, or with the model's first call. The process is ended there.
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from threading import Event, Thread
 
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.models.local.smollm2 import prepare
-from perf.arms import child_cpu_seconds
+from perf.arms import child_cpu_seconds, users_environment
 
 ROOT = Path(__file__).parent.parent
 ROUNDS = 5
@@ -67,14 +66,10 @@ class Taken:
     cpu_s: float
 
 
-def environment() -> Mapping[str, str]:
-    return {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-
-
 def whole(command: Sequence[str]) -> Taken:
     """A process from its start to its end."""
     begun = time.perf_counter()
-    cpu_s, _ = child_cpu_seconds(command, cwd=ROOT, env=environment())
+    cpu_s, _ = child_cpu_seconds(command, cwd=ROOT, env=users_environment())
     return Taken(time.perf_counter() - begun, cpu_s)
 
 
@@ -107,7 +102,7 @@ def until_asked(folder: Path) -> Taken:
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "benchmarks", *FLAGS, *words],
         cwd=ROOT,
-        env=environment(),
+        env=users_environment(),
         stdout=subprocess.DEVNULL,
     )
     came = asked.wait(60)

@@ -28,8 +28,9 @@ LEVELS = (
     Level(400, 12, 60, 0),
     Level(400, 12, 0, 0),
 )
-_SAMPLED = 250  # trials, to tell a level that is hopeless without trying it
-_DOUBT = 1.2  # times as much as fits, in such an estimate
+# A level that is hopeless is told without trying it: trials of a sample, and how many times what fits they must come
+# to. The larger sample is asked where the first says more than fits, and not so much.
+_SAMPLES = ((250, 1.2), (1_000, 1.05))
 _MOST_PACKED = 20  # times smaller than their JSON details may come to be; beyond that, packing is not tried
 
 
@@ -133,7 +134,7 @@ class _Shelf:
 def fit(trials: Sequence[Entry], room: int) -> Kept:
     """Keep as much of `trials` (in reading order) as `room` bytes can hold."""
     for level in LEVELS:
-        if _estimate(trials, level, room) > room * _DOUBT:
+        if _is_hopeless(trials, level, room):
             continue
         shelf = _filled(trials, range(len(trials)), level, room)
         packed = shelf.packed()
@@ -150,12 +151,21 @@ def fit(trials: Sequence[Entry], room: int) -> Kept:
     return Kept("", 0, len(trials), 0, LEVELS[-1])
 
 
-def _estimate(trials: Sequence[Entry], level: Level, room: int) -> float:
+def _is_hopeless(trials: Sequence[Entry], level: Level, room: int) -> bool:
+    """Whether all trials at `level` are more than `room` bytes, as far as samples tell."""
+    for sampled, times in _SAMPLES:
+        about = _estimate(trials, level, room, sampled)
+        if about <= room or about > times * room:
+            return about > room
+    return False
+
+
+def _estimate(trials: Sequence[Entry], level: Level, room: int, sampled: int) -> float:
     """About the bytes of all trials at `level`, from what half of a sample adds to the other half.
 
     Too many where trials share much.
     """
-    sample = random.Random(0).sample(range(len(trials)), min(_SAMPLED, len(trials)))  # every n-th would be too alike
+    sample = random.Random(0).sample(range(len(trials)), min(sampled, len(trials)))  # every n-th would be too alike
     half = len(sample) // 2
     shelf = _filled(trials, sample[:half], level, room)
     before = len(shelf.packed())

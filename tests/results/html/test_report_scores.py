@@ -25,7 +25,7 @@ def test_scores_stand_in_the_page_without_a_script(make_record: MakeRecord) -> N
     assert [letter for letter in cells if letter in "c!sE"][:3] == ["!", "s", "E"]
     assert {"c50", "c0", "range", *UNSCORED} <= set(looks)
     assert "0–100" in cells  # the mean of a length whose only answer was cut off
-    assert "mock scores between 16.7 and 38.9\u00a0% at 1k to 11k\u00a0tokens." in page.inside("bdi")
+    assert "mock scores between 16.7 and 38.9\u00a0% at 1k to 8k\u00a0tokens." in page.inside("bdi")
     assert any("1 of 9 answers was cut off; 1 of 9 answers is neither" in text for text in page.inside("bdi"))
 
 
