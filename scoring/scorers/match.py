@@ -27,7 +27,7 @@ from needlework.scoring.answers.readings import Reading, is_quote, read_values
 from needlework.scoring.answers.refusals import declined_until
 from needlework.scoring.answers.rivals import is_one_of_two, preferred
 from needlework.scoring.answers.wording import familiar_words
-from needlework.scoring.scorers.wanted import Wanted, folded_value, spellings, wanted_of
+from needlework.scoring.scorers.wanted import Wanted, folded_value, spellings, wanted_of, without_stops
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 _SHOWN = 160
@@ -67,9 +67,7 @@ def _bare(lines: str, reference: Reference) -> Score | None:
     """
     if not 0 < len(lines) <= _SHOWN or reference.parts or reference.distractors:
         return None
-    bare, text = folded_value(lines), lines.replace("\n", " ")
-    if bare not in text:
-        return None
+    bare = without_stops(lines.replace("\n", " "))
     if bare.replace(" ", "").isalnum() and any(bare in spellings(each) for each in reference.answers):
         return Score(1.0, "found", bare, f"gives {bare[:60]!r}")
     return None

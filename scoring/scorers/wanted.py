@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from needlework.scoring.answers.folding import fold
 from needlework.scoring.answers.keys import Asked, asked_for
@@ -45,6 +46,7 @@ def wanted_of(reference: Reference) -> Wanted:
     return Wanted(parts, wrong, statement, question, asked_for(question or statement), len(parts))
 
 
+@lru_cache(1024)
 def spellings(text: str) -> tuple[str, ...]:
     """A value folded, and with its umlauts written out (`Goettingen`)."""
     spelled = (text,) if text.isascii() else (text, text.translate(_UMLAUTS))
@@ -53,5 +55,9 @@ def spellings(text: str) -> tuple[str, ...]:
 
 def folded_value(text: str) -> str:
     """Fold a value, without the quotes and stops around it."""
-    value = fold(text)
-    return value.lstrip(" \"'").rstrip(_TRIM) or value
+    return without_stops(fold(text))
+
+
+def without_stops(folded: str) -> str:
+    """A folded text without the quotes and stops around it; as it is where nothing else is there."""
+    return folded.lstrip(" \"'").rstrip(_TRIM) or folded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from needlework.haystack_fixtures.tasks.catalogue import family_of
@@ -121,6 +121,13 @@ def _clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[s
             and task_of(row.task) not in OWN_DOCUMENTS and (clause := score_clause(row.score))]  # fmt: skip
 
 
+def _scored_lengths(panel: Panel) -> Iterator[int]:
+    """Those that the score is about: of others every trial failed, or did not fit."""
+    for length, found in zip(panel.lengths, panel.columns, strict=True):
+        if found.n or found.range is not None:
+            yield length
+
+
 def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     panels = _panels(report, row.model, row.task)
     if any(panel.uneven for panel in panels):
@@ -129,7 +136,7 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     score = score_clause(row.overall)
     if not score:
         return []
-    lengths = sorted({length for panel in panels for length in panel.lengths})
+    lengths = sorted({length for panel in panels for length in _scored_lengths(panel)})
     # What is cut to a length is not filled up to it: a short document stays short.
     where = f"{score} {span(lengths, at='with at most' if family_of(task_of(row.task)) == 'leval' else 'at')}"
     if found is None:

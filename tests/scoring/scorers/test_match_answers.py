@@ -200,12 +200,18 @@ def test_no_text_and_no_reference_makes_it_raise(answer: str, question: str) -> 
     ],
 )
 def test_a_long_answer_takes_no_longer_than_its_length(piece: str) -> None:
-    """100 KB in under 50 ms on an idle core; thrice that is let pass, as others may use it."""
-    answer = piece * (100_000 // len(piece))
-    match_score(answer, BERGEN)
-    start = time.process_time()
-    match_score(answer, BERGEN)
-    assert time.process_time() - start < 0.15
+    """Four times as long an answer takes four times as long; twice that is let pass, as others may use the core."""
+
+    def taken(chars: int) -> float:
+        answer = piece * (chars // len(piece))
+        tries = []
+        for _ in range(4):
+            start = time.process_time()
+            match_score(answer, BERGEN)
+            tries.append(time.process_time() - start)
+        return min(tries)
+
+    assert taken(100_000) < 8 * taken(25_000)
 
 
 @pytest.mark.parametrize("value", ["v2!", "v2", "m3", "L2", "K9"])

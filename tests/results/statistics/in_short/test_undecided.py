@@ -53,6 +53,13 @@ def test_a_length_that_undecided_answers_decide_is_not_told(
     assert "--answer-budget" in found.surer.what
 
 
+@pytest.mark.parametrize("lost", ["error", "skipped", "invalid"])
+def test_a_length_without_a_score_is_not_one_that_the_score_is_at(make_record: Make, lost: OutcomeName) -> None:
+    found = said(records_of(make_record, {500: {"found": 8}, 1000: {"found": 8}, 2000: {lost: 8}}))
+
+    assert ") at 500 to 1k tokens;" in found.sentence
+
+
 def test_one_unclear_answer_of_few_leaves_the_length_open(make_record: Make) -> None:
     found = said(records_of(make_record, {500: {"found": 5, "unclear": 1}, 1000: {"found": 6}}))
 
