@@ -46,6 +46,15 @@ def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
 
 
 @pytest.hookspec
+def pytest_cell_waits(config: pytest.Config, exchange: Exchange) -> None:
+    """An exchange is there before its cell's turn: its answer has come, or was stored. Called only in runs whose judges
+    may be asked several questions at once; in threads, which it must not hold up.
+
+    The scoring plugin begins to ask the judges.
+    """
+
+
+@pytest.hookspec
 def pytest_needlework_news(config: pytest.Config, line: str) -> None:
     """Something has come up while cells run that who waits should know at once: a server has fallen silent.
 

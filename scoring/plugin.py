@@ -7,19 +7,22 @@ PYTEST_DONT_REWRITE: see `needlework.autoload`; pytest would warn where this was
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import pytest
 
+from needlework.scoring import hookspecs
+from needlework.scoring.ahead import Ahead
 from needlework.scoring.scores import Score
 
 if TYPE_CHECKING:
+    from needlework.scoring.ahead import Waiting
     from needlework.scoring.recording import Answered, Scored, ScorerLike
 
 SCORED: pytest.StashKey[Scored] = pytest.StashKey()
 """In the config's stash: what came of the last scoring by the test that runs; absent until it has scored."""
+_AHEAD = pytest.StashKey[Ahead]()
 
 
 class AssertScored(Protocol):
@@ -35,9 +38,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         del item.config.stash[SCORED]
 
 
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(hookspecs)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_AHEAD] = Ahead(
+        lambda exchange, scored: config.hook.pytest_cell_ruled(config=config, exchange=exchange, scored=scored)
+    )
     # A session's fixture that itself takes `request` or `pytestconfig` costs pytest a tenth of a test, in every test.
     config.pluginmanager.register(_bound_to(config), "needlework-assert-scored")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_cell_waits(config: pytest.Config, exchange: Waiting) -> None:
+    config.stash[_AHEAD].waits(exchange)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    session.config.stash[_AHEAD].close()  # who ends a run pays for no further ruling
 
 
 def _bound_to(config: pytest.Config) -> ModuleType:
@@ -52,10 +72,12 @@ def _bound_to(config: pytest.Config) -> ModuleType:
 
         def record(exchange: Answered, scorer: ScorerLike | None = None) -> Score:
             # Scorers are loaded with the first answer, and not before the first question.
-            from needlework.scoring.recording import score_exchange
+            from needlework.scoring.recording import score_all
 
-            again = tuple(score_exchange(each, scorer) for each in exchange.asked_again)
-            scored = replace(score_exchange(exchange, scorer), again=again)
+            judging = getattr(exchange, "judging", None)
+            several = judging is not None and judging.at_once > 1
+            ahead = config.stash[_AHEAD]
+            scored = ahead.score(cast("Waiting", exchange), scorer) if several else score_all(exchange, scorer)
             config.stash[SCORED] = scored
             return scored.for_asserting
 

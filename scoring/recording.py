@@ -88,6 +88,12 @@ class Scored:
         return self.score or Score(nan, "empty", why=self.message or "no score", scorer=self.scorer)
 
 
+def score_all(exchange: Answered, scorer: ScorerLike | None = None) -> Scored:
+    """What `score_exchange` gives, with what comes of the further answers to the same prompt."""
+    again = tuple(score_exchange(each, scorer) for each in exchange.asked_again)
+    return replace(score_exchange(exchange, scorer), again=again)
+
+
 def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scored:
     """Score an exchange by the given scorer, else the suite's (`exchange.scorer`), else `match`. Never raises.
 

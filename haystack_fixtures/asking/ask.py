@@ -52,7 +52,7 @@ def begin(engine: Engine, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchan
     """
     ready = make_ready(engine, cell)
     if isinstance(ready, Exchange):
-        return lambda: _known(ready)
+        return lambda: known(ready)
     if isinstance(ready.model, DistantModel):
         asking = [ready.model.begin(request) for request in ready.requests]
         return lambda: _asked(ready, asking)
@@ -73,7 +73,8 @@ def ask_many(engine: Engine, cells: Sequence[Cell]) -> list[Exchange]:
     ]
 
 
-async def _known(exchange: Exchange) -> Exchange:
+async def known(exchange: Exchange) -> Exchange:
+    """The exchange, where nothing more is asked."""
     return exchange
 
 
@@ -109,8 +110,10 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
     except InputError as error:
         # A model that cannot be loaded would fail every further cell too.
         return _exchange(engine, cell, Response(error=ModelError("client", str(error), fatal=True)))
-    exchange = replace(
-        _exchange(engine, cell, NOT_ASKED),
+    exchange = _exchange(
+        engine,
+        cell,
+        NOT_ASKED,
         question=trial.asked.question,
         reference=trial.asked.reference,
         trial=trial,
@@ -132,8 +135,8 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
     return Ready(trial, model, exchange, second, engine.canary_trial(cell) if second is None else None)
 
 
-def _exchange(engine: Engine, cell: Cell, response: Response) -> Exchange:
-    """The exchange of a cell that has no prompt."""
+def _exchange(engine: Engine, cell: Cell, response: Response, **of_trial: Any) -> Exchange:
+    """The exchange of a cell, with the facts `of_trial` where it has a prompt."""
     series = engine.series_of(cell)
     return Exchange(
         cell,
@@ -144,6 +147,7 @@ def _exchange(engine: Engine, cell: Cell, response: Response) -> Exchange:
         scorer=engine.scorer(cell),
         seed=engine.settings.seed,
         judging=engine.judging(cell),
+        **of_trial,
     )
 
 

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needlework.haystack_fixtures.asking.answer_room import check_answer_room
-from needlework.haystack_fixtures.asking.judging import Named, judging_identity, named_judges, strategy_of
+from needlework.haystack_fixtures.asking.judging import (
+    Named,
+    judged_at_once,
+    judging_identity,
+    named_judges,
+    strategy_of,
+)
 from needlework.haystack_fixtures.asking.model_pool import ModelPool
 from needlework.haystack_fixtures.errors import InputError, TooLongError, TooShortError
 from needlework.haystack_fixtures.grid.cells import Cell
@@ -157,7 +163,13 @@ class Engine:
         if not self.settings.judge:
             return None
         asks, prompt, identity = self._judges
-        return Judging(asks, strategy_of(self.settings, self.series_of(cell).suite), prompt, identity)
+        strategy = strategy_of(self.settings, self.series_of(cell).suite)
+        return Judging(asks, strategy, prompt, identity, self.judged_at_once)
+
+    @cached_property
+    def judged_at_once(self) -> int:
+        """How many answers may be with the judges at once; 0 where there are none."""
+        return judged_at_once(self.settings, self.workers)
 
     @cached_property
     def _judges(self) -> tuple[Mapping[str, Callable[[str, str], str]], str | None, str]:
@@ -254,6 +266,10 @@ class Engine:
             **(own(suite) if own else {}),
             **({"embedders": embedders} if embedders else {}),
         }
+
+    def stop(self) -> None:
+        """Send no further request; those in flight may still be answered."""
+        self._pool.stop()
 
     def close(self) -> None:
         """Let go of models and connections."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.model_named import is_served
+from needlework.haystack_fixtures.models.model_named import bears_threads, is_served
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 
 
@@ -41,6 +41,16 @@ def strategy_of(settings: Settings, suite: Suite) -> str:
     """When the judges of a run are asked of a suite's answers; without judges it says what would be if there were."""
     by_default = suite.judge_by_default or settings.judge_prompt is not None
     return "llm" if settings.judge_strategy == "auto" and by_default else settings.judge_strategy
+
+
+def judged_at_once(settings: Settings, workers: int) -> int:
+    """How many answers one of `workers` processes may give to the judges at once; 0 where there are none.
+
+    A judge that is computed here is asked one question at a time.
+    """
+    if not settings.judge:
+        return 0
+    return max(1, settings.concurrency // workers) if all(map(bears_threads, settings.judge)) else 1
 
 
 def judging_identity(settings: Settings) -> str:

@@ -24,8 +24,9 @@ class LookAhead(Generic[Key, Value]):
 
     At most `width` keys are being worked on at once, and a few more where they `queue` for a place of their own; for
     each that only pauses, as `pausing` is told, one of up to `spare` more takes its place. At most four times `width`
-    are begun and not yet read, so that memory stays bounded however many there are. Keys that are not `wanted` when
-    their turn comes are left out.
+    are begun and not yet read, so that memory stays bounded however many there are. While a slow answer is waited for
+    it may be more, as long as what has come adds up to less than `room`, each of the `size` that it is said to have:
+    one that hangs would else stop them all. Keys that are not `wanted` when their turn comes are left out.
     """
 
     def __init__(
@@ -37,6 +38,8 @@ class LookAhead(Generic[Key, Value]):
         *,
         spare: int = 0,
         queue: bool = False,
+        size: Callable[[Value], int] = lambda _value: 0,
+        room: int = 0,
     ) -> None:
         self._order = list(order)
         self._begin_one = begin
@@ -48,11 +51,16 @@ class LookAhead(Generic[Key, Value]):
         self._sought: _Answer[Value] | None = None  # what is waited for
         self._counting = threading.Lock()
         self._paused = self._working = 0
+        self._size, self._room, self._held = size, room, 0
         self._closed = False
 
     def extend(self, keys: Iterable[Key]) -> None:
         """Announce further keys, after those that are in the order already."""
         self._order.extend(keys)
+
+    def has_begun(self, key: Key) -> bool:
+        """Whether a key is worked on, and not taken yet."""
+        return key in self._awaited
 
     def take(self, key: Key) -> Value:
         """The answer for `key`; waits for it. Keys that were not in the order are worked on at once."""
@@ -68,6 +76,8 @@ class LookAhead(Generic[Key, Value]):
             reader().carry_on(unless=lambda: answer.has_come or self._may_begin)
         self._sought = None
         del self._awaited[key]
+        with self._counting:
+            self._held -= answer.size
         return answer.result()
 
     def pausing(self, change: int) -> None:
@@ -97,8 +107,13 @@ class LookAhead(Generic[Key, Value]):
 
     @property
     def _may_begin(self) -> bool:
-        room = self._working < self._width + min(self._paused, self._spare) + self._queued
-        return room and len(self._awaited) < 4 * self._width and self._next < len(self._order)
+        place = self._working < self._width + min(self._paused, self._spare) + self._queued
+        return place and self._next < len(self._order) and (len(self._awaited) < 4 * self._width or self._may_hold)
+
+    @property
+    def _may_hold(self) -> bool:
+        """Whether more may wait than four times the width: there is nothing to take, and room."""
+        return self._sought is not None and not self._sought.has_come and self._held < self._room
 
     def _tell_of_room(self) -> None:
         if self._sought is not None and self._may_begin:
@@ -109,6 +124,9 @@ class LookAhead(Generic[Key, Value]):
             return
         try:
             value = await rest()
+            answer.size = self._size(value)
+            with self._counting:
+                self._held += answer.size
             answer.come(lambda: value)
         except BaseException as error:
             answer.come(partial(_raise, error))
@@ -129,10 +147,11 @@ class LookAhead(Generic[Key, Value]):
 class _Answer(Generic[Value]):
     """A place for what the reader works out. Less than a `Future`, and a tenth of its time."""
 
-    __slots__ = ("has_come", "result")
+    __slots__ = ("has_come", "result", "size")
 
     def __init__(self) -> None:
         self.has_come = False
+        self.size = 0
         self.result: Callable[[], Value]
 
     def come(self, result: Callable[[], Value]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from needlework.haystack_fixtures.asking.judging import Named, named_judges
-from needlework.haystack_fixtures.models.model import Model
+from needlework.haystack_fixtures.models.model import DistantModel, Model
 from needlework.haystack_fixtures.models.model_named import (
     check_model_args,
     check_weights,
@@ -185,6 +185,12 @@ class ModelPool:
             tell=self._tell,
             too_long_pattern=re.compile(too_long, re.IGNORECASE) if too_long else None,
         )
+
+    def stop(self) -> None:
+        """Send no further request; those in flight may still be answered."""
+        for model in (*self._models.values(), *self._judges.values()):
+            if isinstance(model, DistantModel):
+                model.stop()
 
     def close(self) -> None:
         """Let go of models and connections."""

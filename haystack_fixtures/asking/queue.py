@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from needlework.haystack_fixtures.asking.ask import ask, ask_many, begin
+from needlework.haystack_fixtures.asking.ask import ask, ask_many, begin, known
 from needlework.haystack_fixtures.asking.batches import Batches
 from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.asking.look_ahead import LookAhead
@@ -17,6 +17,9 @@ from needlework.haystack_fixtures.models.model import BatchModel
 from needlework.haystack_fixtures.models.model_named import is_served, runs_here
 from needlework.haystack_fixtures.trials.exchange import OTHER_SERVER, Exchange, StoredAnswer
 
+_HELD = 2_000_000  # tokens of prompts whose answers wait for their test, in all processes: some tens of megabytes
+_BESIDE = 500  # what an exchange takes beside its prompt is as much as so many tokens
+
 
 class Queue:
     """Gives the exchange of a cell when its test asks for it. One per process.
@@ -25,7 +28,8 @@ class Queue:
     are handed over in batches, so that the model computes what they share once. Prompts are built as they are needed.
 
     `stored`: gives the answer for a key, if that trial has been answered before.
-    `keep`: is given each answer that comes before its cell's turn, in the thread that reads it.
+    `keep`: is given each answer that comes before its cell's turn, in the thread that reads it. `waits`: is given each
+    exchange that is there before its turn, with a stored answer too, where judges may be asked ahead.
     """
 
     def __init__(
@@ -34,11 +38,16 @@ class Queue:
         *,
         stored: Callable[[str], StoredAnswer | None] = lambda _key: None,
         keep: Callable[[Exchange], None] = lambda _exchange: None,
+        waits: Callable[[Exchange], None] = lambda _exchange: None,
     ) -> None:
         self._engine = engine
         self._stored = stored
         self._elsewhere: set[Cell] = set()
         self._keep = keep
+        self._waits = waits
+        self._width = max(1, engine.settings.concurrency // engine.workers)
+        self._judged_ahead = engine.judged_at_once > 1
+        self._replays = LookAhead[Cell, Exchange]((), self._replay_ahead, self._width, self._is_stored)
         self._announced: set[Cell] = set()
         self._ahead: dict[str, LookAhead[Cell, Exchange] | Batches[Cell, Exchange]] = {}
         settings = engine.settings
@@ -52,6 +61,8 @@ class Queue:
         for cell in cells:
             if cell not in self._announced:
                 self._announced.add(cell)
+                if self._judged_ahead:
+                    self._replays.extend((cell,))
                 coming.setdefault(cell.model, []).append(cell)
         for model, found in coming.items():
             ahead = self._ahead.get(model) or self._ahead_of(found[0])
@@ -62,10 +73,13 @@ class Queue:
     def exchange(self, cell: Cell) -> Exchange:
         """Ask one cell, or wait for its answer if it was asked ahead, or take the one that is stored."""
         self._announced.add(cell)
-        stored = self._answered(cell)
-        if stored is not None:
-            return self._replayed(cell, stored)
         ahead = self._ahead.get(cell.model)
+        begun = isinstance(ahead, LookAhead) and ahead.has_begun(cell)  # because no answer was stored
+        stored = None if begun else self._answered(cell)
+        if stored is not None:
+            exchange = self._replays.take(cell) if self._judged_ahead else self._replayed(cell, stored)
+            self._engine.forget_key(cell)
+            return exchange
         exchange = ask(self._engine, cell) if ahead is None else ahead.take(cell)
         self._engine.forget_key(cell)
         if cell in self._elsewhere:
@@ -73,26 +87,50 @@ class Queue:
         return probe(self._engine, exchange, self._probed) if cell in self._probed else exchange
 
     def _ahead_of(self, cell: Cell) -> LookAhead[Cell, Exchange] | Batches[Cell, Exchange] | None:
-        spec, concurrency = self._engine.series_of(cell).model, self._engine.settings.concurrency
+        spec, settings, width = self._engine.series_of(cell).model, self._engine.settings, self._width
         if runs_here(spec):
             return Batches(self._ask_batch, self._batch_size, self._wanted)
         served = is_served(spec)
-        if self._engine.settings.batch_in:
-            return None  # nobody is asked
-        if concurrency > 1 and (served or spec.startswith("mock:sleep")):
-            width = max(1, concurrency // self._engine.workers)
-            return LookAhead((), self._ask_ahead, width, self._wanted, spare=width if served else 0, queue=served)
+        if settings.concurrency > 1 and (served or spec.startswith("mock:sleep")) and not settings.batch_in:
+            return LookAhead(
+                (),
+                self._ask_ahead,
+                width,
+                self._wanted,
+                spare=width if served else 0,
+                queue=served,
+                size=_size,
+                room=_HELD // self._engine.workers,
+            )
+        if self._judged_ahead and (settings.batch_in or spec.startswith("mock:")):
+            return LookAhead((), self._answer_ahead, width, self._wanted)  # it is there at once, its score is not
         return None
 
     def _ask_ahead(self, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
         rest = begin(self._engine, cell)
 
         async def kept() -> Exchange:
-            exchange = await rest()
-            self._keep(exchange)
-            return exchange
+            return self._kept(await rest())
 
         return kept
+
+    def _answer_ahead(self, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
+        exchange = self._kept(ask(self._engine, cell))
+        return lambda: known(exchange)
+
+    def _replay_ahead(self, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
+        stored = self._answered(cell)
+        if stored is None:
+            raise LookupError(f"{cell.id} has no stored answer")
+        exchange = self._replayed(cell, stored)
+        self._waits(exchange)
+        return lambda: known(exchange)
+
+    def _kept(self, exchange: Exchange) -> Exchange:
+        self._keep(exchange)
+        if self._judged_ahead:
+            self._waits(exchange)
+        return exchange
 
     def _pausing(self, change: int) -> None:
         for ahead in tuple(self._ahead.values()):
@@ -100,10 +138,7 @@ class Queue:
                 ahead.pausing(change)
 
     def _ask_batch(self, cells: Sequence[Cell]) -> list[Exchange]:
-        exchanges = ask_many(self._engine, cells)
-        for exchange in exchanges:
-            self._keep(exchange)
-        return exchanges
+        return [self._kept(exchange) for exchange in ask_many(self._engine, cells)]
 
     def _batch_size(self, cell: Cell) -> int:
         try:
@@ -115,7 +150,10 @@ class Queue:
         return max(1, min(model.batch_size, model.batch_tokens // cell.length))
 
     def _wanted(self, cell: Cell) -> bool:
-        return self._answered(cell) is None
+        return not self._is_stored(cell)
+
+    def _is_stored(self, cell: Cell) -> bool:
+        return self._answered(cell) is not None
 
     def _answered(self, cell: Cell) -> StoredAnswer | None:
         """The stored answer of a cell; one of another server is none, and one that is to be probed and was not."""
@@ -133,13 +171,11 @@ class Queue:
 
     def _replayed(self, cell: Cell, stored: StoredAnswer) -> Exchange:
         engine, series = self._engine, self._engine.series_of(cell)
-        key = engine.key(cell)
-        engine.forget_key(cell)
         return Exchange(
             cell,
             series.suite,
             series.model,
-            key,
+            engine.key(cell),
             stored.response,
             scorer=engine.scorer(cell),
             question=stored.question,
@@ -155,7 +191,13 @@ class Queue:
         )
 
     def close(self) -> None:
-        """Begin no further request."""
+        """Send no further request; those in flight may still be answered."""
         for ahead in self._ahead.values():
             if isinstance(ahead, LookAhead):
                 ahead.close()
+        self._engine.stop()
+
+
+def _size(exchange: Exchange) -> int:
+    """How much an exchange takes until its test lets go of it, in tokens."""
+    return _BESIDE + (exchange.trial.prompt.tokens if exchange.trial else 0)

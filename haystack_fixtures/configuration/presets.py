@@ -44,8 +44,9 @@ def load_preset(name: str) -> Preset:
     if _:
         return _from_file(Path(path + ".toml"), wanted.removeprefix(":"))
     near = get_close_matches(name, built_in, n=3)
-    hint = f"did you mean {', '.join(near)}?" if near else f"use one of {', '.join(built_in)}"
-    raise InputError("--preset", name, f"{hint} (or a .toml file)")
+    if near:
+        raise InputError("--preset", name, f"did you mean {', '.join(near)}? (or a .toml file)")
+    raise InputError("--preset", name, f"use a .toml file, or a name that --preset list prints: {', '.join(built_in)}")
 
 
 @cache

@@ -151,7 +151,7 @@ def _grid(get: Callable[[str], _Named], written: Mapping[str, str], below: Seque
         if value is None:
             raise InputError(name, "", f"give --{key}, or a preset that has them")
         if key == "lengths":
-            value, values["window"] = without_window(value)
+            value, values["window"] = without_window(name, value)
             if not value:
                 values[key] = ()
                 continue

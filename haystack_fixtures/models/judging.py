@@ -13,6 +13,7 @@ from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.models.model import Model, Request, Response
 from needlework.haystack_fixtures.models.model_named import (
+    bears_threads,
     check_model_args,
     is_served,
     load_model,
@@ -48,7 +49,9 @@ def ask(judge: Model, system: str, user: str) -> str:
     """The judge's reply. Raises `RuntimeError` when there is none: an unreachable judge is an error, never a score."""
     response = _response(judge, system, user, REPLY_BUDGET)
     if response.error is not None:
-        raise RuntimeError(f"the judge did not answer: {response.error.kind}: {response.error.message}")
+        raise RuntimeError(
+            f"the judge did not answer: {_named(f'{response.error.kind}: {response.error.message}', _OPTION)}"
+        )
     return response.text
 
 
@@ -135,7 +138,7 @@ def judge_for_command(
         error.args = (_named(str(error), option),)
         raise
     identity = {**model.identity, "reply_budget": reply_budget}
-    at_once = concurrency if (is_served(spec) or spec.startswith("mock:")) else 1
+    at_once = concurrency if bears_threads(spec) else 1
     return Judge(spec, identity, at_once, reply_budget, model, tell, option)
 
 

@@ -139,6 +139,10 @@ class DistantModel(Protocol):
         """Make a request ready, which may wait for the server; what comes back asks it, in the reader."""
         ...
 
+    def stop(self) -> None:
+        """Send nothing more; what is in flight may still be answered."""
+        ...
+
 
 @runtime_checkable
 class BatchModel(Model, Protocol):

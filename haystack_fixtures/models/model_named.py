@@ -95,8 +95,13 @@ def runs_here(spec: str) -> bool:
 
 
 def is_served(spec: str) -> bool:
-    """Whether a spec names a model behind a server, which many threads may ask at once."""
+    """Whether a spec names a model behind a server."""
     return spec.partition(":")[0] in _SERVED
+
+
+def bears_threads(spec: str) -> bool:
+    """Whether many threads may ask the model of a spec at once."""
+    return is_served(spec) or spec.startswith("mock:")
 
 
 @cache

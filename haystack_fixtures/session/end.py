@@ -1,13 +1,23 @@
-"""The end of a session: what stood in for a missing text is told, models and connections are closed."""
+"""The end of a session: nothing more is asked, what stood in for a missing text is told, models are closed."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 
 import pytest
 
 from needlework.haystack_fixtures.session.kept import ENGINE, FILLED, QUEUE, STAND_INS, THRESHOLDS
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """However the loop ends: files are written next, and what waits for its place would be asked meanwhile."""
+    try:
+        return (yield)
+    finally:
+        if QUEUE in session.config.stash:
+            session.config.stash[QUEUE].close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
@@ -29,8 +39,6 @@ def _notes(config: pytest.Config) -> Iterable[str]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if QUEUE in config.stash:
-        config.stash[QUEUE].close()
     if ENGINE in config.stash:
         config.stash[ENGINE].close()
         gc.freeze()  # pytest ends with five whole collections, half a second each after 10,000 cells

@@ -30,13 +30,15 @@ class Again:
 @dataclass(frozen=True, slots=True)
 class Judging:
     """`asks`: each judge's `ask(system, user) -> reply`, by name. `strategy`: when they are asked (`--judge-strategy`).
-    `prompt`: the text of one's own. `identity`: a hash of who they are and of that text.
+    `prompt`: the text of one's own. `identity`: a hash of who they are and of that text. `at_once`: threads that
+    may ask them.
     """
 
     asks: Mapping[str, Callable[[str, str], str]]
     strategy: str
     prompt: str | None
     identity: str
+    at_once: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard, cast
 
-from needlework.results.records.record import SCORED, UNSCORED, WAITING, Record, WaitingAnswer
+from needlework.results.records.record import (
+    RULED,
+    SCORED,
+    UNSCORED,
+    WAITING,
+    Record,
+    WaitingAnswer,
+    WaitingRuling,
+)
 
 NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
 # What else a record of ours always has; reports and scorers look into these without asking.
@@ -55,6 +63,14 @@ def is_waiting(line: object) -> TypeGuard[WaitingAnswer]:
     if not isinstance(line, dict) or line.get("outcome") != WAITING:
         return False
     return WaitingAnswer.__required_keys__ <= line.keys() and not _wrong_type(line)
+
+
+def is_ruling(line: object) -> TypeGuard[WaitingRuling]:
+    """Whether a journal's line is a ruling on an answer."""
+    if not isinstance(line, dict) or line.get("outcome") != RULED or not _text(line.get("key")):
+        return False
+    score = line.get("score")
+    return isinstance(score, dict) and _RULING.keys() <= score.keys() and _table(**_RULING)(score)
 
 
 def _wrong_type(record: dict[str, Any]) -> str:
@@ -126,6 +142,13 @@ def _list_of(test: Callable[[object], bool]) -> Callable[[object], bool]:
     return lambda value: isinstance(value, list) and all(test(item) for item in value)
 
 
+_RULING: dict[str, Callable[[object], bool]] = {
+    **dict.fromkeys(("name", "answer", "why"), _text),
+    "version": _whole,
+    "value": _share,
+    "verdict": lambda value: value in SCORED,
+    "details": _table(),
+}
 _needle_facts = _table(
     name=_text, start=_whole, end=_whole, tokens_before=_whole, tokens=_whole, requested=_number, depth=_number
 )

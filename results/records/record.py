@@ -20,6 +20,8 @@ FINAL = frozenset({*SCORED, *UNDECIDED})
 UNSCORED: tuple[OutcomeName, ...] = (*UNDECIDED, "invalid", "skipped", "error")
 WAITING = "waiting"
 """What a journal has for the outcome of an answer that no test has scored yet."""
+RULED = "ruled"
+"""The same of a line that has the judges' ruling on an answer, and not the answer."""
 
 
 class Record(TypedDict):
@@ -68,3 +70,11 @@ class WaitingAnswer(TypedDict):
     response: dict[str, Any]
     details: dict[str, Any]
     timing: dict[str, Any]
+
+
+class WaitingRuling(TypedDict):
+    """What judges made of an answer before its test's turn. `score`: as in `StoredAnswer.score`."""
+
+    key: str
+    outcome: Literal["ruled"]
+    score: dict[str, Any]

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, cast
 
 from needlework.haystack_fixtures.trials.exchange import Again, ModelError, Response, StoredAnswer
 from needlework.results.records.record import FINAL, WAITING, Record, WaitingAnswer
 
+_NONE: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
-def stored_answers(records: list[Record], waiting: list[WaitingAnswer]) -> dict[str, StoredAnswer]:
+
+def stored_answers(
+    records: list[Record], waiting: list[WaitingAnswer], rulings: Mapping[str, Mapping[str, Any]] = _NONE
+) -> dict[str, StoredAnswer]:
     """The answers that are there, by key; of a key's answers the last one counts, and any record before the waiting.
 
     An error that came after an answer, as in journals that were joined, takes nothing away. What only a judge failed at
-    is an answer.
+    is an answer. `rulings`: the judges' on these answers, by key, where they are newer than the records.
     """
     final = {record["key"]: record for record in records if record["outcome"] in FINAL or _unjudged(record)}
     waited = {answer["key"]: stored_answer(answer) for answer in waiting}
-    return waited | {key: stored_answer(record) for key, record in final.items()}
+    found = waited | {key: stored_answer(record) for key, record in final.items()}
+    return found | {key: replace(found[key], score=score) for key, score in rulings.items() if key in found}
 
 
 def stored_answer(record: Record | WaitingAnswer) -> StoredAnswer:

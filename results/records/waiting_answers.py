@@ -1,7 +1,7 @@
-"""Waiting answers: what has come, and no test has scored yet.
+"""Waiting answers: what has come, and no test has scored yet; and what judges have said of them meanwhile.
 
 Cells are asked ahead of pytest, one test at a time, so answers wait for their test. Until then they stand in files of
-the journal's format, one for each process that asks, and the lines are of a second kind: `answers-PID.jsonl`. A run
+the journal's format, one for each process that asks, and the lines are of two kinds more: `answers-PID.jsonl`. A run
 that is whole removes these; after one that was interrupted or killed they are read with the journal.
 """
 
@@ -10,13 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from io import FileIO
 from pathlib import Path
+from typing import Any
 
-from needlework.results.records.checks import is_waiting
+from needlework.results.records.checks import is_ruling, is_waiting
 from needlework.results.records.journal import line_of, lines_of
-from needlework.results.records.record import WaitingAnswer
+from needlework.results.records.record import WaitingAnswer, WaitingRuling
 
 WAITING_FILES = "answers-*.jsonl"
 
@@ -30,8 +31,8 @@ class WaitingAnswers:
         self._file: FileIO | None = None
         self._closed = False
 
-    def append(self, answer: WaitingAnswer) -> None:
-        """Write an answer down. A disk that is full is told by the journal, which is written next."""
+    def append(self, answer: WaitingAnswer | WaitingRuling) -> None:
+        """Write an answer or a ruling down. A disk that is full is told by the journal, which is written next."""
         line = f"{line_of(answer)}\n".encode("ascii")
         with self._turn, contextlib.suppress(OSError):
             if not self._closed:
@@ -52,6 +53,15 @@ def read_waiting(folder: Path) -> list[WaitingAnswer]:
     for path in sorted(folder.glob(WAITING_FILES)):
         with contextlib.suppress(OSError):
             found += _waiting_in(path)
+    return found
+
+
+def read_rulings(folder: Path) -> dict[str, Mapping[str, Any]]:
+    """What judges made of answers before the tests of these did, by key: scores as in `StoredAnswer.score`."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for path in sorted(folder.glob(WAITING_FILES)):
+        with contextlib.suppress(OSError):
+            found |= {line["key"]: line["score"] for line in lines_of(path.read_bytes()) if is_ruling(line)}
     return found
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING
 
 import pytest
 
 from needlework.haystack_fixtures.trials.exchange import Exchange, StoredAnswer
 from needlework.haystack_fixtures.workers.distribution import worker_name
-from needlework.results.records.waiting_answers import WaitingAnswers
-from needlework.results.run.making_records.answer_facts import waiting_answer
+from needlework.results.records.record import WaitingAnswer, WaitingRuling
+from needlework.results.run.making_records.answer_facts import waiting_answer, waiting_ruling
 from needlework.results.session.kept import WAITING, folder_of, stored_of
+
+if TYPE_CHECKING:
+    from needlework.scoring.recording import Scored
 
 
 def pytest_cell_stored(config: pytest.Config, key: str) -> StoredAnswer | None:
@@ -19,12 +22,16 @@ def pytest_cell_stored(config: pytest.Config, key: str) -> StoredAnswer | None:
 
 
 def pytest_cell_answered(config: pytest.Config, exchange: Exchange) -> None:
-    answer = waiting_answer(exchange, worker_name(config))
-    if answer is None:
-        return
-    if config.stash[WAITING] is None:
-        config.stash[WAITING] = WaitingAnswers(folder_of(config))
-    cast("WaitingAnswers", config.stash[WAITING]).append(answer)
+    _write_down(config, waiting_answer(exchange, worker_name(config)))
+
+
+def pytest_cell_ruled(config: pytest.Config, exchange: Exchange, scored: Scored) -> None:
+    _write_down(config, waiting_ruling(exchange, scored))
+
+
+def _write_down(config: pytest.Config, line: WaitingAnswer | WaitingRuling | None) -> None:
+    if line is not None:
+        config.stash[WAITING].append(line)
 
 
 def pytest_needlework_server_folder(config: pytest.Config) -> Path:
@@ -32,6 +39,5 @@ def pytest_needlework_server_folder(config: pytest.Config) -> Path:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    waiting = config.stash.get(WAITING, None)
-    if waiting is not None:
-        waiting.close()
+    if WAITING in config.stash:
+        config.stash[WAITING].close()

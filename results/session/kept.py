@@ -14,13 +14,13 @@ from needlework.haystack_fixtures.workers.distribution import is_worker
 from needlework.results.records.journal import read_journal
 from needlework.results.records.run_folder import JOURNAL
 from needlework.results.records.stored_answers import stored_answers
-from needlework.results.records.waiting_answers import WaitingAnswers, read_waiting
+from needlework.results.records.waiting_answers import WaitingAnswers, read_rulings, read_waiting
 from needlework.results.run.recorder import Recorder
 
 RECORDER = "needlework-recorder"
 INPUT = "needlework_run_folder"
 _STORED = pytest.StashKey[dict[str, StoredAnswer]]()
-WAITING = pytest.StashKey[WaitingAnswers | None]()
+WAITING = pytest.StashKey[WaitingAnswers]()
 RECIPE = pytest.StashKey[str]()
 SHARED = pytest.StashKey[frozenset[Cell]]()
 """The cells that several tests ask."""
@@ -32,7 +32,7 @@ def stored_of(config: pytest.Config) -> dict[str, StoredAnswer]:
     if _STORED not in config.stash:
         folder, fresh = folder_of(config), settings_of(config).fresh
         earlier = read_journal(folder / JOURNAL) if is_worker(config) else recorder_of(config).folder.earlier
-        config.stash[_STORED] = {} if fresh else stored_answers(earlier, read_waiting(folder))
+        config.stash[_STORED] = {} if fresh else stored_answers(earlier, read_waiting(folder), read_rulings(folder))
     return config.stash[_STORED]
 
 

@@ -8,15 +8,16 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.session.kept import SETTINGS, grid_of, settings_of
+from needlework.haystack_fixtures.session.signals import EndSignals
 from needlework.haystack_fixtures.workers.distribution import call_when_left, is_worker, refuse
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results import hookspecs
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.run_folder import run_folder
+from needlework.results.records.waiting_answers import WaitingAnswers
 from needlework.results.run.progress.live import PROGRESS, progress_of
 from needlework.results.run.recorder import Recorder
 from needlework.results.run.shared_cells import shared_cells
-from needlework.results.run.signals import EndSignals
 from needlework.results.session.kept import INPUT, RECIPE, RECORDER, SHARED, TOLD, WAITING, folder_of
 from needlework.results.session.made_questions import make_questions, with_made_questions
 from needlework.results.session.option_checks import check_adaptive_run, check_judging, check_parts, checked_gates
@@ -34,8 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[RECIPE] = recipe_of(settings)
     config.stash[TOLD] = set()
     config.stash[SHARED] = frozenset()
-    config.stash[WAITING] = None
     if is_worker(config):
+        config.stash[WAITING] = WaitingAnswers(folder_of(config))
         return
     try:
         gates = checked_gates(settings)
@@ -48,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except (InputError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
     config.pluginmanager.register(Recorder(config, settings, folder, gates), RECORDER)
+    config.stash[WAITING] = WaitingAnswers(folder_of(config))
 
 
 def pytest_needlework_questions(config: pytest.Config, open_model: OpenJudge) -> None:

@@ -28,7 +28,7 @@ _ENOUGH = 0.99  # of a rule's score: EvalScope's number
 
 class Judging(Protocol):
     """What scoring needs of a run's judges. `asks`: by name. `prompt`: the text of one's own. `identity`: a hash of
-    whatever can change their replies.
+    whatever can change their replies. `at_once`: threads that may ask them.
     """
 
     @property
@@ -42,6 +42,9 @@ class Judging(Protocol):
 
     @property
     def identity(self) -> str: ...
+
+    @property
+    def at_once(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)

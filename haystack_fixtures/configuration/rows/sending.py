@@ -26,7 +26,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "concurrency",
         SEND,
-        "requests in flight at a served model, all workers together",
+        "requests in flight at a served model, and as many at each judge, all workers together",
         whole(1),
         "8",
         metavar="N",

@@ -137,9 +137,13 @@ class PacedModel:
             await self._gate.wait(pause_s)
             self._pausing(-1)
 
+    def stop(self) -> None:
+        """Send nothing more; what is in flight may still be answered."""
+        self._gate.close(ModelError("server", "the run is over"))
+
     def close(self) -> None:
         """Close the connections; requests in flight end at once."""
-        self._gate.close(ModelError("server", "the run is over"))
+        self.stop()
         self._transport.abort()
 
     def _identify(self) -> dict[str, str]:

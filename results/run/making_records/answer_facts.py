@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from needlework.haystack_fixtures.trials.exchange import Exchange
-from needlework.results.records.record import WaitingAnswer
+from needlework.results.records.record import WaitingAnswer, WaitingRuling
 from needlework.results.run.making_records.prompt_facts import facts_of
+
+if TYPE_CHECKING:
+    from needlework.scoring.recording import Scored
 
 
 def waiting_answer(exchange: Exchange, worker: str) -> WaitingAnswer | None:
@@ -23,6 +26,29 @@ def waiting_answer(exchange: Exchange, worker: str) -> WaitingAnswer | None:
         details={"flags": list(exchange.flags)},
         timing=timing_facts(exchange, worker),
     )
+
+
+def waiting_ruling(exchange: Exchange, scored: Scored) -> WaitingRuling | None:
+    """What to write down of a score that an exchange has before its test's turn; `None` where no judge has ruled, and
+    where its record will have no score."""
+    from needlework.scoring.outcomes import outcome_of
+    from needlework.scoring.recording import RULED
+
+    score, text = scored.score, exchange.response.text
+    if score is None or RULED not in score.details:
+        return None
+    outcome, value = outcome_of(
+        error_kind=None,
+        finish_reason=exchange.finish_reason,
+        invalid=exchange.invalid,
+        score=score,
+        answer_text=text,
+    )
+    if value is None:
+        return None
+    told = {"name": scored.scorer, "version": scored.version, "value": value, "verdict": outcome}
+    told |= {"answer": score.answer, "why": score.why, "details": dict(score.details)}
+    return WaitingRuling(key=exchange.key, outcome="ruled", score=told)
 
 
 def reference_of(exchange: Exchange) -> dict[str, Any]:

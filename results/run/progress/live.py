@@ -151,11 +151,17 @@ class Progress:
         return result
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_logstart(self) -> Generator[None]:
+    def pytest_runtest_logstart(self, nodeid: str) -> Generator[None]:
         with self._writing:
+            if parse_id(nodeid) is not None:
+                self._tally.begin(nodeid, self._clock() - self._begun)
             self._display.clear()
             result = yield
         return result
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        with self._writing:
+            self._tally.end(nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -42,6 +43,28 @@ def test_unread_answers_are_bounded():
     time.sleep(0.1)
 
     assert len(done) <= 4 * 2 + 1
+
+
+@pytest.mark.parametrize(("room", "others"), [(0, 7), (30, 30), (1000, 39)])
+def test_one_that_hangs_stops_the_others_when_their_answers_fill_the_room(room, others):
+    """Four times the width may wait in any case, what hangs among them; it takes no room until it comes."""
+    asked = []
+
+    async def hangs():
+        until = time.monotonic() + 5
+        while len(asked) < others and time.monotonic() < until:
+            await asyncio.sleep(0.001)
+        for _ in range(100):  # more would be asked meanwhile, if they could
+            await asyncio.sleep(0)
+        return len(asked)
+
+    async def answers(n):
+        asked.append(n)
+
+    ahead = LookAhead(
+        range(40), lambda n: partial(answers, n) if n else hangs, width=2, size=lambda _answer: 1, room=room
+    )
+    assert ahead.take(0) == others
 
 
 def test_each_question_is_asked_once():

@@ -99,6 +99,7 @@ def test_an_empty_system_prompt_is_not_the_same_as_none(tmp_path):
     ("given", "said"),
     [
         ({"preset": "evalscop"}, "did you mean evalscope"),
+        ({"preset": "foo"}, "or a name that --preset list prints: quick, "),  # more of them than the line has room for
         ({"preset": "missing.toml"}, "cannot be read"),
         ({"lengths": "4x"}, "--lengths"),
         ({"depths": "200"}, "--depths"),

@@ -26,8 +26,9 @@ def test_one_prompt_at_a_time_is_alive(project):
     done.stdout.fnmatch_lines(["alive [012] of 48"])
 
 
-def test_requests_in_flight_keep_no_more_than_four_each(project):
-    project.pytester.makeconftest(COUNTING)
+def test_where_there_is_room_for_no_more_requests_in_flight_keep_four_prompts_each(project):
+    no_room = "\nimport needlework.haystack_fixtures.asking.queue as queue\n\nqueue._HELD = 0\n"
+    project.pytester.makeconftest(COUNTING + no_room)
     done = project.run("--depths=0:100:12", "--repeats=2", "--concurrency=2", model="mock:sleep=0.001", process=True)
 
     done.stdout.fnmatch_lines(["alive [0-9] of 48"])

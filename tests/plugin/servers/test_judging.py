@@ -18,12 +18,12 @@ def test_a_judge_sees_question_reference_and_answer_and_never_the_context(projec
     with planted_server() as server:
         server.plant(good('{"reasoning": "right", "verdict": 8}'))
         judged(project, server)
-        (record, _) = project.records()
+        records = project.records()
 
-    assert (record["score"], record["scorer"]) == (0.8, "judge_evalscope")
-    sent = json.dumps(server.requests[0])
-    assert record["expected"][0] in sent
-    assert len(sent) < 3000
+    assert {(record["score"], record["scorer"]) for record in records} == {(0.8, "judge_evalscope")}
+    sent = [json.dumps(request) for request in server.requests]
+    assert all(any(record["expected"][0] in each for each in sent) for record in records)
+    assert max(map(len, sent)) < 3000
 
 
 def test_llmtests_judge(project):

@@ -165,7 +165,7 @@ def test_answers_that_waited_for_their_test_are_not_asked_for_again(project: Pro
         environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
         process = subprocess.Popen(command, cwd=project.pytester.path, env=environment, stdout=subprocess.DEVNULL)
         until = time.monotonic() + 60
-        while time.monotonic() < until and kept() < 15:  # four times four are begun
+        while time.monotonic() < until and kept() < 47:  # all but the one that is held
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         process.wait(60)
@@ -174,21 +174,70 @@ def test_answers_that_waited_for_their_test_are_not_asked_for_again(project: Pro
         again = subprocess.run(command, cwd=project.pytester.path, env=environment, capture_output=True, text=True)
 
         assert again.returncode == 0, again.stdout
-        assert there >= 15
+        assert there == 47
         assert server.asked.total() == before + 48 - there
     assert not list((project.runs / "r").glob("answers-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends signals")
-def test_a_signal_while_files_are_written_does_not_stop_that(project: Project) -> None:
+@pytest.mark.parametrize(("name", "workers"), [("SIGTERM", 0), ("SIGINT", 2)])
+def test_nothing_is_asked_once_a_run_has_been_told_to_end(project: Project, name: str, workers: int) -> None:
+    """A few more than are in flight wait for a place, which is free when one of those is answered."""
+    held = threading.Event()
+
+    def all_but_six_are_held(asked: Asked) -> Said:
+        if asked.is_trial and server.asked.total() > 6:
+            held.wait(60)
+        return honest(asked)
+
     project.pytester.makeconftest(
         """
+        import pathlib, time
+        pytest_plugins = ("needlework.plugin",)
+
+        def pytest_needlework_written():
+            pathlib.Path("writing").touch()
+            while not pathlib.Path("go").exists():
+                time.sleep(0.02)
+        """
+    )
+    folder = project.pytester.path
+    with loopback(all_but_six_are_held) as server:
+        arguments = [*GRID, "--repeats=8", "--model=openai:gpt-4", f"--base-url={server.url}", f"-n{workers}"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *arguments,
+             "--concurrency=4", "--run-name=r"],
+            cwd=folder, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}, stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        journal = project.runs / "r" / "journal.jsonl"
+        assert server.wait_for(10, 60)  # six that are answered, and four in flight
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not (journal.exists() and journal.stat().st_size):
+            time.sleep(0.02)
+        os.killpg(process.pid, getattr(signal, name))
+        while time.monotonic() < until and not (folder / "writing").exists():
+            time.sleep(0.02)
+        held.set()
+        asked_more = server.wait_for(11, 1)
+        (folder / "go").touch()
+        process.wait(60)
+
+    assert not asked_more
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_signal_while_files_are_written_does_not_stop_that(project: Project, name: str) -> None:
+    project.pytester.makeconftest(
+        f"""
         import os, signal, pytest
         pytest_plugins = ("needlework.plugin",)
 
         @pytest.hookimpl(trylast=True)
         def pytest_needlework_written(config, report, folder):
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.{name})
         """
     )
     result = project.run()

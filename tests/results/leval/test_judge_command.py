@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 import pytest
@@ -192,6 +195,29 @@ def test_a_killed_run_goes_on_behind_its_last_whole_line(both: tuple[Path, Path]
         assert 0 < len(server.requests) < 24
 
     assert len(_replies(path)) == 24
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_signal_ends_it_with_a_line_and_keeps_the_replies(
+    both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    asked_for, over = Counter[str](), Event()
+
+    def told_to_end(asked: Asked) -> Said:
+        asked_for["all"] += 1
+        if asked_for["all"] == 20:
+            os.kill(os.getpid(), getattr(signal, name))
+            over.wait(10)
+        return _fair(asked)
+
+    with loopback(told_to_end) as server:
+        code = _judge(server, *both, "--concurrency", 1)
+        over.set()
+
+    assert code == 2
+    assert capsys.readouterr().err == "needlework judge: stopped; the same command goes on where it was\n"
+    assert len((tmp_path / "ours.judge.jsonl").read_text().splitlines()) >= 10
 
 
 def test_eight_questions_are_in_flight_at_once(both: tuple[Path, Path]) -> None:

@@ -1,6 +1,7 @@
 """Answers that came before their cell's turn: kept at once, found again, gone after a clean end."""
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,8 +13,11 @@ from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import ModelError, Response
 from needlework.haystack_fixtures.trials.exchange import Exchange
 from needlework.results.records.stored_answers import stored_answers
-from needlework.results.records.waiting_answers import WaitingAnswers, drop_waiting, read_waiting
-from needlework.results.run.making_records.answer_facts import waiting_answer
+from needlework.results.records.waiting_answers import WaitingAnswers, drop_waiting, read_rulings, read_waiting
+from needlework.results.run.making_records.answer_facts import waiting_answer, waiting_ruling
+from needlework.results.run.making_records.make_record import make_record
+from needlework.scoring.recording import RULED, Scored
+from needlework.scoring.scores import Score
 
 SUITE = SimpleNamespace(language="en")
 
@@ -102,3 +106,57 @@ def test_of_earlier_sessions_only_what_is_answered_is_dropped(tmp_path):
     assert frozenset(tmp_path.iterdir()) == earlier
     drop_waiting(tmp_path, earlier=earlier, answered={"a", "b", "c"})
     assert list(tmp_path.iterdir()) == []
+
+
+def ruled(told: Exchange, verdict="wrong", value=0.0, **details) -> Scored:
+    score = Score(value, verdict, told.answer[:9], "judge: so", {RULED: "by whom", **details})
+    return Scored(score, "judge_evalscope", 1)
+
+
+@pytest.mark.parametrize(
+    ("told", "scored"),
+    [
+        (exchange("k"), ruled(exchange("k"), "found", 1.0, mark=10.0)),
+        (exchange("k"), ruled(exchange("k"))),
+        (exchange("k", response=Response("No.", "", "content_filter")), ruled(exchange("k"))),
+    ],
+    ids=["right", "wrong", "filtered"],
+)
+def test_a_ruling_is_found_as_its_record_would_have_had_it(told, scored, tmp_path):
+    with closing(WaitingAnswers(tmp_path)) as answers:
+        write(answers, told)
+        answers.append(waiting_ruling(told, scored))
+    record = make_record(told, scored, nodeid="", worker="", recipe="")
+    found = stored_answers([], read_waiting(tmp_path), read_rulings(tmp_path))["k"]
+
+    assert found.score == stored_answers([record], [])["k"].score
+    assert not found.scored
+
+
+@pytest.mark.parametrize(
+    ("told", "scored"),
+    [
+        (exchange("k"), replace(ruled(exchange("k")), score=Score(0.0, "wrong"))),
+        (exchange("k"), Scored(None, "judge_evalscope", 1, "judge", "the judge gave no reply")),
+        (exchange("k", response=Response("Well,", "", "length")), ruled(exchange("k"))),
+        (exchange("k", invalid=("server_truncated",)), ruled(exchange("k"))),
+    ],
+    ids=["by a rule", "no reply", "cut off", "invalid"],
+)
+def test_what_no_record_would_keep_is_no_ruling(told, scored):
+    assert waiting_ruling(told, scored) is None
+
+
+@pytest.mark.parametrize(
+    "change", [{"value": 2}, {"verdict": "unclear"}, {"name": None}, {"details": []}, {"version": "1"}, {"why": 1}]
+)
+def test_a_ruling_that_was_edited_is_passed_over(change, tmp_path):
+    line = waiting_ruling(exchange("k"), ruled(exchange("k")))
+    with closing(WaitingAnswers(tmp_path)) as answers:
+        answers.append(line)
+        assert set(read_rulings(tmp_path)) == {"k"}
+        answers.append({**line, "key": "other", "score": line["score"] | change})
+        answers.append({"key": 1, "outcome": "ruled"})
+
+    assert set(read_rulings(tmp_path)) == {"k"}
+    assert read_waiting(tmp_path) == []

@@ -69,6 +69,29 @@ def test_a_server_that_does_not_answer_has_no_pace_and_no_time_left():
     assert tally.line(100.0).endswith("1:40 left")
 
 
+def test_one_cell_that_holds_up_others_is_told_and_no_time_left_once_nothing_else_comes():
+    """Of its time nobody knows; as long as others are answered, theirs is known."""
+    tally = Tally(cells=4, tokens=4000)
+    tally.begin("a", 1.0)
+    tally.answered(answer("b"))
+    assert tally.line(10.0) == "1/4 cells · 90 tok/s · 0:34 left"
+    tally.answered(answer("c"))
+    assert tally.line(12.0) == "2/4 cells · 150 tok/s · waiting 0:11 for one cell · 0:15 left"
+    assert tally.line(23.0) == "2/4 cells · 78 tok/s · waiting 0:22 for one cell"
+    tally.end("a")
+    tally.add(record(key="a"))
+    tally.begin("b", 24.0)
+    assert tally.line(25.0) == "3/4 cells · 108 tok/s · 0:11 left"
+
+
+def test_slow_answers_are_not_told_as_one_that_holds_up_others():
+    tally = Tally(cells=4, tokens=4000)
+    tally.begin("a", 0.0)
+    tally.answered(answer("b") | {"timing": {"latency_s": 8.0}})
+    assert tally.line(20.0).endswith(" left")
+    assert "waiting 0:25 for one cell" in tally.line(25.0)
+
+
 def test_arriving_answers_are_those_after_the_beginning_each_once(tmp_path):
     def line(key):
         return json.dumps(answer(key)) + "\n"

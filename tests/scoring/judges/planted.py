@@ -26,3 +26,4 @@ class Judging:
     strategy: str = "auto"
     prompt: str | None = None
     identity: str = "known"
+    at_once: int = 1

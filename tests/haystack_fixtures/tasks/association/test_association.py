@@ -50,6 +50,7 @@ def test_a_table_has_25_rows_and_says_nothing_twice(language, table):
 
 
 @pytest.mark.parametrize("corpus", ["noise", "generated"])
+@settings(max_examples=10)
 @given(seed=seeds, language=languages)
 def test_needle_and_question_share_no_word(corpus, seed, language):
     for trial in trials_of("association", seed=str(seed), language=language, corpus=corpus, lengths="512"):

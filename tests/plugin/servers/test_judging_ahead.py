@@ -1,0 +1,138 @@
+"""A run's judges are asked for several answers at once, before these are scored in their tests' turns."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.batch_runner import run_batch
+from tests.loopback import Asked, Loopback, Said, loopback
+from tests.plugin.conftest import Project
+
+CELLS = 6
+SEVERAL = 3
+REPLY = '{"reasoning": "right", "verdict": 8}'
+
+
+def together(count: int = SEVERAL) -> Callable[[Asked], Said]:
+    """Replies when so many are asked for; nothing at all where they do not come."""
+    barrier = threading.Barrier(count)
+
+    def say(_asked: Asked) -> Said:
+        barrier.wait(20)
+        return Said(REPLY)
+
+    return say
+
+
+def judged(judge: Loopback, *more: str, at_once: int = SEVERAL) -> tuple[str, ...]:
+    asked = ("--scorer=judge_evalscope", "--judge=openai:judge", f"--judge-base-url={judge.url}", "--retries=0")
+    return (*asked, f"--concurrency={at_once}", *more)
+
+
+def scores(project: Project, name: str = "r") -> list[tuple[str, float]]:
+    return [(record["id"], record["score"]) for record in project.records(name)]
+
+
+@pytest.mark.parametrize("model", ["mock:perfect", "mock:sleep=0.01", "openai:gpt-4"])
+def test_as_many_answers_as_concurrency_says_are_judged_at_once(project: Project, model: str) -> None:
+    with loopback(together()) as judge, loopback() as server:
+        project.run(*judged(judge, f"--base-url={server.url}"), model=model)
+
+        assert [score for _, score in scores(project)] == [0.8] * CELLS
+        assert (len(judge.requests), judge.most_in_flight) == (CELLS, SEVERAL)
+        assert not list((project.runs / "r").glob("answers-*"))
+
+
+def test_one_at_a_time_gives_the_same_results(project: Project) -> None:
+    with loopback(lambda asked: Said(f"[[{1 + len(asked.prompt) % 10}]]")) as judge:
+        project.run(*judged(judge, "--scorer=judge_llmtest", at_once=1), name="one")
+        assert judge.most_in_flight == 1
+        project.run(*judged(judge, "--scorer=judge_llmtest"), name="several")
+
+    one, several = project.records("one"), project.records("several")
+    for record in (*one, *several):
+        del record["timing"]
+    assert several == one
+
+
+def test_a_finished_run_is_judged_now_from_its_stored_answers(project: Project) -> None:
+    with loopback(together()) as judge, loopback() as server:
+        to_model = f"--base-url={server.url}"
+        project.run(to_model, model="openai:gpt-4")
+        asked = len(server.requests)
+        project.run(*judged(judge, to_model), model="openai:gpt-4")
+
+        assert [score for _, score in scores(project)] == [0.8] * CELLS
+        assert (len(server.requests), len(judge.requests)) == (asked, CELLS)
+
+
+def test_answers_of_a_batch_are_judged_at_once(project: Project) -> None:
+    with loopback(together()) as judge, loopback() as server:
+        project.run("--batch-out=q.jsonl", "--template=raw", model="openai:gpt-4")
+        run_batch(Path("q.jsonl"), server.url, Path("out.jsonl"), Path("err.jsonl"))
+        project.run(*judged(judge, "--batch-in=out.jsonl", "--template=raw"), model="openai:gpt-4")
+
+        assert [score for _, score in scores(project)] == [0.8] * CELLS
+        assert len(judge.requests) == CELLS
+
+
+def test_a_judge_is_not_asked_of_what_tests_score_by_a_rule(project: Project) -> None:
+    project.pytester.makepyfile(
+        test_needles="""
+        import pytest
+
+        @pytest.mark.cells("niah")
+        def test_niah(cell, generate, assert_scored):
+            assert_scored(generate(cell), scorer="match")
+        """
+    )
+    with loopback() as judge:
+        project.run(*judged(judge), model="mock:sleep=0.01")
+
+        assert judge.requests == []
+
+
+def test_no_reply_is_paid_twice_when_the_run_ends_early(project: Project) -> None:
+    project.pytester.makepyfile(
+        test_needles="""
+        import time
+        from pathlib import Path
+        import pytest
+
+        def ruled():
+            return sum(path.read_text().count('"ruled"') for path in Path("results/runs/r").glob("answers-*"))
+
+        @pytest.mark.cells("niah")
+        def test_niah(cell, generate, assert_scored, request):
+            assert_scored(generate(cell))
+            until = time.monotonic() + 20
+            while ruled() < 6 and time.monotonic() < until:
+                time.sleep(0.01)
+            request.session.shouldstop = "that will do"
+        """
+    )
+    with loopback(together()) as judge:
+        project.run(*judged(judge))
+        assert len(project.records()) == 1
+        project.asks("niah")
+        project.run(*judged(judge))
+        project.run(*judged(judge), name="whole")
+
+        assert len(judge.requests) == 2 * CELLS
+    early, whole = project.records(), project.records("whole")
+    for record in (*early, *whole):
+        del record["timing"]
+    assert early == whole
+
+
+def test_what_a_judge_fails_at_is_an_error_of_each_trial(project: Project) -> None:
+    with loopback(lambda _asked: Said("I would say eight.")) as judge:
+        result = project.run(*judged(judge))
+
+        assert len(judge.requests) == 2 * CELLS
+    assert {(r["outcome"], r["error"]["kind"]) for r in project.records()} == {("error", "judge")}
+    assert result.ret == 11

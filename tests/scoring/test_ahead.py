@@ -1,0 +1,211 @@
+"""Answers that wait for their tests are scored before, by what their tests will score by, and by nothing else."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from weakref import ref
+
+import pytest
+
+from needlework.scoring.ahead import Ahead
+from needlework.scoring.recording import Scored, score_all
+from needlework.scoring.scores import Reference
+from tests.scoring.judges.planted import Judging
+
+WITHIN_S = 20.0
+
+
+@dataclass(frozen=True)
+class Cell:
+    task: str = "niah"
+
+
+@dataclass(frozen=True)
+class Exchange:
+    key: str
+    judging: Judging
+    answer: str = "The code is 48213."
+    cell: Cell = Cell()
+    reference: object = Reference(("48213",), question="What is the code?")
+    error_kind: str | None = None
+    finish_reason: str | None = "stop"
+    scorer: str | None = "judge_evalscope"
+    asked_again: tuple[Exchange, ...] = ()
+    scored_before: None = None
+
+
+class Judge:
+    """Answers when `together` have asked, and keeps what it was asked."""
+
+    def __init__(self, together: int = 1) -> None:
+        self._barrier = threading.Barrier(together)
+        self.asked: list[str] = []
+        self.changed = threading.Condition()
+
+    def __call__(self, _system: str, user: str) -> str:
+        with self.changed:
+            self.asked.append(user)
+            self.changed.notify_all()
+        self._barrier.wait(WITHIN_S)
+        return '{"reasoning": "so", "verdict": 8}'
+
+    def has_asked(self, count: int) -> bool:
+        with self.changed:
+            return self.changed.wait_for(lambda: len(self.asked) >= count, WITHIN_S)
+
+
+def waiting(judge: Callable[[str, str], str], count: int, at_once: int = 3, **changes: object) -> list[Exchange]:
+    judging = Judging({"judge": judge}, at_once=at_once)
+    return [Exchange(f"k{n}", judging, f"The code is {n}.", **changes) for n in range(count)]  # type: ignore[arg-type]
+
+
+def test_judges_are_asked_as_many_at_once_as_they_bear() -> None:
+    judge, ahead = Judge(together=3), Ahead()
+    exchanges = waiting(judge, 6)
+    for each in exchanges:
+        ahead.waits(each)
+    scored = [ahead.score(each, None) for each in exchanges]  # one after the other would never meet
+
+    assert [each.score and each.score.value for each in scored] == [0.8] * 6
+    assert len(judge.asked) == 6
+    alone = Judge()
+    assert scored == [score_all(replace(each, judging=Judging({"judge": alone}))) for each in exchanges]
+
+
+def test_nobody_is_asked_before_a_test_has_said_by_what_it_scores() -> None:
+    judge, ahead = Judge(), Ahead()
+    for each in (exchanges := waiting(judge, 3)):
+        ahead.waits(each)
+    ahead.score(exchanges[0], "match")  # which can tell, and asks nobody
+    assert [ahead.score(each, "match").scorer for each in exchanges[1:]] == ["match"] * 2
+    assert judge.asked == []
+
+
+def test_what_comes_later_is_begun_as_it_comes() -> None:
+    judge, ahead = Judge(), Ahead()
+    first, *others = waiting(judge, 4)
+    ahead.score(first, None)
+    for each in others:
+        ahead.waits(each)
+
+    assert judge.has_asked(4)
+    assert [ahead.score(each, None).score is not None for each in others] == [True] * 3
+    assert len(judge.asked) == 4
+
+
+def test_each_task_says_for_itself() -> None:
+    judge, ahead = Judge(), Ahead()
+    (own,), (other,) = waiting(judge, 1), waiting(judge, 1, cell=Cell("chain"))
+    ahead.waits(replace(other, key="other"))
+    ahead.score(own, None)
+
+    assert len(judge.asked) == 1
+
+
+def test_a_test_that_scores_otherwise_ends_it() -> None:
+    judge, ahead = Judge(), Ahead()
+    first, second, third, fourth = waiting(judge, 4)
+    ahead.score(first, None)
+    ahead.score(second, "match")
+    ahead.waits(third)
+    assert len(judge.asked) == 1
+    ahead.score(third, "match")
+    ahead.score(fourth, None)
+    assert len(judge.asked) == 2
+
+
+def test_a_test_that_does_not_score_ends_it() -> None:
+    judge, ahead = Judge(), Ahead()
+    exchanges = deque(waiting(judge, 4))
+    ahead.waits(exchanges[1])
+    ahead.score(exchanges.popleft(), None)
+    assert judge.has_asked(2)
+    unused = ref(exchanges.popleft())
+    until = time.monotonic() + WITHIN_S
+    while unused() is not None and time.monotonic() < until:
+        time.sleep(0.001)  # the thread that scores it lets go of it
+    ahead.score(exchanges.popleft(), None)
+    ahead.waits(exchanges[0])
+    ahead.score(exchanges[0], "match")
+
+    assert len(judge.asked) == 3
+
+
+def test_what_has_not_begun_by_then_never_does() -> None:
+    judge, ahead = Judge(together=2), Ahead()
+    exchanges = waiting(judge, 9, at_once=1)
+    for each in exchanges:
+        ahead.waits(each)
+    turn = threading.Thread(target=ahead.score, args=(exchanges[0], None), daemon=True)
+    turn.start()  # the one thread is with the judge, who waits
+    assert judge.has_asked(1)
+    for each in exchanges[1:]:
+        ahead.score(each, "match")
+    judge("", "let go")
+    turn.join(WITHIN_S)
+
+    assert len(judge.asked) == 2
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["the suite's, by name", "the test's"])
+def test_a_users_own_function_is_called_in_its_tests_turn(named: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def own(_answer: str, _reference: Reference) -> float:
+        threads.append(threading.current_thread())
+        return 0.5
+
+    monkeypatch.setitem(sys.modules, "mine", SimpleNamespace(own=own))
+    ahead = Ahead()
+    exchanges = waiting(Judge(), 5, scorer="mine:own" if named else "match")
+    for each in exchanges:
+        ahead.waits(each)
+    scored = [ahead.score(each, None if named else own) for each in exchanges]
+    assert {(each.scorer, each.score and each.score.value) for each in scored} == {
+        ("mine:own" if named else "own", 0.5)
+    }
+    assert set(threads) == {threading.current_thread()}
+
+
+def test_an_exchange_that_a_test_has_changed_is_scored_as_it_is_now() -> None:
+    judge, ahead = Judge(), Ahead()
+    first, second, third = waiting(judge, 3)
+    ahead.score(first, None)
+    ahead.waits(second)
+    assert judge.has_asked(2)
+    changed = replace(second, answer="")
+    assert ahead.score(changed, None) == score_all(changed)
+    ahead.waits(third)
+    assert len(judge.asked) == 2
+
+
+def test_further_answers_of_a_probe_are_scored_at_once_too() -> None:
+    judge, ahead = Judge(together=3), Ahead()
+    exchange, *again = waiting(judge, 3)
+    probed = replace(exchange, asked_again=tuple(again))
+    ahead.waits(exchange)
+
+    scored = ahead.score(probed, None)
+    assert [each.score and each.score.answer for each in scored.again] == [each.answer for each in again]
+
+
+def test_what_is_scored_before_its_turn_is_told_until_the_end() -> None:
+    told: list[tuple[str, Scored]] = []
+    judge, ahead = Judge(), Ahead(lambda exchange, scored: told.append((exchange.key, scored)))
+    exchanges = waiting(judge, 3)
+    for each in exchanges:
+        ahead.waits(each)
+    scored = [ahead.score(each, None) for each in exchanges]
+    ahead.close()
+    ahead.waits(replace(exchanges[0], key="late"))
+
+    assert sorted(told, key=lambda each: each[0]) == [
+        (each.key, of) for each, of in zip(exchanges, scored, strict=True)
+    ]
+    assert len(judge.asked) == 3
