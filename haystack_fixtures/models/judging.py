@@ -137,7 +137,8 @@ def judge_for_command(
     except InputError as error:
         error.args = (_named(str(error), option),)
         raise
-    identity = {**model.identity, "reply_budget": reply_budget}
+    # Which kernels are faster, each process finds out by trying; its replies are the same.
+    identity = {name: of for name, of in model.identity.items() if name != "kernels"} | {"reply_budget": reply_budget}
     at_once = concurrency if bears_threads(spec) else 1
     return Judge(spec, identity, at_once, reply_budget, model, tell, option)
 

@@ -10,8 +10,8 @@ from needlework.results.merge.parts import Part
 from needlework.results.statistics.comparison.provenance import differing_parts
 
 _NAMED = ("corpora", "tokenizers", "prompts", "embedders")
-# Where a model is, and what does not change its answers.
-_PLACES = frozenset({"server", "window_source", "server total_slots"})
+# Where a model is, and what does not change its answers. Which kernels are faster, each process finds out by trying.
+_PLACES = frozenset({"server", "window_source", "server total_slots", "kernels"})
 _CALIBRATION = "calibration "
 
 

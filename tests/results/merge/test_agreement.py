@@ -13,6 +13,7 @@ MODEL = {
     "window_source": "vLLM /v1/models",
     "server model_path": "m.gguf",
     "server total_slots": "4",
+    "kernels": "onednn",
     "calibration chat user": "exact, +0 tokens",
 }
 
@@ -42,6 +43,7 @@ def test_servers_that_say_that_they_differ_are_told(fact, other, said):
         {"window": None, "window_source": "the server does not tell"},
         {"calibration chat user": "failed: a short request failed"},
         {"server total_slots": "8"},
+        {"kernels": "plain"},
     ],
 )
 def test_another_place_and_what_one_of_them_does_not_tell_is_no_difference(other):
