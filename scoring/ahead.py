@@ -53,11 +53,15 @@ class Ahead:
     """Scores exchanges in threads, as many at once as their judges bear.
 
     The threads are daemons: who ends the run does not wait for a judge. `tell`: is given, in these threads, what came
-    of an exchange before its test's turn.
+    of an exchange before its test's turn. `wait`: is given, in the test's thread, what there is to wait for.
     """
 
-    def __init__(self, tell: Callable[[Waiting, Scored], object] = lambda _exchange, _scored: None) -> None:
-        self._tell = tell
+    def __init__(
+        self,
+        tell: Callable[[Waiting, Scored], object] = lambda _exchange, _scored: None,
+        wait: Callable[[Future[Scored]], object] = lambda _result: None,
+    ) -> None:
+        self._tell, self._wait = tell, wait
         self._turn = threading.Lock()
         self._given: dict[Alike, tuple[str | None] | None] = {}  # `None`: it cannot be foreseen
         self._waiting: dict[Alike, list[ref[Waiting]]] = {}
@@ -84,6 +88,9 @@ class Ahead:
             results = self._results(exchange, given)
         if not results:
             return score_all(exchange, scorer)
+        for each in results:
+            if not each.done():
+                self._wait(each)
         first, *again = [each.result() for each in results]
         return replace(first, again=tuple(again))
 

@@ -65,20 +65,24 @@ class LookAhead(Generic[Key, Value]):
     def take(self, key: Key) -> Value:
         """The answer for `key`; waits for it. Keys that were not in the order are worked on at once."""
         if len(self._awaited) <= 3 * self._width:  # many in a row are begun faster
-            self._fill()
+            self.fill()
         reader().look()
         if key not in self._awaited:
             self._early.add(key)
             self._begin(key)
         answer = self._sought = self._awaited[key]
         while not answer.has_come:
-            self._fill()
-            reader().carry_on(unless=lambda: answer.has_come or self._may_begin)
+            self.fill()
+            reader().carry_on(unless=lambda: answer.has_come or self.may_begin)
         self._sought = None
         del self._awaited[key]
         with self._counting:
             self._held -= answer.size
         return answer.result()
+
+    def is_waited_beside(self, yes: bool) -> None:
+        """Whether who takes answers waits for something else: as many may be held as while it waits for an answer."""
+        self._sought = _Answer() if yes else None  # one that never comes
 
     def pausing(self, change: int) -> None:
         """So many keys more, or less, pause before they go on."""
@@ -86,9 +90,9 @@ class LookAhead(Generic[Key, Value]):
             self._paused += change
         self._tell_of_room()
 
-    def _fill(self) -> None:
+    def fill(self) -> None:
         """Begin keys, until there are enough."""
-        while self._may_begin:
+        while self.may_begin:
             key = self._order[self._next]
             self._next += 1
             if key not in self._early and self._wanted(key):
@@ -106,7 +110,8 @@ class LookAhead(Generic[Key, Value]):
         reader().begin(self._work_out(answer, rest))
 
     @property
-    def _may_begin(self) -> bool:
+    def may_begin(self) -> bool:
+        """Whether there is a key to begin, and room for it."""
         place = self._working < self._width + min(self._paused, self._spare) + self._queued
         return place and self._next < len(self._order) and (len(self._awaited) < 4 * self._width or self._may_hold)
 
@@ -116,7 +121,7 @@ class LookAhead(Generic[Key, Value]):
         return self._sought is not None and not self._sought.has_come and self._held < self._room
 
     def _tell_of_room(self) -> None:
-        if self._sought is not None and self._may_begin:
+        if self._sought is not None and self.may_begin:
             reader().pause()
 
     async def _work_out(self, answer: _Answer[Value], rest: Callable[[], Coroutine[Any, Any, Value]]) -> None:
@@ -142,6 +147,21 @@ class LookAhead(Generic[Key, Value]):
     def close(self) -> None:
         """Drop what has not begun; what is in flight ends by itself, or with the process."""
         self._closed = True
+
+
+def go_on(several: Sequence[LookAhead[Key, Value]], unless: Callable[[], bool]) -> None:
+    """Begin keys of `several` while who takes their answers waits for something else, `unless` it is there.
+
+    Returns when it is: who makes it come calls the reader's `pause`.
+    """
+    for ahead in several:
+        ahead.is_waited_beside(True)
+    while not unless():
+        for ahead in several:
+            ahead.fill()
+        reader().carry_on(unless=lambda: unless() or any(ahead.may_begin for ahead in several))
+    for ahead in several:
+        ahead.is_waited_beside(False)
 
 
 class _Answer(Generic[Value]):

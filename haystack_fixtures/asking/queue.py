@@ -9,7 +9,7 @@ from typing import Any
 from needlework.haystack_fixtures.asking.ask import ask, ask_many, begin, known
 from needlework.haystack_fixtures.asking.batches import Batches
 from needlework.haystack_fixtures.asking.engine import Engine
-from needlework.haystack_fixtures.asking.look_ahead import LookAhead
+from needlework.haystack_fixtures.asking.look_ahead import LookAhead, go_on
 from needlework.haystack_fixtures.asking.stability import probe, probed_cells
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
@@ -47,7 +47,10 @@ class Queue:
         self._waits = waits
         self._width = max(1, engine.settings.concurrency // engine.workers)
         self._judged_ahead = engine.judged_at_once > 1
-        self._replays = LookAhead[Cell, Exchange]((), self._replay_ahead, self._width, self._is_stored)
+        self._room = _HELD // engine.workers
+        self._replays = LookAhead[Cell, Exchange](
+            (), self._replay_ahead, self._width, self._is_stored, size=_size, room=self._room
+        )
         self._announced: set[Cell] = set()
         self._ahead: dict[str, LookAhead[Cell, Exchange] | Batches[Cell, Exchange]] = {}
         settings = engine.settings
@@ -86,6 +89,12 @@ class Queue:
             exchange = replace(exchange, flags=(*exchange.flags, OTHER_SERVER))
         return probe(self._engine, exchange, self._probed) if cell in self._probed else exchange
 
+    def go_on(self, unless: Callable[[], bool]) -> None:
+        """Ask further cells while a test waits for something else than its answer, `unless` it is there: its judges
+        would else stop all that is asked. Who makes it come calls the reader's `pause`.
+        """
+        go_on([self._replays, *(ahead for ahead in self._ahead.values() if isinstance(ahead, LookAhead))], unless)
+
     def _ahead_of(self, cell: Cell) -> LookAhead[Cell, Exchange] | Batches[Cell, Exchange] | None:
         spec, settings, width = self._engine.series_of(cell).model, self._engine.settings, self._width
         if runs_here(spec):
@@ -100,7 +109,7 @@ class Queue:
                 spare=width if served else 0,
                 queue=served,
                 size=_size,
-                room=_HELD // self._engine.workers,
+                room=self._room,
             )
         if self._judged_ahead and (settings.batch_in or spec.startswith("mock:")):
             return LookAhead((), self._answer_ahead, width, self._wanted)  # it is there at once, its score is not

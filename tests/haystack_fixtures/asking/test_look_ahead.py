@@ -146,7 +146,7 @@ def test_an_interrupt_is_not_kept_until_its_answer_is_taken():
 def test_closing_drops_what_has_not_begun():
     begun, go_on = [], threading.Event()
     ahead = LookAhead(range(8), blocking(lambda n: (begun.append(n), go_on.wait(5))), width=2)
-    ahead._fill()
+    ahead.fill()
     while len(begun) < 2:
         time.sleep(0.005)
     ahead.close()
@@ -164,7 +164,7 @@ def test_who_takes_answers_makes_ready_in_order_and_a_few_ahead():
         return lambda: in_thread(lambda: go_on.wait(5) and n)
 
     ahead = LookAhead(range(40), begin, width=4, queue=True)
-    ahead._fill()
+    ahead.fill()
     time.sleep(0.1)
     waiting = [n for n, _ in ready]
     go_on.set()

@@ -129,6 +129,29 @@ def test_no_reply_is_paid_twice_when_the_run_ends_early(project: Project) -> Non
     assert early == whole
 
 
+def test_a_question_to_a_judge_that_hangs_stops_no_other(project: Project) -> None:
+    """Further answers come, or are there already, and are judged while one test waits for its judge."""
+    cells, first, got = 8 * CELLS, threading.Lock(), []
+
+    def hangs_once(_asked: Asked) -> Said:
+        if first.acquire(blocking=False):
+            with judge.changed:
+                got.append(judge.changed.wait_for(lambda: len(judge.requests) == cells, 20))
+        return Said('{"reasoning": "[[8]]", "verdict": 8}')
+
+    with loopback(hangs_once) as judge, loopback() as server:
+        words = (*judged(judge, f"--base-url={server.url}"), "--repeats=8")
+        project.run(*words, model="openai:gpt-4")
+        assert got == [True]
+        judge.requests.clear()
+        first.release()
+        project.run(*words, "--scorer=judge_llmtest", model="openai:gpt-4")
+
+        assert got == [True, True]
+        assert [score for _, score in scores(project)] == [0.8] * cells
+        assert server.asked.total() == cells
+
+
 def test_what_a_judge_fails_at_is_an_error_of_each_trial(project: Project) -> None:
     with loopback(lambda _asked: Said("I would say eight.")) as judge:
         result = project.run(*judged(judge))
