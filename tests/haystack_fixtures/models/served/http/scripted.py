@@ -38,16 +38,21 @@ class Scripted:
         self.is_proxy = False
         self.greets = threading.Event()
         self.greets.set()
+        self._closed = False
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/v1"
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def _accept(self) -> None:
         while True:
             try:
                 connection, _ = self._listening.accept()
             except OSError:
+                return
+            if self._closed:
+                connection.close()
                 return
             self.connections += 1
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
@@ -93,6 +98,11 @@ class Scripted:
         return head
 
     def close(self) -> None:
+        # First its thread has to leave: the next server may have the same descriptor, and one that is about to accept
+        # would take that one's connections.
+        self._closed = True
+        socket.create_connection(("127.0.0.1", self.port), timeout=10).close()
+        self._accepting.join(10)
         self._listening.close()
 
 
