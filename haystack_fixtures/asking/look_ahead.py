@@ -64,9 +64,9 @@ class LookAhead(Generic[Key, Value]):
 
     def take(self, key: Key) -> Value:
         """The answer for `key`; waits for it. Keys that were not in the order are worked on at once."""
-        if len(self._awaited) <= 3 * self._width:  # many in a row are begun faster
-            self.fill()
-        reader().look()
+        many_wait = len(self._awaited) > 3 * self._width  # then many are begun in a row, which is faster
+        if many_wait or not self.fill():
+            reader().look()
         if key not in self._awaited:
             self._early.add(key)
             self._begin(key)
@@ -90,13 +90,16 @@ class LookAhead(Generic[Key, Value]):
             self._paused += change
         self._tell_of_room()
 
-    def fill(self) -> None:
-        """Begin keys, until there are enough."""
+    def fill(self) -> bool:
+        """Begin keys, until there are enough; says whether there was one to begin."""
+        some = False
         while self.may_begin:
             key = self._order[self._next]
             self._next += 1
             if key not in self._early and self._wanted(key):
                 self._begin(key)
+                some = True
+        return some
 
     def _begin(self, key: Key) -> None:
         answer = self._awaited[key] = _Answer[Value]()

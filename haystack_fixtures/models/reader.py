@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 _FEW = 6
-_ROUNDS = 3  # from an answer's last bytes to the next request's first
+_ROUNDS = 4  # from an answer's last bytes to the next request's first
 _AWAY_S = 0.005  # as long as Python lets one thread have the interpreter
+_NAP_S = 4 * _AWAY_S  # each look of the reader's own thread takes the interpreter from the one that drives
 
 
 class Reader:
@@ -25,14 +26,15 @@ class Reader:
 
     Who builds prompts drives it between two of them. A thread that always drove it would take the interpreter from the
     builder for each answer and lose it with each call of the system, some ten times a request. The reader's own thread
-    stands in for a builder that takes longer than 5 ms. It is a daemon: a request that hangs must not keep an ended run
-    from leaving.
+    stands in for a builder that takes longer than 5 ms, and looks every 20 ms whether one does. It is a daemon: a
+    request that hangs must not keep an ended run from leaving.
     """
 
     def __init__(self) -> None:
         import asyncio
 
-        self._loop = asyncio.SelectorEventLoop(_few_at_a_time())
+        self._few = _few_at_a_time()
+        self._loop = asyncio.SelectorEventLoop(self._few)
         self._wait = asyncio.run_coroutine_threadsafe
         self._here = asyncio._get_running_loop  # noqa: SLF001 - meant for this, and raises nothing where there is none
         self._going: set[asyncio.Task[Any]] = set()  # the loop itself does not keep them
@@ -92,14 +94,12 @@ class Reader:
         task.add_done_callback(self._going.discard)
 
     def _go_round(self) -> None:
-        self._loop.call_soon(self._round, _ROUNDS)
-        self._loop.run_forever()
-
-    def _round(self, left: int) -> None:
-        if left:
-            self._loop.call_soon(self._round, left - 1)
-        else:
-            self._loop.stop()
+        self._few.instead_of_waiting = self._loop.stop
+        self._few.rounds = _ROUNDS
+        try:
+            self._loop.run_forever()
+        finally:
+            self._few.instead_of_waiting = None
 
     @contextmanager
     def _driving(self) -> Iterator[None]:
@@ -117,20 +117,33 @@ class Reader:
     def _stand_in(self) -> None:
         while True:
             with self._turn:
-                if not self._drivers and time.monotonic() - self._driven >= _AWAY_S:
+                away = not self._drivers and time.monotonic() - self._driven >= _AWAY_S
+                if away:
                     self._loop.run_forever()
-            time.sleep(_AWAY_S)
+            time.sleep(_AWAY_S if away else _NAP_S)
 
 
-def _few_at_a_time() -> selectors.BaseSelector:
+def _few_at_a_time() -> Any:
     """Says of a few connections at a time that they have news. Of a burst of answers all would be read before the first
     place is used again; the server would then answer all of them in a burst again, and be idle between.
+
+    Calls `instead_of_waiting`, where that is given, when there are no news, and after `rounds` in any case.
     """
     import selectors
 
     class Few(selectors.DefaultSelector):
+        instead_of_waiting: Callable[[], object] | None = None
+        rounds = 0
+
         def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-            return super().select(timeout)[:_FEW]
+            leave = self.instead_of_waiting
+            if leave is None:
+                return super().select(timeout)[:_FEW]
+            found = super().select(0)[:_FEW]
+            self.rounds -= 1
+            if self.rounds == 0 or (timeout != 0 and not found):  # 0: the loop has something else to do
+                leave()
+            return found
 
     return Few()
 
