@@ -17,8 +17,6 @@ from needlework.scoring.ahead import Ahead
 from needlework.scoring.scores import Score
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from needlework.scoring.ahead import Waiting
     from needlework.scoring.recording import Answered, Scored, ScorerLike
 
@@ -47,7 +45,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_AHEAD] = Ahead(
         lambda exchange, scored: config.hook.pytest_cell_ruled(config=config, exchange=exchange, scored=scored),
-        lambda ruling: _ask_on(config, ruling),
+        lambda ruling: config.hook.pytest_ruling_awaited(config=config, ruling=ruling),
     )
     # A session's fixture that itself takes `request` or `pytestconfig` costs pytest a tenth of a test, in every test.
     config.pluginmanager.register(_bound_to(config), "needlework-assert-scored")
@@ -61,17 +59,6 @@ def pytest_cell_waits(config: pytest.Config, exchange: Waiting) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     session.config.stash[_AHEAD].close()  # who ends a run pays for no further ruling
-
-
-def _ask_on(config: pytest.Config, ruling: Future[Scored]) -> None:
-    """Ask further cells while a test waits for its judges: a request to them that hangs stops nobody else's."""
-    from needlework.haystack_fixtures.models.reader import reader
-    from needlework.haystack_fixtures.session.kept import QUEUE
-
-    queue = config.stash.get(QUEUE, None)
-    if queue is not None:
-        ruling.add_done_callback(lambda _ruling: reader().pause())
-        queue.go_on(unless=ruling.done)
 
 
 def _bound_to(config: pytest.Config) -> ModuleType:

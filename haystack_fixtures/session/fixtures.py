@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.models.model import Model
+from needlework.haystack_fixtures.models.reader import reader
 from needlework.haystack_fixtures.prompts.prompt import Prompt
 from needlework.haystack_fixtures.session.kept import (
     EXCHANGE,
@@ -24,6 +25,9 @@ from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.trials.exchange import Exchange
 from needlework.haystack_fixtures.workers import distribution
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _NO_CELL = '{}: needs a cell: mark the test with @pytest.mark.cells("niah"), or name another task'
 
@@ -73,6 +77,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # A session's fixture that itself takes `request` or `pytestconfig` costs pytest a tenth of a test, in every test.
     config.pluginmanager.register(_bound_to(config), "needlework-generate")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_ruling_awaited(config: pytest.Config, ruling: Future[Any]) -> None:
+    """Ask the cells to come while a test waits for its judges."""
+    ruling.add_done_callback(lambda _ruling: reader().pause())
+    queue_of(config).go_on(unless=ruling.done)
 
 
 def _bound_to(config: pytest.Config) -> ModuleType:
