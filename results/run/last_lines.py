@@ -29,7 +29,7 @@ from needlework.results.style.fold import encodable, folded
 from needlework.results.style.glyphs import can_encode
 from needlework.results.style.palette import ColorsName
 from needlework.results.style.text import relative
-from needlework.results.tables.journaled import left_lines, replayed_lines
+from needlework.results.tables.journaled import kept_lines, left_lines, replayed_lines
 from needlework.results.tables.latency import latency_lines
 from needlework.results.tables.panels import statistics_lines
 from needlework.results.tables.run import next_line, run_lines
@@ -94,7 +94,7 @@ def short_lines(
     skipped = [line for line in unscored_lines(now, windows) if line.startswith("skipped")]
     yield from ending(
         finished.report,
-        skipped=[*skipped, *replayed_lines(now, folder.written_at, len(finished.report.records))],
+        skipped=[*skipped, *_folder_lines(finished, now, folder)],
         folder=relative(folder.path),
         last=last,
         width=screen.width,
@@ -115,13 +115,21 @@ def latency_of(finished: Finished, screen: Screen) -> list[Line]:
 
 
 def session_lines(
-    finished: Finished, now: Sequence[Record], written_at: str, windows: Mapping[str, int]
+    finished: Finished, now: Sequence[Record], folder: OpenFolder, windows: Mapping[str, int]
 ) -> Iterator[Line]:
     """What became of this session's records: without a score, shared tokens, replayed. `windows`: model -> tokens."""
     for line in unscored_lines(now, windows):
         yield line, "red" if line.startswith("invalid") else "yellow" if line.startswith("skipped") else ""
-    for line in (*shared_lines(now), *replayed_lines(now, written_at, len(finished.report.records))):
+    for line in (*shared_lines(now), *_folder_lines(finished, now, folder)):
         yield line, ""
+
+
+def _folder_lines(finished: Finished, now: Sequence[Record], folder: OpenFolder) -> Iterator[str]:
+    """Which answers are of earlier sessions, and which are left for the next."""
+    records = finished.report.records
+    yield from replayed_lines(folder.replayed(now), len(now), folder.written_at, len(records))
+    if finished.report.interrupted:
+        yield from kept_lines(folder.kept(records))
 
 
 def file_lines(finished: Finished, folder: Path) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +28,7 @@ from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, drop_written, has_earlier_answers, whole_run
 from needlework.results.records.stored_answers import ruling_of
 from needlework.results.records.tests_of_cells import identity
-from needlework.results.records.waiting_answers import WAITING_FILES, drop_waiting
+from needlework.results.records.waiting_answers import WAITING_FILES, drop_waiting, read_waiting
 from needlework.results.run.pace import Pace, pace_facts, pace_of
 from needlework.results.run.selected import Selected
 from needlework.results.statistics.comparison.provenance import changed_parts
@@ -46,6 +46,7 @@ class OpenFolder:
         self._earlier: list[Record] | None = None
         self._unread = 0  # lines of the journal that are no records
         self._journaled: set[tuple[object, str | None]] = set()  # records, and which ruling they have
+        self._came: set[tuple[str, object]] = set()  # answers that waited for their test: keys, seconds they took
         self._started = _now()
         self._opened_s = time.monotonic()
         self.path = folder
@@ -92,6 +93,8 @@ class OpenFolder:
         self._journaled = {(identity(record), ruling_of(record)) for record in self._earlier}
         self._opened_s = time.monotonic()
         self._waited = frozenset(self.path.glob(WAITING_FILES))
+        if self._waited and not fresh:
+            self._came = {(answer["key"], answer["timing"].get("latency_s")) for answer in read_waiting(self.path)}
         if self._earlier:
             self._before = told_before(self.path / MANIFEST, self.recipe, self._settings.model)
             self.facts = with_known(self._before.facts, {})
@@ -127,6 +130,17 @@ class OpenFolder:
         if self.is_open and self.facts != known:
             with suppress(OSError):  # the journal tells of a full disk
                 self.write_manifest({**self._told, **self.facts})
+
+    def replayed(self, now: Sequence[Record]) -> int:
+        """Of how many records of this session earlier ones had the answers, scored or not."""
+        return sum(
+            bool(each["timing"].get("replayed")) or (each["key"], each["timing"].get("latency_s")) in self._came
+            for each in now
+        )
+
+    def kept(self, records: Iterable[Record]) -> int:
+        """How many answers wait in the folder that are none of the run's `records`: it was ended too early."""
+        return len({answer["key"] for answer in read_waiting(self.path)} - {each["key"] for each in records})
 
     def whole(self, now: list[Record]) -> list[Record]:
         """The run's records: those of earlier sessions, and those of this one, `now`."""
@@ -177,14 +191,16 @@ class OpenFolder:
         unread = [] if self._settings.fresh or not self._unread else [unread_note(self._unread)]
         return [*unread, *notes_of(manifest)]
 
-    def early_line(self) -> str:
-        """What a session says that was ended before its first answer."""
+    def early_lines(self) -> Iterator[str]:
+        """What a session says that was ended before its first record."""
         from needlework.results.statistics.in_short.surer import asks_the_rest
         from needlework.results.statistics.run_report import interrupted
+        from needlework.results.tables.journaled import kept_lines
 
         records = self.whole([])
         early = interrupted(len(records), self._selected.planned(records))
-        return f"{early or 'interrupted'}: {asks_the_rest(self.path.name)}"
+        yield f"{early or 'interrupted'}: {asks_the_rest(self.path.name)}"
+        yield from kept_lines(self.kept(records))
 
     def pace(self, now: list[Record]) -> Pace | None:
         """How fast the records of this session, `now`, came since the folder was opened."""

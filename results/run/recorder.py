@@ -292,14 +292,15 @@ class Recorder:
         from needlework.results.run import last_lines
 
         yield from last_lines.report_lines(finished, screen)
-        yield from last_lines.session_lines(finished, self._records, self.folder.written_at, windows)
+        yield from last_lines.session_lines(finished, self._records, self.folder, windows)
         yield f"results: {relative(self.folder.path)}", ""
         yield from last_lines.file_lines(finished, self.folder.path)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         if not self._records:
             if exitstatus == pytest.ExitCode.INTERRUPTED and self.folder.is_open:
-                terminalreporter.write_line(self.folder.early_line())
+                for line in self.folder.early_lines():
+                    terminalreporter.write_line(line)
             return
         from needlework.results.run import last_lines
         from needlework.results.run.step_summary import write_step_summary

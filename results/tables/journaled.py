@@ -12,17 +12,22 @@ from needlework.results.style.text import counted, fit, one_line
 _LONGEST = 200  # columns of what has changed
 
 
-def replayed_lines(records: Sequence[Record], written: str, in_all: int) -> Iterator[str]:
-    """One line where any answer of this session's `records` was replayed: it may be of a server that is gone.
+def replayed_lines(replayed: int, records: int, written: str, in_all: int) -> Iterator[str]:
+    """One line where answers of this session's `records` were `replayed`: they may be of a server that is gone.
 
     `written`: when the journal was written last, as text; `in_all`: the run's trials, of earlier sessions too.
     """
-    replayed = sum(bool(record["timing"].get("replayed")) for record in records)
     if replayed:
-        asked = len(records) - replayed
+        asked = records - replayed
         now = f"{asked} were asked now" if asked else "none was asked now (--fresh asks all again)"
-        more = f"; the run has {in_all} in all" if in_all > len(records) else ""
-        yield f"{replayed} of {len(records)} answers are from this run's journal, written {written}; {now}{more}"
+        more = f"; the run has {in_all} in all" if in_all > records else ""
+        yield f"{replayed} of {records} answers are from this run's journal, written {written}; {now}{more}"
+
+
+def kept_lines(answers: int) -> Iterator[str]:
+    """One line where so many answers have come that the run was ended too early to score."""
+    if answers:
+        yield f"{counted(answers, 'more answer')} came before the end and {'is' if answers == 1 else 'are'} kept"
 
 
 def left_lines(

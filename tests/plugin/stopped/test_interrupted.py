@@ -164,18 +164,22 @@ def test_answers_that_waited_for_their_test_are_not_asked_for_again(project: Pro
         arguments = [*GRID, "--repeats=8", "--model=openai:gpt-4", f"--base-url={server.url}", "--run-name=r"]
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments, "--concurrency=4"]
         environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
-        process = subprocess.Popen(command, cwd=project.pytester.path, env=environment, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, cwd=project.pytester.path, env=environment, stdout=subprocess.PIPE, text=True
+        )
         until = time.monotonic() + 60
         while time.monotonic() < until and kept() < 47:  # all but the one that is held
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        said, _ = process.communicate(timeout=60)
         held.set()
         before, there = server.asked.total(), kept()
         again = subprocess.run(command, cwd=project.pytester.path, env=environment, capture_output=True, text=True)
 
         assert again.returncode == 0, again.stdout
         assert there == 47
+        assert "47 more answers came before the end and are kept" in said
+        assert "47 of 48 answers are from this run's journal" in again.stdout
         assert server.asked.total() == before + 48 - there
     assert not list((project.runs / "r").glob("answers-*"))
 

@@ -1,15 +1,19 @@
 """What is said of a journal's records that were not asked for now."""
 
-from needlework.results.tables.journaled import left_lines, replayed_lines
+from needlework.results.tables.journaled import kept_lines, left_lines, replayed_lines
 
 
-def test_answers_from_the_journal_are_counted(make_record):
-    records = [make_record(timing={"replayed": True}), make_record(timing={})]
-
-    assert list(replayed_lines(records[1:], "earlier", 1)) == []
-    assert list(replayed_lines(records, "earlier", 2)) == [
+def test_answers_from_the_journal_are_counted():
+    assert list(replayed_lines(0, 1, "earlier", 1)) == []
+    assert list(replayed_lines(1, 2, "earlier", 2)) == [
         "1 of 2 answers are from this run's journal, written earlier; 1 were asked now"
     ]
+
+
+def test_answers_that_nobody_scored_are_counted():
+    assert list(kept_lines(0)) == []
+    assert list(kept_lines(1)) == ["1 more answer came before the end and is kept"]
+    assert list(kept_lines(190)) == ["190 more answers came before the end and are kept"]
 
 
 def left(earlier, records, changed=()):
