@@ -30,7 +30,7 @@ from needlework.results.run.latency import publish_latencies
 from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.progress.live import PROGRESS, Progress
 from needlework.results.run.selected import Selected
-from needlework.results.style.text import one_line, relative
+from needlework.results.style.text import counted, one_line, relative
 
 if TYPE_CHECKING:
     from needlework.results.gates.gate import Gate
@@ -203,6 +203,12 @@ class Recorder:
             writer.line()
         writer.line(line)
         return cells
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Who pressed Ctrl-C, or sent a signal, sees at once that it was heard: the files take seconds."""
+        if self._records and excinfo.type is KeyboardInterrupt:
+            line = f"ended early: the files of {counted(len(self._records), 'trial')} are being written"
+            self._config.hook.pytest_needlework_news(config=self._config, line=line)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
