@@ -1,0 +1,52 @@
+"""Folders stay within their budgets of `tests/sizes.toml`."""
+
+import ast
+import subprocess
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BUDGETS = tomllib.loads((ROOT / "tests" / "sizes.toml").read_text(encoding="utf-8"))
+
+
+def has_code(text):
+    """Whether a module has more than a docstring."""
+    return any(not isinstance(node, ast.Expr) for node in ast.parse(text).body)
+
+
+def python_files():
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    return [Path(name) for name in listed if (ROOT / name).is_file()]
+
+
+@cache
+def sizes():
+    """Lines, modules with code and non-blank characters of each top folder; of files beside them as `top`."""
+    measured = {}
+    for path in python_files():
+        text = (ROOT / path).read_text(encoding="utf-8")
+        folder = path.parts[0] if len(path.parts) > 1 else "top"
+        size = measured.setdefault(folder, {"lines": 0, "modules": 0, "characters": 0})
+        size["lines"] += text.count("\n")
+        size["modules"] += has_code(text)
+        size["characters"] += len("".join(text.split()))
+    return measured
+
+
+@pytest.mark.parametrize("folder", sorted(BUDGETS))
+def test_a_folder_stays_within_its_budget(folder):
+    size = sizes().get(folder, {"lines": 0, "modules": 0, "characters": 0})
+
+    assert {name: size[name] for name in size if size[name] > BUDGETS[folder][name]} == {}, (
+        f"{folder}/ outgrew its budget {BUDGETS[folder]}: make something smaller, or say in the commit why not"
+    )
+
+
+def test_every_folder_has_a_budget():
+    assert sorted(sizes()) == sorted(BUDGETS)
