@@ -51,7 +51,7 @@ def load_preset(name: str) -> Preset:
 
 @cache
 def built_in_presets() -> dict[str, Preset]:
-    """All presets that come with the project, by name: those of a family lie in its folder."""
+    """All presets that come with the project, by name."""
     found = {name: preset for file in _files() for name, preset in _read(*file).items()}
     every = (*found["leval-closed"].suites, *found["leval-open"].suites)
     found["leval"] = Preset("leval", "L-Eval: every task that --leval-data has, files of yours too", every)
@@ -61,11 +61,8 @@ def built_in_presets() -> dict[str, Preset]:
 @cache
 def _files() -> tuple[tuple[str, str], ...]:
     """Names and texts of the files of built-in presets; that of the everyday ones is the first."""
-    files = resources.files("needlework.haystack_fixtures")
-    folders = [files / "presets", *(family / "presets" for family in (files / "tasks").iterdir())]
-    written = [
-        file for folder in folders if folder.is_dir() for file in folder.iterdir() if file.name.endswith(".toml")
-    ]
+    folder = resources.files("needlework.haystack_fixtures") / "presets"
+    written = [file for file in folder.iterdir() if file.name.endswith(".toml")]
     written.sort(key=lambda file: (file.name != "own.toml", file.name))
     return tuple((file.name, file.read_text(encoding="utf-8")) for file in written)
 

@@ -24,7 +24,7 @@ _QUESTION = {
 def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     language, rng = suite.language, draws("count", 1, seed, cell.repeat)
     count = below(rng, _MOST + 1)
-    places = sample(rng, words(__package__, language, "places"), count + _DECOYS)
+    places = sample(rng, words("aggregate", language, "places"), count + _DECOYS)
     needles = [Needle(f"marker{i}", _MARKER[language].format(place=place), "", "") for i, place in enumerate(places)]
     for i in range(count, len(places)):
         needles[i] = Needle(f"decoy{i - count}", _DECOY[language].format(place=places[i]), "", "")

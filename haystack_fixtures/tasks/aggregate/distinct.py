@@ -33,9 +33,9 @@ _QUESTION = {
 
 def _new(rng: Random, language: str, taken: Set[str]) -> str:
     while True:
-        fields = {name: pick(rng, words(__package__, language, f"{name}s")) for name in ("place", "name", "work")}
-        things = [pick(rng, words(__package__, language, "things")) for _ in range(2)]
-        work = pick(rng, words(__package__, language, "works"))
+        fields = {name: pick(rng, words("aggregate", language, f"{name}s")) for name in ("place", "name", "work")}
+        things = [pick(rng, words("aggregate", language, "things")) for _ in range(2)]
+        work = pick(rng, words("aggregate", language, "works"))
         text = _TEXT[language].format(**fields, thing=things[0], work2=work, thing2=things[1])
         if text not in taken and things[0] != things[1] and work != fields["work"]:
             return text

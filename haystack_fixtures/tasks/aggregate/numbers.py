@@ -47,7 +47,7 @@ def _stated(seed: int, repeat: int, language: str, count: int) -> tuple[list[str
     values: dict[int, None] = {}
     while len(values) < count:
         value = lowest + below(rng, reach)
-        fields = {kind: pick(rng, words(__package__, language, f"{kind}s")) for kind in ("thing", "name", "place")}
+        fields = {kind: pick(rng, words("aggregate", language, f"{kind}s")) for kind in ("thing", "name", "place")}
         if value not in values:
             values[value] = None
             sentences.append(_SENTENCE[language].format(**fields, value=value))

@@ -142,7 +142,7 @@ def _pairs(form: _Form, language: str, generated: bool) -> list[tuple[Row, list[
 @cache
 def _rows(table: str, language: str, generated: bool) -> tuple[Row, ...]:
     """The rows of a table; for the generated corpus without those that it has a term of."""
-    file = resources.files(__package__) / "data" / "association.toml"
+    file = resources.files("needlework.haystack_fixtures.tasks") / "data" / "association.toml"
     tables = tomllib.loads(file.read_text(encoding="utf-8"))[language]
     taken = {term.strip() for term in re.split("[;\\n]", tables["generated"])} if generated else set()
     rows = (tuple(term.strip() for term in line.split("=")) for line in tables[table].strip().splitlines())

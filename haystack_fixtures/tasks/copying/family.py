@@ -52,7 +52,7 @@ def _labels(suite: Suite) -> tuple[str, ...]:
 def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     size = _size(cell.needle)
     rng = draws("copy", 1, seed, cell.repeat, size)
-    word, odd = pick(rng, words(__package__, suite.language, "pairs")).split(":")
+    word, odd = pick(rng, words("copying", suite.language, "pairs")).split(":")
     said = [word] * size
     said[below(rng, size)] = odd
     text = _BETWEEN[suite.language].join(said)

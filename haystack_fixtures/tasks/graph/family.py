@@ -41,7 +41,7 @@ def _question(label: str, start: str, language: str) -> str:
 
 @cache
 def _questions() -> dict[str, dict[str, str]]:
-    file = resources.files(__package__) / "data" / "questions.toml"
+    file = resources.files("needlework.haystack_fixtures.tasks") / "data" / "graph.toml"
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 

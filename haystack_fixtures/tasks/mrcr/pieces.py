@@ -44,7 +44,7 @@ class Grammar:
 @cache
 def grammar(language: str) -> Grammar:
     """The grammar of a language (`en`, `zh`)."""
-    text = (resources.files(__package__) / "data" / "pieces.toml").read_text(encoding="utf-8")
+    text = (resources.files("needlework.haystack_fixtures.tasks") / "data" / "mrcr.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text)[language]
     join = " " if language == "en" else ""
     formats = (Format(**({"join": join} | each | {"head": tuple(each["head"])})) for each in table["format"])

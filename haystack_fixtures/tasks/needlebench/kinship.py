@@ -88,7 +88,7 @@ def _name(tables: _Tables, given: int, family: int) -> str:
 
 @cache
 def _tables(language: str) -> _Tables:
-    folder = resources.files(__package__) / "data"
+    folder = resources.files("needlework.haystack_fixtures.tasks") / "data"
     table = tomllib.loads((folder / f"kinship.{language}.toml").read_text(encoding="utf-8"))
     return _Tables(
         first=(*table["women"], *table["men"]),

@@ -17,7 +17,7 @@ def draw_people(rng: Random, language: str, count: int) -> list[str]:
 
 @cache
 def _names(language: str) -> tuple[str, ...]:
-    file = resources.files(__package__) / "data" / "people.toml"
+    file = resources.files("needlework.haystack_fixtures.tasks") / "data" / "people.toml"
     table = tomllib.loads(file.read_text(encoding="utf-8"))[language]
     if "names" in table:
         return tuple(table["names"].split())

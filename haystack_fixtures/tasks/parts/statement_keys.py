@@ -72,6 +72,6 @@ def nouns(language: str) -> tuple[str, ...]:
 @cache
 def _words(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Adjectives and nouns."""
-    file = resources.files(__package__) / "data" / "keys.toml"
+    file = resources.files("needlework.haystack_fixtures.tasks") / "data" / "keys.toml"
     table = tomllib.loads(file.read_text(encoding="utf-8"))[language]
     return tuple(table["adjectives"].split()), tuple(table["nouns"].split())

@@ -40,7 +40,7 @@ class Vocabulary:
 @cache
 def vocabulary(language: str) -> Vocabulary:
     """The words of `en` or `zh`."""
-    file = resources.files(__package__) / "data" / f"words.{language}.toml"
+    file = resources.files("needlework.haystack_fixtures.tasks") / "data" / f"ruler.{language}.toml"
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     return Vocabulary(**{name: tuple(words.split()) for name, words in tables.items()}, joint=_JOINTS[language])
 

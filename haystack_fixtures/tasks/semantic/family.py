@@ -81,7 +81,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
 @cache
 def _tables(language: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Things, sources and sayings."""
-    file = resources.files(__package__) / "data" / "semantic.toml"
+    file = resources.files("needlework.haystack_fixtures.tasks") / "data" / "semantic.toml"
     table = tomllib.loads(file.read_text(encoding="utf-8"))[language]
     things, sources, sayings = (
         tuple(entry.strip() for entry in re.split("[;\n]", table[name].strip()))

@@ -19,7 +19,7 @@ from tests.haystack_fixtures.tasks.built import context
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
 
 DATA = tomllib.loads(
-    (resources.files(association.__package__) / "data" / "association.toml").read_text(encoding="utf-8")
+    (resources.files("needlework.haystack_fixtures.tasks") / "data" / "association.toml").read_text(encoding="utf-8")
 )
 TABLES = [(language, name) for language in DATA for name in DATA[language] if name != "generated"]
 SMALL = set(re.findall(r"\w+", "a an the in at of for to is has was been by on with only which person who"))

@@ -114,7 +114,7 @@ def test_mock_models_score_as_they_should() -> None:
 
 def test_pairs_are_of_two_words_that_differ() -> None:
     for language in ("en", "zh"):
-        pairs = [pair.split(":") for pair in words(family.__package__, language, "pairs")]
+        pairs = [pair.split(":") for pair in words("copying", language, "pairs")]
         assert all(len(pair) == 2 and pair[0] != pair[1] for pair in pairs)
         assert len({word for pair in pairs for word in pair}) == 2 * len(pairs) >= 40
         if language == "zh":
