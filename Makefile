@@ -30,11 +30,9 @@ test-slow: $(VENV)/.ready-dev
 test-clusters: $(VENV)/.ready-dev
 	$(BIN)/pytest tests/clusters -m clusters -n0 -rs
 
-# mypy finds `needlework.results` and the others through a link, since needlework.py says only at run time where they lie.
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	mkdir -p .typing && ln -sfn .. .typing/needlework
 	$(BIN)/mypy
 
 format: $(VENV)/.ready-dev

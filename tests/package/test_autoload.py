@@ -9,7 +9,7 @@ import pytest
 import needlework
 from needlework.autoload import asks_for_benchmarks
 
-ROOT = Path(needlework.__path__[0])
+ROOT = Path(needlework.__path__[0]).parent
 QUICK = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
 CELLS = ("--pyargs", "needlework.benchmarks", "--model", "mock:perfect", "--lengths=400", "--depths=0,100")
 # What pip installs as an entry point is named here: a checkout may have been installed before there was one.

@@ -14,7 +14,7 @@ import needlework
 from needlework.haystack_fixtures.corpora.builtin import PACKAGES as TEXTS
 from needlework.haystack_fixtures.models.local import packages, smollm2
 
-ROOT = Path(needlework.__path__[0])
+ROOT = Path(needlework.__path__[0]).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 DATA = (ROOT / "requirements-data.txt").read_text(encoding="utf-8")

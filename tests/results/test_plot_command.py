@@ -164,7 +164,9 @@ def test_an_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]
 def test_help_imports_neither_matplotlib_nor_numpy() -> None:
     code = "import sys, needlework; needlework.main(['--help']); assert not {'numpy', 'matplotlib'} & set(sys.modules)"
 
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=Path(needlework.__file__).parent)
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, cwd=Path(needlework.__file__).parents[1]
+    )
 
 
 def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path: Path) -> None:

@@ -17,14 +17,9 @@ from tests.plugin.conftest import CACHE
 ROOT = Path(__file__).parents[3]
 FILE = ROOT / "docs" / "github-actions.yml"
 NEEDED = (
-    "autoload.py",
-    "benchmarks",
-    "haystack_fixtures",
-    "results",
-    "scoring",
+    "needlework",
+    *(path.name for path in (ROOT / "needlework").iterdir() if path.is_symlink()),
     "conftest.py",
-    "needlework.py",
-    "plugin.py",
     "pytest.ini",
 )
 
@@ -43,7 +38,8 @@ class Checkout:
         self.folder = folder
         for name in NEEDED:
             if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("runs", "__pycache__"))
+                ignored = shutil.ignore_patterns("runs", "__pycache__")
+                shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
             else:
                 shutil.copy(ROOT / name, folder / name)
         shim = folder / ".venv" / "bin" / "pytest"

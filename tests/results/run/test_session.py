@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.results import Run
 from needlework.results.run.session import _words
 
-ROOT = Path(needlework.__path__[0])
+ROOT = Path(needlework.__path__[0]).parent
 
 
 @pytest.mark.parametrize(

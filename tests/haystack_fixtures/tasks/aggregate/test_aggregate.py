@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.tasks.aggregate import family
 from needlework.haystack_fixtures.tasks.aggregate.distinct import _paragraphs
 from needlework.haystack_fixtures.tasks.aggregate.family import TASKS
 from needlework.haystack_fixtures.tasks.parts.words import words

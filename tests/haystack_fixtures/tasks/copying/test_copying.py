@@ -8,7 +8,6 @@ import pytest
 
 from needlework.haystack_fixtures.errors import InputError, TooShortError
 from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.tasks.copying import family
 from needlework.haystack_fixtures.tasks.copying.family import TASK
 from needlework.haystack_fixtures.tasks.parts.words import words
 from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer

@@ -1,7 +1,6 @@
 """Needlework: a long-context benchmark as pytest cases.
 
-In a checkout the packages are the folders beside this file; in an installed wheel they lie in its folder. Both are
-imported by the same names: `needlework.scoring`, `needlework.results`, `needlework.haystack_fixtures`.
+In a checkout the sub-packages are links to the folders at its top; a wheel has the folders themselves.
 
 PYTEST_DONT_REWRITE: a notebook imports this before it runs pytest, which would warn that it came too late.
 """
@@ -10,13 +9,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
 if TYPE_CHECKING:
     from needlework.results import Run
-
-__path__ = [str(Path(__file__).parent)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,7 +40,3 @@ def run(*, plan: bool = False, **options: object) -> Run | None:
     from needlework.results.run.session import run_session
 
     return run_session({"plan": True, **options} if plan else options)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

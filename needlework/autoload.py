@@ -4,37 +4,17 @@ A run asks for them by naming them: `pytest --pyargs needlework.benchmarks`, or 
 gets no option, no fixture and no marker of ours, and pays for this module alone; its project opts in with
 `pytest_plugins = ("needlework.plugin",)` in `conftest.py`, or with `-p needlework.plugin`.
 
-PYTEST_DONT_REWRITE: nor are the assertions of our modules (`AsTheyAre`).
+PYTEST_DONT_REWRITE: it has no assertions, and a project may import it before pytest does.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator, Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 BENCHMARKS = "needlework.benchmarks"
-
-
-class AsTheyAre(MetaPathFinder):
-    """Finds our modules, but for the tests, before pytest does, which rewrites the assertions of all plug-ins.
-
-    They would load slower by a tenth of a second, and by a second or more in each run that may not write beside them.
-    """
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None, /
-    ) -> ModuleSpec | None:
-        ours = name.startswith("needlework.") and not f"{name}.".startswith(f"{BENCHMARKS}.")
-        return PathFinder.find_spec(name, path, target) if ours else None
-
-
-sys.meta_path.insert(0, AsTheyAre())  # pytest's own stands there when it loads plug-ins
 
 
 @pytest.hookimpl(wrapper=True)
