@@ -45,7 +45,7 @@ COMMANDS = {
     "score": ("needlework.results.score", "score answers made elsewhere: L-Eval, MRCR, GraphWalks, LongBench v2"),
     "serve": (
         "needlework.results.web.command",
-        "pages for people: rate, annotate, review, browse, on this machine alone",
+        "pages for people: rate, annotate, review, on this machine alone",
     ),
     "status": ("needlework.results.status.command", "how far a run and each of its shards are"),
 }

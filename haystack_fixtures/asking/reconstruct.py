@@ -12,9 +12,7 @@ from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import Cell, parse_id
-from needlework.haystack_fixtures.haystacks.given_conversation import spans_of
 from needlework.haystack_fixtures.models.model_named import is_served
-from needlework.haystack_fixtures.prompts.prompt import Prompt
 from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Tasks
@@ -23,7 +21,7 @@ from needlework.haystack_fixtures.tasks.leval.options import LevalOptions
 from needlework.haystack_fixtures.tasks.of_others import with_tasks
 from needlework.haystack_fixtures.trials.trial import Trial
 
-_ENGINES_KEPT = 2  # two runs are looked at beside each other
+_ENGINES_KEPT = 2  # people rate answers of several runs in turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +34,14 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class RebuiltPrompt:
-    """A prompt's text, with the hash that its record should have.
+    """A prompt's text.
 
     `needles`: name, start and end in characters of the text. `context`: start and end of what stands around them.
-    `turns`: role, start and end of each message of a conversation.
     """
 
     text: str
-    sha256: str
     context: tuple[int, int]
     needles: tuple[tuple[str, int, int], ...]
-    turns: tuple[tuple[str, int, int], ...] = ()
 
 
 def sent_as_messages(model: str, template: str | None) -> bool:
@@ -70,7 +65,7 @@ class Rebuilder:
         with self._turn, _there(run.folder):
             prompt = _trial(self._engine(run), cell).prompt
         needles = tuple((needle.name, needle.start, needle.end) for needle in prompt.placed)
-        return RebuiltPrompt(prompt.text, prompt.text_sha256, prompt.context, needles, _turns(prompt))
+        return RebuiltPrompt(prompt.text, prompt.context, needles)
 
     def _engine(self, run: Started) -> Engine:
         engine = self._engines.pop(run, None) or Engine(run.settings, default_cache_dir(), tasks=_tasks(run.settings))
@@ -94,12 +89,6 @@ def rebuild(run: Started, cell_id: str) -> Trial:
             return _trial(engine, cell)
         finally:
             engine.close()
-
-
-def _turns(prompt: Prompt) -> tuple[tuple[str, int, int], ...]:
-    messages = prompt.messages if prompt.conversation else ()
-    spans = spans_of([message.content for message in messages], prompt.text)
-    return tuple((message.role, *span) for message, span in zip(messages, spans, strict=True))
 
 
 def _cell(cell_id: str) -> Cell:

@@ -30,7 +30,6 @@ from needlework.results.web.store import Store, unusable
 # In the order of the start page. Each is a module with `open_page(context) -> Page | None`: none where no path that
 # was given is of its kind. Raises `InputError`.
 PAGES: tuple[str, ...] = (
-    "needlework.results.web.browsing",
     "needlework.results.web.editing",
     "needlework.results.web.rating",
 )

@@ -1,4 +1,4 @@
-"""`needlework serve PATH...`: pages for people, on this machine alone: rate answers, edit questions, browse records.
+"""`needlework serve PATH...`: pages for people, on this machine alone: rate answers, edit questions.
 
 PATH: run folders, a folder of runs, prediction files (*.pred.jsonl), a jsonl file of documents, a file of questions.
 """

@@ -17,19 +17,14 @@ from needlework.results.web.store import Store
 
 
 class RebuiltPrompt(Protocol):
-    """A prompt's text; `context`, `needles` (name, start, end) and a conversation's `turns` (role, start, end) in
-    characters of it."""
+    """A prompt's text; `context` (start, end) and `needles` (name, start, end) in characters of it."""
 
     @property
     def text(self) -> str: ...
     @property
-    def sha256(self) -> str: ...
-    @property
     def context(self) -> tuple[int, int]: ...
     @property
     def needles(self) -> tuple[tuple[str, int, int], ...]: ...
-    @property
-    def turns(self) -> tuple[tuple[str, int, int], ...]: ...
 
 
 # Builds the prompt of a trial again: (run folder, record's id). Raises `InputError`. Threads wait for each other.

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from needlework.results.prompt import PromptsOfRuns
+from needlework.results.prompt import rebuild
 
 
 @pytest.mark.slow
@@ -29,8 +29,8 @@ def test_the_server_counts_what_we_count(project, llama_server):
     manifest = json.loads(project.file("manifest.json"))
     assert manifest["models"]["openai:smollm2"]["calibration chat turns"] == "exact, +0 tokens"
     for record in records:
-        made = PromptsOfRuns()(project.pytester.path / "results" / "runs" / "r", record["id"])
-        assert made.sha256 == record["prompt"]["sha256"]
-        assert [role for role, *_ in made.turns][-1] == "user"
-        assert len(made.turns) % 2 == 1
-        assert made.text[slice(*made.turns[-1][1:])] == record["question"]
+        made = rebuild(manifest, record["id"]).prompt
+        assert made.text_sha256 == record["prompt"]["sha256"]
+        assert made.messages[-1].role == "user"
+        assert len(made.messages) % 2 == 1
+        assert made.messages[-1].content == record["question"]

@@ -6,22 +6,20 @@ import json
 import re
 from pathlib import Path
 
-from tests.results.web.browsing_runs import record, write_journal
 from tests.results.web.chrome import Chrome
 from tests.results.web.editing_questions_site import write_documents, write_questions
 from tests.results.web.rating_site import predictions
+from tests.results.web.run_folders import record, write_journal
 
 LONG_NAME = "a" * 90
-TRIAL = "niah-len2000-depth50-code-r0"
 PAGES = (
-    "", "browse/", "browse/0/", f"browse/0/trial/{TRIAL}", f"browse/0/trial/{TRIAL}?beside=1", "rating/",
-    "rating/of/1/", "rating/results", "editing/", "editing/0/", "editing/0/0/", "editing/1/", "editing/1/?by=Ann",
-    "nowhere",
+    "", "rating/", "rating/of/1/", "rating/results",
+    "editing/", "editing/0/", "editing/0/0/", "editing/1/", "editing/1/?by=Ann", "nowhere",
 )  # fmt: skip
 _LOADED = """
 const at = (id) => document.getElementById(id);
 return document.readyState === "complete" && (!at("work") || at("question").textContent)
-  && (!at("desk") || document.body.dataset.ready || at("ask").open) && (!at("record") || at("record").dataset.state);
+  && (!at("desk") || document.body.dataset.ready || at("ask").open);
 """
 ENTER = "\ue007"
 
@@ -43,7 +41,7 @@ def write_site(folder: Path) -> tuple[object, ...]:
 
 def unexpected(log: list[str]) -> list[str]:
     """Lines of a browser's log but those of what is not there: these runs have no settings to build prompts from."""
-    return [line for line in log if not re.search(r"404|/prompt/|/items/\d+/document", line)]
+    return [line for line in log if not re.search(r"404|/items/\d+/document", line)]
 
 
 def visit(chrome: Chrome, address: str, path: str, *, width: int, height: int = 900, dark: bool = False) -> None:

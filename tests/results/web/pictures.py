@@ -1,7 +1,6 @@
-"""Draws the pictures of docs/pages.md: `python -m tests.results.web.pictures RUN [FOLDER]`.
+"""Draws the pictures of docs/pages.md: `python -m tests.results.web.pictures [FOLDER]`.
 
-RUN: the folder of a run of the default preset with the embedded model (`browsing.png` shows a trial of it). FOLDER:
-docs/images.
+FOLDER: docs/images.
 """
 
 from __future__ import annotations
@@ -9,13 +8,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.results.web import browsing_picture, editing_documents_picture, editing_questions_picture, rating_picture
+from tests.results.web import editing_documents_picture, editing_questions_picture, rating_picture
 
 
-def main(run: str, folder: str = "docs/images") -> None:
+def main(folder: str = "docs/images") -> None:
     """Draw all of them."""
     place = Path(folder)
-    browsing_picture.main(run, str(place / "browsing.png"))
     rating_picture.main(place / "rating.png")
     editing_documents_picture.main(place / "editing-documents.png")
     editing_questions_picture.main(place / "editing-questions.png")

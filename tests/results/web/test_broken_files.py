@@ -15,8 +15,8 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.results.web.app import build_app
 from needlework.results.web.page import RebuiltPrompt
 from needlework.results.web.sources import find_sources
-from tests.results.web.browsing_runs import record, write_journal
 from tests.results.web.rating_site import HEADERS, write_rows
+from tests.results.web.run_folders import record, write_journal
 from tests.results.web.signed_in import HOST, LOGIN, signed_in
 
 PAIR = {"question": "What pressure?", "answer": "40 bar", "answer_doc": "a.txt"}
@@ -70,7 +70,6 @@ def test_a_broken_run_does_not_hide_the_others(tmp_path: Path) -> None:
     (runs / "bad" / "results.json").write_text('{"half')
     site = client(runs, state=tmp_path / "state")
 
-    assert site.get("/browse/1/").status_code == 200
     assert "1 question, answers of 1 model" in site.get("/").text
     assert "bad/results.json" in site.get("/rating/").text
 
@@ -124,9 +123,3 @@ def test_files_with_nothing_in_them_are_refused(tmp_path: Path) -> None:
 def test_a_path_that_cannot_be_looked_at_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         find_sources([tmp_path / name], None)
-
-
-@pytest.mark.parametrize("sort", ["-", "--", "--length", "nothing"])
-def test_a_column_that_is_none_is_refused(tmp_path: Path, sort: str) -> None:
-    site = client(write_journal(tmp_path / "run", [record(0)]), state=tmp_path / "state")
-    assert site.get(f"/browse/0/?sort={sort}").status_code == 400

@@ -11,8 +11,8 @@ import pytest
 
 from needlework.results.web.rating import page as rating_page
 from needlework.results.web.rating.tables import Rating, results_of
-from tests.results.web.browsing_runs import record, write_journal
 from tests.results.web.rating_site import HEADERS, HOST, Site, predictions
+from tests.results.web.run_folders import record, write_journal
 
 MODELS = {"alpha": ["good 0", "good 1", "good 2"], "beta": ["bad 0", "bad 1", "bad 2"]}
 MARKS = {f"good {at}": 5 for at in range(3)} | {f"bad {at}": 1 + at // 2 for at in range(3)}

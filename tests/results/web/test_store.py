@@ -11,7 +11,7 @@ import pytest
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.web.sources import find_sources, state_place
 from needlework.results.web.store import Store, name_beside
-from tests.results.web.browsing_runs import record, write_journal
+from tests.results.web.run_folders import record, write_journal
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS said (what TEXT NOT NULL)"
 

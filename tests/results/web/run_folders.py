@@ -1,18 +1,14 @@
-"""Runs for the browsing page: records by hand, and a real run of pytest."""
+"""Run folders for the pages: a manifest and a journal of records written by hand."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from needlework.results.records.journal import line_of
 from needlework.results.records.record import Record
-
-ROOT = Path(__file__).parents[3]
 
 
 def record(number: int = 0, *, length: int = 2000, depth: float | None = 50.0, **more: Any) -> Record:
@@ -37,12 +33,3 @@ def write_journal(folder: Path, records: Iterable[Record], *, ended: str | None 
     (folder / "manifest.json").write_text(json.dumps({"ended": ended, "suites": [], "options": {}}))
     (folder / "journal.jsonl").write_text("".join(f"{line_of(each)}\n" for each in records), encoding="ascii")
     return folder
-
-
-def real_run(folder: Path, name: str, *options: str, model: str = "mock:half") -> Path:
-    """Run the benchmarks into `folder`; gives the run's folder."""
-    named = ("--corpus=generated", f"--model={model}", f"--results-dir={folder}", f"--run-name={name}")
-    words = [sys.executable, "-m", "pytest", "benchmarks", "-q", "-p", "no:cacheprovider", *named, *options]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
-    return folder / name
