@@ -123,11 +123,6 @@ def unread_note(lines: int) -> str:
     return f"{told} of journal.jsonl could not be read (damaged): trials that stood only there are asked again"
 
 
-def records_of(data: bytes) -> Iterator[Record]:
-    """The records of a journal's lines; a line that is spoilt is as good as none: its trial is asked again."""
-    yield from (record for line in lines_of(data) if (record := _record(line)) is not None)
-
-
 def _record(line: object) -> Record | None:
     if fault_of(line) or cast("Mapping[str, Any]", line).get("key") is None:
         return None

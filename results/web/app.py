@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +18,6 @@ from starlette.types import ASGIApp
 
 from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.results.web import log
-from needlework.results.web.earlier_logs import TABLES, take_over_earlier
 from needlework.results.web.guard import Guard
 from needlework.results.web.login import Login
 from needlework.results.web.page import Context, Page, Rebuild, templates
@@ -41,8 +39,7 @@ def build_app(
 ) -> ASGIApp:
     """Make the app. `hosts`: addresses that it answers to. `token`: what changes carry. Raises `InputError`."""
     modules = [import_module(name) for name in PAGES]
-    store = Store(state, [log.SCHEMA, marks.SCHEMA], earlier=TABLES)
-    _take_over_earlier(store)
+    store = Store(state, [log.SCHEMA, marks.SCHEMA])
     context = Context(sources, store, token or token_urlsafe(24), templates(), rebuild)
     try:
         pages: list[Page] = [page for module in modules if (page := module.open_page(context)) is not None]
@@ -66,16 +63,6 @@ def build_app(
     closed = context.templates.get_template("login.html.j2").render()
     # Around all, also what answers for a fault of ours.
     return Guard(app, token=context.token, hosts=hosts, login=login, closed=closed)
-
-
-def _take_over_earlier(store: Store) -> None:
-    try:
-        with store.writing() as connection:
-            moved = take_over_earlier(connection)
-    except sqlite3.Error as error:
-        raise unusable(store.path, error) from None
-    if moved:
-        print(f"{store.path}: {moved:,} entries of an earlier version are now in one log", file=sys.stderr)
 
 
 def _start_page(context: Context, pages: Sequence[Page]) -> Callable[[Request], HTMLResponse]:

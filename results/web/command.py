@@ -84,7 +84,7 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> 
         app = build_app(
             sources,
             # Building a prompt changes the folder that relative paths start from.
-            (options.state or state_place(options.paths[0], sources)).absolute(),
+            (options.state or state_place(options.paths[0])).absolute(),
             rebuild=open_rebuild(),
             hosts=[f"{name}{end}" for name in (_HOST, "localhost") for end in _ends(port)],
             login=login,

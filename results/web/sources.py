@@ -64,15 +64,9 @@ def bytes_of(runs: Sequence[Path]) -> int:
     return sum(max((file.stat().st_size for file in each if file.is_file()), default=0) for each in files)
 
 
-def state_place(first: Path, sources: Sources) -> Path:
-    """Where what people say is kept: in the folder that was given first, or beside the file.
-
-    Earlier versions took a folder's first run: what lies there is gone on with.
-    """
-    place = (first if first.is_dir() else first.parent) / STATE
-    runs = (*sources.runs, *(each.parent for each in (*sources.predictions, *sources.annotated, *sources.questions)))
-    earlier = runs[0] / STATE
-    return earlier if earlier.exists() and not place.exists() else place
+def state_place(first: Path) -> Path:
+    """Where what people say is kept: in the folder that was given first, or beside the file."""
+    return (first if first.is_dir() else first.parent) / STATE
 
 
 def _kinds(path: Path) -> Iterable[tuple[str, Path]]:

@@ -16,16 +16,14 @@ _WAIT_S = 10.0
 class Store:
     """The file that holds what people said. Threads may share it: each request has a connection of its own."""
 
-    def __init__(self, path: Path, schemas: Iterable[str], *, earlier: Iterable[str] = ()) -> None:
-        """`schemas`: what the pages keep, as `CREATE TABLE IF NOT EXISTS` statements. `earlier`: tables that older
-        versions kept. Raises `InputError`.
-        """
+    def __init__(self, path: Path, schemas: Iterable[str]) -> None:
+        """`schemas`: what the pages keep, as `CREATE TABLE IF NOT EXISTS` statements. Raises `InputError`."""
         self.path = path
         schemas = tuple(schemas)
         try:
             with self._open("rwc") as connection:
                 there = _tables(connection)
-                if there and not there & {*_tables_of(schemas), *earlier}:
+                if there and not there & _tables_of(schemas):
                     raise InputError("--state", path, "is another program's file; name one for what people say")
                 connection.execute("PRAGMA journal_mode = WAL")
                 for schema in schemas:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.web.sources import find_sources, state_place
+from needlework.results.web.sources import state_place
 from needlework.results.web.store import Store, name_beside
 from tests.results.web.run_folders import record, write_journal
 
@@ -90,12 +90,7 @@ def test_files_are_called_by_their_way_from_the_state_file(tmp_path: Path) -> No
 
 
 def test_what_people_say_lies_in_the_folder_that_was_given(tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    for name in ("ascii", "big"):
-        write_journal(runs / name, [record(0)])
-    for first, place in ((runs, runs), (runs / "big", runs / "big")):
-        assert state_place(first, find_sources([first], None)) == place / "people.sqlite"
-    (runs / "ascii" / "people.sqlite").touch()  # of an earlier version
-    assert state_place(runs, find_sources([runs], None)) == runs / "ascii" / "people.sqlite"
-    (runs / "people.sqlite").touch()
-    assert state_place(runs, find_sources([runs], None)) == runs / "people.sqlite"
+    write_journal(tmp_path / "runs" / "big", [record(0)])
+    for first in (tmp_path / "runs", tmp_path / "runs" / "big"):
+        assert state_place(first) == first / "people.sqlite"
+    assert state_place(tmp_path / "q.json") == tmp_path / "people.sqlite"
