@@ -26,7 +26,6 @@ from needlework.scoring.scorers import (
     documents,
     labels,
     match,
-    match_2,
     mrcr,
     needle_words,
     node_set,
@@ -102,8 +101,8 @@ _ALL = (
     rouge.ROUGE,
     rouge.ROUGE_COMPAT,
 )
-SCORERS = MappingProxyType({scorer.name: scorer for scorer in (*_ALL, match_2.MATCH_2)})
-"""Scorers by name; an earlier version's name is `name@version`."""
+SCORERS = MappingProxyType({scorer.name: scorer for scorer in _ALL})
+"""Scorers by name."""
 
 
 def scorer_named(name: str) -> Scorer:

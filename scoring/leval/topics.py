@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from needlework.scoring.leval.exact_core import exact_match, gold_of, judged
-from needlework.scoring.scorers.match_2 import match_score
+from needlework.scoring.scorers.match import match_score
 from needlework.scoring.scores import Reference, Score, Scorer
 
 ORDINALS = ("first", "second", "third")
@@ -30,5 +30,5 @@ def _strict(answer: str, reference: Reference) -> Score:
     return match_score(answer, replace(reference, answers=(gold_of(reference),), parts=(), statement=""))
 
 
-TOPIC = Scorer("leval_topic", 1, _strict)
+TOPIC = Scorer("leval_topic", 2, _strict)
 TOPIC_COMPAT = Scorer("leval_topic_compat", 1, _compat)

@@ -111,17 +111,6 @@ def test_an_unclear_score_passes_no_comparison() -> None:
     assert not scored.for_asserting < 1
 
 
-def test_an_earlier_version_is_chosen_by_its_number() -> None:
-    answer = "It is 48213. Sorry, I misread: it is 48231."
-    by_name = {name: score_exchange(Exchange(answer), name) for name in ("match", "match@2")}
-    assert [(name, by.scorer, by.version) for name, by in by_name.items()] == [
-        ("match", "match", 4),
-        ("match@2", "match@2", 2),
-    ]
-    assert score_exchange(Exchange(answer), "match@2").for_asserting == 1
-    assert score_exchange(Exchange(answer), "match").for_asserting == 0
-
-
 def test_scores_compare_with_numbers() -> None:
     assert FOUND >= 0.9
     assert PARTIAL < 0.9

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.registry import scorer_named
 from needlework.scoring.scorers.match import match_score
 from needlework.scoring.scores import Reference
 
@@ -71,12 +70,6 @@ def test_no_miss_is_called_a_hit_but_those_that_are_known() -> None:
     answers = [*ANSWERS, *REALISTIC, *HARD]
     found = {answer for label, reference, answer in answers if label in "-?" and match_score(answer, reference).value}
     assert found == FALSE_HITS
-
-
-def test_version_3_is_right_where_version_2_was_not() -> None:
-    judge = scorer_named("match@2").judge
-    right = sum(label == LABELS.get(judge(answer, reference).verdict, "-") for label, reference, answer in ANSWERS)
-    assert 0.55 * len(ANSWERS) < right < 0.65 * len(ANSWERS)
 
 
 BERGEN = Reference(
