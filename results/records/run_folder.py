@@ -17,8 +17,7 @@ JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
 _LONGEST_NAME = 200
 # What a run writes at its end.
 _WRITTEN = (
-    "heatmap-*", "asked-*", "tasks*", "models-*", "documents-*", "results.*", "summary.json", "cells.csv",
-    "report.html", "index.json",
+    "heatmap-*", "asked-*", "tasks*", "models-*", "documents-*", "results.*", "summary.json", "cells.csv", "report.html"
 )  # fmt: skip
 
 

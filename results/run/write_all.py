@@ -6,7 +6,6 @@ from pathlib import Path
 
 from needlework.results.files.cells_file import write_cells
 from needlework.results.files.csv_file import write_csv
-from needlework.results.files.index_file import sources_of, write_index
 from needlework.results.files.json_file import write_json
 from needlework.results.files.summary_file import SUMMARY, write_summary
 from needlework.results.html.report import write_html
@@ -24,14 +23,12 @@ FILES = ("report.html", "results.json", SUMMARY, "results.csv", "cells.csv")
 
 
 def write_files(folder: Path, report: RunReport, style: Style = DEFAULT) -> tuple[Path, ...]:
-    """Write report.html, results.json, summary.json, results.csv, cells.csv and the pictures; return their paths. And
-    the index.
+    """Write report.html, results.json, summary.json, results.csv, cells.csv and the pictures; return their paths.
 
     Pictures of an earlier run with other options are removed. Raises `OSError` when the folder cannot take them.
     """
     page, json, summary, rows, cells = paths = [folder / name for name in FILES]
     write_json(json, report)
-    write_index(folder, report.asked, report.planned, sources_of(folder))
     write_summary(summary, report)
     write_csv(rows, report.records)
     write_cells(cells, report.panels)

@@ -12,10 +12,8 @@ import pytest
 
 import needlework
 from needlework.results.compare.board.collect import collect
-from needlework.results.files.index_file import INDEX, read_index
 from needlework.results.files.json_file import write_json
 from needlework.results.records.record import Record
-from needlework.results.run.write_all import write_files
 from needlework.results.statistics.run_report import run_report
 
 Make = Callable[..., Record]
@@ -115,35 +113,13 @@ def test_runs_with_errors_stand_in_the_table_and_one_of_errors_alone_is_named(
     ]
 
 
-def test_the_index_is_made_once_and_noticed_when_stale(runs: Callable[..., Path], tmp_path: Path) -> None:
-    a = runs("a", 1.0)
-    first, second = collect([tmp_path / "runs"]), collect([tmp_path / "runs"])
-    assert (first.computed, second.computed) == (1, 0)
-    assert repr(first.runs) == repr(second.runs)
-
-    runs("a", 0.0, model="other")
-    assert collect([a]).runs[0].entries[0].mean == 0.0
-    (a / INDEX).unlink()
-    assert collect([a]).computed == 1
-
-
-def test_a_run_writes_its_own_index(make_record: Make, tmp_path: Path) -> None:
-    write_files(tmp_path, run_report([make_record(repeat=repeat) for repeat in range(3)], planned=5))
-    found = read_index(tmp_path)
-
-    assert found is not None
-    assert (found.recorded, found.planned) == (3, 5)
-
-
 @pytest.mark.slow
 def test_many_runs_are_read_by_several_processes(runs: Callable[..., Path], tmp_path: Path) -> None:
     for number in range(6):
         runs(f"r{number}", 1.0, model=f"m{number}")
     found = collect([tmp_path / "runs"])
 
-    assert found.computed == 6
     assert [run.name for run in found.runs] == [f"r{number}" for number in range(6)]
-    assert collect([tmp_path / "runs"]).computed == 0
 
 
 def test_the_newest_run_of_a_model_stands_for_it_unless_all_are_wanted(

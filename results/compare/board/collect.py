@@ -1,4 +1,4 @@
-"""Many runs, read from their indexes; those without one that holds are read whole, and have one afterwards."""
+"""Many runs for leaderboard and history, read by several processes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.results.files.index_file import Indexed, read_index, sources_of, write_index
 from needlework.results.files.read_run import RESULTS, manifest_at, read_run
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.statistics.asked import asked_of
-from needlework.results.statistics.board.entry import Entry
+from needlework.results.statistics.board.entry import Entry, entries_of
 from needlework.results.statistics.in_short.faults import FAULTS
 from needlework.results.statistics.run_report import interrupted
 from needlework.results.tables.board import failed_words
@@ -36,13 +35,22 @@ class BoardRun:
 
 
 @dataclass(frozen=True, slots=True)
+class _Contents:
+    """The entries of a run. `planned`: how many trials it was to have; `recorded`: how many it has."""
+
+    entries: tuple[Entry, ...]
+    planned: int
+    recorded: int
+
+
+@dataclass(frozen=True, slots=True)
 class Collected:
-    """The runs that were found. `computed`: how many had no index that held; `faults`: a line for each that cannot be
-    read; `from_folder`: whether a folder of runs was given, and not each run by name.
+    """Runs, and a line in `faults` for each that cannot be read.
+
+    `from_folder`: whether a folder of runs was given, and not each run by name.
     """
 
     runs: tuple[BoardRun, ...]
-    computed: int
     faults: tuple[str, ...]
     from_folder: bool
 
@@ -61,13 +69,9 @@ def collect(paths: Sequence[Path]) -> Collected:
             raise InputError("RUN", path, "does not exist; give a run's folder, or a folder of runs")
     if not found:
         raise InputError("RUN", ", ".join(map(str, paths)), "no run there: no folder with a results.json")
-    ready = {folder: read_index(folder) for folder in found}
-    late = [folder for folder, read in ready.items() if read is None]
-    computed = dict(zip(late, _computed(late), strict=True))
     runs, faults = [], []
     names = [name for name, _ in found.values()]
-    for folder, (name, named) in found.items():
-        read = ready[folder] or computed[folder]
+    for (folder, (name, named)), read in zip(found.items(), _read_all(list(found)), strict=True):
         if isinstance(read, str):
             if named:
                 raise InputError("RUN", folder, read)
@@ -75,10 +79,10 @@ def collect(paths: Sequence[Path]) -> Collected:
         else:
             shown = name if names.count(name) == 1 else str(folder)
             runs.append(_run(shown, folder, read))
-    return Collected(tuple(runs), len(late), tuple(faults), any(not named for _, named in found.values()))
+    return Collected(tuple(runs), tuple(faults), any(not named for _, named in found.values()))
 
 
-def _run(name: str, folder: Path, read: Indexed) -> BoardRun:
+def _run(name: str, folder: Path, read: _Contents) -> BoardRun:
     why = interrupted(read.recorded, read.planned) or _unanswered(read.entries) if read.entries else "has no trials"
     return BoardRun(name, folder, read.entries, manifest_at(folder / MANIFEST), why)
 
@@ -102,26 +106,25 @@ def _below(path: Path) -> Iterator[Path]:
         folders.sort()
 
 
-def _computed(folders: Sequence[Path]) -> Iterable[Indexed | str]:
-    """What runs hold, or why one cannot be read."""
+def _read_all(folders: Sequence[Path]) -> Iterable[_Contents | str]:
+    """The contents of each run, or why it cannot be read."""
     if len(folders) <= _FEW:
-        return [_compute(folder) for folder in folders]
+        return [_read(folder) for folder in folders]
     workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 16)
-    found: list[Indexed | str] = []
+    runs: list[_Contents | str] = []
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for read in pool.map(_compute, folders):
-            found.append(read)
+        for run in pool.map(_read, folders):
+            runs.append(run)
             if sys.stderr.isatty():
-                print(f"\r{len(found):,} of {len(folders):,} runs read", end="", file=sys.stderr, flush=True)
+                print(f"\r{len(runs):,} of {len(folders):,} runs read", end="", file=sys.stderr, flush=True)
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    return found
+    return runs
 
 
-def _compute(folder: Path) -> Indexed | str:
-    sources = sources_of(folder)
+def _read(folder: Path) -> _Contents | str:
     try:
         run = read_run(folder)
     except InputError as error:
         return str(error)
-    return write_index(folder, asked_of(run.records), run.planned, sources)
+    return _Contents(entries_of(asked_of(run.records)), run.planned, len(run.records))

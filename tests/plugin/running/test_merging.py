@@ -85,8 +85,7 @@ def test_shards_are_the_run_that_one_process_makes(project, shards):
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """The files of a run; its index, which tells when the others were written, is made anew from them."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name != "index.json"}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def test_merging_again_changes_nothing(project, three, capsys):

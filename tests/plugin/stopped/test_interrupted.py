@@ -19,7 +19,7 @@ from tests.loopback import Asked, Said, honest, loopback
 from tests.plugin.conftest import GRID, Project
 
 WORDS = "interrupted after 2 of 6 trials"
-FILES = {"report.html", "results.json", "results.csv", "cells.csv", "journal.jsonl", "manifest.json", "index.json"}
+FILES = {"report.html", "results.json", "results.csv", "cells.csv", "journal.jsonl", "manifest.json"}
 
 
 @pytest.fixture
