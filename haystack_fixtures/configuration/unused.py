@@ -94,7 +94,7 @@ _RULES: dict[str, tuple[Used, str]] = {
     **dict.fromkeys(("repeats", "controls", "limit"), (_whole_grid, "--adaptive asks as many samples as it takes")),
     **{
         key: (lambda settings: settings.adaptive is not None, "there is no --adaptive")
-        for key in ("adaptive_bar", "adaptive_tokens", "adaptive_depth", "censored_is_wrong")
+        for key in ("adaptive_bar", "adaptive_tokens", "censored_is_wrong")
     },
     "judge_base_url": (lambda settings: bool(settings.judge), "there is no --judge"),
 }  # fmt: skip

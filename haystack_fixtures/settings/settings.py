@@ -113,10 +113,9 @@ class Settings:
     tokens_per_s: float | None = None
     relative_to: str | None = None
     allow_different_dtypes: bool = False
-    adaptive: Literal["quick", "normal", "careful", "anytime"] | None = None
+    adaptive: Literal["quick", "normal", "careful"] | None = None
     adaptive_bar: tuple[str, ...] = ("85.6",)
     adaptive_tokens: int | None = None
-    adaptive_depth: bool = False
     censored_is_wrong: bool = False
     shard: str | None = None
     batch_out: str | None = None

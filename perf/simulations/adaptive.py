@@ -93,7 +93,7 @@ def quarters(rng: np.random.Generator, mean: float, count: int) -> Scores:
     return rng.binomial(4, chance) / 4.0
 
 
-MODES: tuple[Mode, ...] = ("quick", "normal", "careful", "anytime")
+MODES: tuple[Mode, ...] = ("quick", "normal", "careful")
 DRAWS: dict[str, Draw] = {"hits": hits, "lost in the middle": middle_lost, "quarters": quarters}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Mode = Literal["quick", "normal", "careful", "anytime"]
+Mode = Literal["quick", "normal", "careful"]
 Decision = Literal["", "pass", "fail", "not measurable"]
 
 ALPHA = 0.025
@@ -13,7 +13,7 @@ ALPHA = 0.025
 RHO = 0.7
 _FEWEST = 10  # trials of a look
 _LOOKS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 25, 30, 35, 40)
-_CAPS: dict[Mode, int] = {"quick": 10, "normal": 20, "careful": 40, "anytime": 20}
+_CAPS: dict[Mode, int] = {"quick": 10, "normal": 20, "careful": 40}
 MOST_LOOK = _LOOKS[-1]
 
 
@@ -65,7 +65,5 @@ def unit_of(depths: int) -> int:
 
 
 def looks_of(mode: Mode, unit: int) -> tuple[int, ...]:
-    """The looks of a mode. A betting martingale may be looked at as often as one likes."""
-    cap = _CAPS[mode]
-    looks = range(1, cap + 1) if mode == "anytime" else (look for look in _LOOKS if look <= cap)
-    return tuple(unit * look for look in looks)
+    """The looks of a mode."""
+    return tuple(unit * look for look in _LOOKS if look <= _CAPS[mode])

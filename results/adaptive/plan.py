@@ -11,8 +11,7 @@ from math import inf, log
 
 from needlework.results.adaptive.design import Decision, Design
 
-# Nats of evidence that a pass and a fail take: by exact boundary, by bet.
-_ENOUGH = {False: (2.6, 4.0), True: (4.7, 6.5)}
+_TO_PASS, _TO_FAIL = 2.6, 4.0  # nats of evidence that a decision takes
 _FIRST, _ABOVE, _BELOW = 0.9, 0.97, 0.93  # a guess for what was not asked yet: from one length to the next
 _MOST = 6  # looks' worth of trials: the most of a turn, and what a length that was not asked yet is taken to need
 
@@ -84,16 +83,15 @@ class _Needs:
     def to_pass(self, at: int) -> _Need:
         if self._columns[at].decision == "pass":
             return _Need(at, 0, 0)
-        return self._need(at, self._design.pass_bar, self._scores[at] > self._design.pass_bar, 0)
+        return self._need(at, self._design.pass_bar, self._scores[at] > self._design.pass_bar, _TO_PASS)
 
     def to_fail(self, at: int) -> _Need:
-        return self._need(at, self._design.fail_bar, self._scores[at] < self._design.fail_bar, 1)
+        return self._need(at, self._design.fail_bar, self._scores[at] < self._design.fail_bar, _TO_FAIL)
 
-    def _need(self, at: int, bar: float, possible: bool, side: int) -> _Need:
+    def _need(self, at: int, bar: float, possible: bool, enough: float) -> _Need:
         design, column = self._design, self._columns[at]
         trials = inf
         if possible and not column.decision and at < self._reached:
-            enough = _ENOUGH[design.mode == "anytime"][side]
             trials = max(enough / divergence(self._scores[at], bar) - column.n, design.unit)
             if not column.n:
                 trials = min(trials, _MOST * design.unit)

@@ -11,7 +11,6 @@ from needlework.results.adaptive.base import SHARE, Base, wilson
 from needlework.results.adaptive.design import Decision
 from needlework.results.adaptive.plan import Column, out_of_reach
 from needlework.results.adaptive.survey import Found, Place, Survey
-from needlework.results.adaptive.zones import Zone
 
 _Z95 = 1.959963984540054
 _GRID_SAMPLES = 10  # of the full grid that a run is compared with
@@ -60,8 +59,7 @@ class Statement:
     where the shortest one fails; `or_more`: nothing failed, so that it may be longer than the grid is. `bar` is `None`
     while the base that it is a share of is not known, or scores nothing. `stopped`: why more would have been asked, and
     was not; empty for a walk that came to its end.
-    `grid_tokens`: what ten samples at every length and depth would have been. `depth`: the parts of the document at
-    `depth_length`, where they were asked.
+    `grid_tokens`: what ten samples at every length and depth would have been.
     """
 
     model: str
@@ -80,9 +78,6 @@ class Statement:
     trials: int
     tokens: int
     grid_tokens: int
-    depth_length: int | None = None
-    depth_tokens: int = 0
-    depth: tuple[Zone, ...] = ()
 
     def as_object(self) -> dict[str, Any]:
         """For `results.json`."""
@@ -97,9 +92,6 @@ def statements_of(
 ) -> list[Statement]:
     """What each bar of a series says. `places`: of every trial that was sent; `names`: model, task, needle; `stopped`:
     why, where it has not come to its end."""
-    zones = survey.zones()
-    of_zones = [place for place in places if survey.in_zones(place)]
-    asked = [place for place in places if not survey.in_zones(place)]
     found = []
     for bar in survey.found:
         low, high, or_more = _ends(bar)
@@ -115,14 +107,11 @@ def statements_of(
                 high=high,
                 or_more=or_more,
                 stopped="" if bar.ended else stopped,
-                lengths=tuple(_length(length, bar, asked) for length in survey.lengths),
+                lengths=tuple(_length(length, bar, places) for length in survey.lengths),
                 turns=tuple(TurnFound(length, turn.begun, turn.ended) for length, turn in turns),
-                trials=len(asked),
-                tokens=sum(place[0] for place in asked),
+                trials=len(places),
+                tokens=sum(place[0] for place in places),
                 grid_tokens=_GRID_SAMPLES * len(survey.depths) * sum(survey.lengths),
-                depth_length=survey.decisive() if zones else None,
-                depth_tokens=sum(place[0] for place in of_zones),
-                depth=zones,
             )
         )
     return found

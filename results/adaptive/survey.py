@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from needlework.haystack_fixtures.draws import draws, shuffled
 from needlework.haystack_fixtures.grid.spread import spread_depths
 from needlework.results.adaptive.base import Base, measured, relative
 from needlework.results.adaptive.design import MOST_LOOK, Mode, absolute, unit_of
-from needlework.results.adaptive.trials import replacements_from, seen, zones_from
+from needlework.results.adaptive.trials import replacements_from, seen
 from needlework.results.adaptive.walk import See, Seen, Walk, asked_next, walk
-from needlework.results.adaptive.zones import SAMPLES, Zone, depths_by_zone, zones_found
 
 Place = tuple[int, float | None, int]
 """Where a trial stands: length (tokens), depth (percent), repeat."""
@@ -24,7 +22,7 @@ _LEAST_BASE = 0.05
 class Rules:
     """How a run is adaptive. `bars`: scores (0..1), `None` for 85 % of the base; `base`: its score, where it is given.
 
-    `max_errors`: percent of a look's trials that may have no score; `depth`: whether zones of depth are asked.
+    `max_errors`: percent of a look's trials that may have no score.
     """
 
     mode: Mode
@@ -33,7 +31,6 @@ class Rules:
     max_errors: float
     base: float | None = None
     base_length: int | None = None
-    depth: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,6 @@ class Survey:
         self.lengths = lengths
         self.depths = depths
         self.unit = unit_of(len(depths))
-        self._outcomes = outcomes
         self._by_repeat: dict[int, dict[int, float | None]] = {length: {} for length in lengths}
         for place, score in outcomes.items():
             if place[0] in self._by_repeat and place == self.place(place[0], place[2]):
@@ -75,8 +71,6 @@ class Survey:
 
     def ahead(self, width: int) -> list[Place]:
         """The trials to send next: what every open bar needs, and up to `width` in all that may be needed."""
-        if self.ended:
-            return self._zones_to_ask()
         asked: dict[Place, None] = {}
         for found in self.found:
             if found.walk is not None:
@@ -93,26 +87,6 @@ class Survey:
         trial = repeat % replacements_from(self.unit)
         (depth,) = spread_depths(self.depths, self.rules.seed, length, trial)
         return length, depth, repeat
-
-    def in_zones(self, place: Place) -> bool:
-        """Whether a trial was asked for its zone of depth, and for no bar."""
-        return place[2] >= zones_from(self.unit)
-
-    def decisive(self) -> int | None:
-        """The length whose depths are worth a look: the shortest that failed, else the longest that passed."""
-        walk = next((found.walk for found in self.found if found.walk is not None), None)
-        if walk is None:
-            return None
-        low, high = walk.bracket
-        return walk.design.lengths[high if high < len(walk.columns) else max(0, low - 1)]
-
-    def zones(self) -> tuple[Zone, ...]:
-        """The zones of depth at the decisive length, as far as they were asked."""
-        samples = [
-            {zone: score for zone, place in enumerate(sample) if (score := self._outcomes.get(place)) is not None}
-            for sample in self._zone_samples()
-        ]
-        return zones_found(depths_by_zone(self.depths), samples) if any(samples) else ()
 
     def _at_score(self, bar: float) -> Found:
         design = absolute(self.rules.mode, self.lengths, len(self.depths), bar)
@@ -141,24 +115,3 @@ class Survey:
 
     def _seen(self, length: int, n: int) -> Seen:
         return seen(self._by_repeat[length], n, self.unit, self.rules.max_errors)
-
-    def _zones_to_ask(self) -> list[Place]:
-        return [place for sample in self._zone_samples() for place in sample if place not in self._outcomes]
-
-    def _zone_samples(self) -> list[list[Place]]:
-        """Of each new sample the places that it is asked at: one in every zone."""
-        length = self.decisive() if self.rules.depth and self.ended else None
-        if length is None:
-            return []
-        zones = depths_by_zone(self.depths)
-        return [
-            [
-                (length, self._in_zone(length, zone, depths, sample), zones_from(self.unit) + sample)
-                for zone, depths in enumerate(zones)
-            ]
-            for sample in range(SAMPLES)
-        ]
-
-    def _in_zone(self, length: int, zone: int, depths: Sequence[float], sample: int) -> float:
-        turn, at = divmod(sample, len(depths))
-        return shuffled(draws("adaptive", 1, self.rules.seed, length, "zone", zone, turn), depths)[at]

@@ -16,11 +16,6 @@ def replacements_from(unit: int) -> int:
     return MOST_LOOK * unit
 
 
-def zones_from(unit: int) -> int:
-    """The first repeat that zones of depth are asked with."""
-    return _TRIES * replacements_from(unit)
-
-
 def seen(outcomes: Mapping[int, float | None], n: int, unit: int, max_errors: float) -> Seen:
     """What is known of a length's first `n` trials. `outcomes`: by repeat, the score (0..1), `None` for none.
 

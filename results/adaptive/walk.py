@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from needlework.results.adaptive import bets
 from needlework.results.adaptive.boundaries import boundaries_of
 from needlework.results.adaptive.design import Design
 from needlework.results.adaptive.plan import Column, Part, bracket, next_parts
@@ -126,8 +125,4 @@ def _looked(design: Design, column: Column, at: int, see: See) -> Column | None:
         return Column(column.n, column.total, column.looks, "not measurable")
     if seen.missing:
         return None
-    if design.mode == "anytime":
-        said = bets.verdict(seen.scores, design.pass_bar, design.fail_bar, design.passing, design.failing)
-    else:
-        said = boundaries_of(design).verdict(column.looks, seen.scores)
-    return Column(n, fsum(seen.scores), column.looks + 1, said)
+    return Column(n, fsum(seen.scores), column.looks + 1, boundaries_of(design).verdict(column.looks, seen.scores))

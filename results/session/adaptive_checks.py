@@ -8,7 +8,6 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.results.adaptive.design import unit_of
-from needlework.results.adaptive.zones import depths_by_zone
 from needlework.results.files.read_run import manifest_at
 from needlework.results.records.manifest import settings_of
 from needlework.results.records.recipe import adaptive_design
@@ -46,8 +45,6 @@ def check_adaptive(settings: Settings, folder: Path) -> None:
                 )
             if rules.base_length is not None and rules.base_length >= max(suite.lengths):
                 raise InputError("--relative-to", settings.relative_to, "leaves no length to judge; see --lengths")
-        if rules.depth and len(depths_by_zone(suite.depths)) < 2:
-            raise InputError("--adaptive-depth", suite.task, "needs depths in several parts of the document: --depths")
         first = min(suite.lengths) * unit_of(len(suite.depths))
         if settings.adaptive_tokens is not None and settings.adaptive_tokens < first:
             remedy = f"a first look at {suite.task} takes {first:,}: give more"

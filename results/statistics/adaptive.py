@@ -58,7 +58,6 @@ def rules_of(settings: Settings) -> Rules:
         settings.max_errors,
         base=base.score if base else None,
         base_length=base.lengths[0] if base and base.lengths else None,
-        depth=settings.adaptive_depth,
     )
 
 

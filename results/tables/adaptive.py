@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-from needlework.haystack_fixtures.grid.cells import depth_label
 from needlework.results.adaptive.base import SHARE
 from needlework.results.adaptive.forecast import Cost
 from needlework.results.adaptive.statement import LengthFound, Statement
-from needlework.results.adaptive.zones import Zone
 from needlework.results.style.text import length_labels, one_line, percent1
 
 _UNKNOWN = "unknown"
-_PLAIN = str.maketrans({"·": "|", "–": "-"})
+_PLAIN = str.maketrans({"·": "|"})
 MEANINGS = (
     "Effective length: the longest length up to which every length holds the bar.",
     "In at most 5 of 100 runs it lies outside of what is said here, whatever the model.",
@@ -31,9 +29,6 @@ def adaptive_lines(statements: Sequence[Statement], *, lengths: bool = True, asc
             turns = sum(len(each.turns) for each in statements if series_name(each) == series_name(found))
             lines.append(f"{one_line(series_name(found))}: {cost_words(found, turns)}")
         lines += [f"  {line}" for line in _block(found, lengths)]
-        after = statements[at + 1] if at + 1 < len(statements) else None
-        if after is None or series_name(after) != series_name(found):
-            lines += [f"  {line}" for line in depth_lines(found)]
     return [line.translate(_PLAIN) for line in lines] if ascii_only else lines
 
 
@@ -88,28 +83,6 @@ def length_words(found: LengthFound, base: int | None = None) -> str:
     if not found.n:
         return "not looked at" if found.asked else "not asked"
     return f"{ {'pass': 'pass', 'fail': 'fails'}.get(found.decision, 'undecided') } {hits}"
-
-
-def depth_lines(found: Statement) -> list[str]:
-    """What the zones of depth said, where they were asked."""
-    if not found.depth or found.depth_length is None:
-        return []
-    trials = sum(zone.n for zone in found.depth)
-    head = f"worst depth at {_label(found.depth_length)}"
-    cost = f"--adaptive-depth, {trials} trials, {short_number(found.depth_tokens)} tokens more"
-    worst = [zone_label(zone) for zone in found.depth if zone.worst]
-    if len(worst) == len(found.depth):
-        told = "no depth shown to be worst"
-    else:
-        told = worst[0] if len(worst) == 1 else f"one of {', '.join(worst)}"
-    scores = ", ".join(f"{zone_label(zone)} {percent1(zone.mean)}" for zone in found.depth if zone.mean is not None)
-    return [f"{head} ({cost}): {told}", f"  scores, percent: {scores}"]
-
-
-def zone_label(zone: Zone) -> str:
-    """`40–60 %`."""
-    first, last = (depth_label(depth) for depth in (zone.depths[0], zone.depths[-1]))
-    return f"{first} %" if first == last else f"{first}–{last} %"
 
 
 def short_number(tokens: int) -> str:

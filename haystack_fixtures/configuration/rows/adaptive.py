@@ -27,11 +27,10 @@ OPTIONS: tuple[Option, ...] = (
         "adaptive",
         ADAPTIVE,
         "bracket the effective length to one doubling, 95 % sure, and ask no more than that takes: at most 10, 20 or 40"
-        " rounds of the depths a length; anytime: proved for any scores and any stop, with a wider bracket; without a"
-        " word: normal",
-        one_of("quick", "normal", "careful", "anytime"),
+        " rounds of the depths a length; without a word: normal",
+        one_of("quick", "normal", "careful"),
         shown_default="the whole grid is asked",
-        metavar="quick|normal|careful|anytime",
+        metavar="quick|normal|careful",
         bare="normal",
     ),
     Option(
@@ -50,14 +49,6 @@ OPTIONS: tuple[Option, ...] = (
         tokens,
         shown_default="as many as it takes",
         metavar="N",
-    ),
-    Option(
-        "adaptive-depth",
-        ADAPTIVE,
-        "also ask 40 further samples, each in every part of the document, at the length that decided",
-        switch,
-        "false",
-        flag=True,
     ),
     Option(
         "censored-is-wrong",

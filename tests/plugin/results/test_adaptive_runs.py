@@ -91,12 +91,6 @@ def test_the_relative_bar_measures_its_base_first(project):
     assert (relative["low"], relative["high"]) == (600, 600)
 
 
-def test_the_part_of_the_document_that_is_worst_is_named(project):
-    grid = ("--adaptive", "--lengths=400", "--depths=0,50,100", "--adaptive-depth")
-    result = project.run(*grid, model="mock:middle")
-    result.stdout.fnmatch_lines(["  worst depth at 400 (--adaptive-depth, 120 trials, 48k tokens more): 50 %"])
-
-
 class TestWithoutAScore:
     def test_a_server_that_is_down_is_no_miss(self, project):
         result = project.run(*GRID, model="mock:error=timeout")
@@ -114,7 +108,7 @@ class TestWithoutAScore:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--adaptive=some"], "ERROR: --adaptive: 'some': use one of quick, normal, careful, anytime"),
+        (["--adaptive=some"], "ERROR: --adaptive: 'some': use one of quick, normal, careful"),
         (["--adaptive", "--shard=1/2"], "ERROR: --adaptive: 'normal': does not go with --shard*"),
         (["--adaptive", "--gate=score >= 0.9"], "ERROR: --adaptive: 'normal': does not go with --gate*"),
         (["--adaptive", "--stability=2"], "ERROR: --adaptive: 'normal': does not go with --stability*"),
@@ -123,7 +117,6 @@ class TestWithoutAScore:
             ["--adaptive", "--adaptive-bar=relative", "--lengths=400"],
             "ERROR: --adaptive-bar: 'relative': needs a length*",
         ),
-        (["--adaptive", "--adaptive-depth", "--depths=50"], "ERROR: --adaptive-depth: 'niah': needs depths*"),
         (["--adaptive", "--adaptive-tokens=1k"], "ERROR: --adaptive-tokens: *: a first look at niah takes 4,800*"),
         (["--adaptive", "-k", "len400"], "ERROR: --adaptive: 'niah code': -k and node ids select some of its cells*"),
     ],
