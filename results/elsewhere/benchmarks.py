@@ -78,8 +78,6 @@ def _graphwalks_groups(columns: Mapping[str, Any]) -> tuple[str, ...]:
 def right_letter(columns: Mapping[str, Any]) -> str:
     """The right letter, A to D; empty where the columns do not tell it."""
     answer = columns.get("answer")
-    if isinstance(answer, int) and 0 <= answer < len(LETTERS):  # the number of a choice, in lm-eval's copy
-        return LETTERS[answer]
     right = answer.strip() if isinstance(answer, str) else ""
     return right if len(right) == 1 and right in LETTERS else ""
 

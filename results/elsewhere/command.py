@@ -1,7 +1,7 @@
-"""`needlework score mrcr|graphwalks|longbench-v2 ANSWERS...`: answers that another harness wrote down, by every rule.
+"""`needlework score mrcr|graphwalks|longbench-v2 ANSWERS...`: predictions made without needlework, by every rule.
 
-ANSWERS: logs of Inspect (openbench; .eval, .json), samples of lm-evaluation-harness, reviews or predictions of
-evalscope, results of LongBench v2's and eval_hub's own scripts, or jsonl rows {"id": ..., "answer": ...} with --data.
+ANSWERS: jsonl rows {"id": ..., "prediction": "the reply"} with --data, or with the columns of the data set; or logs of
+inspect_ai (.eval, .json; needs `pip install inspect-ai`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Elsewhere:
 
     def __init__(self, *names: str) -> None:
         self._names = names
-        self.ABOUT = f"score answers to {' or '.join(names)} that another harness wrote down"
+        self.ABOUT = f"score predictions for {' or '.join(names)} that were made without needlework"
         self.__doc__ = __doc__
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -77,8 +77,7 @@ class Elsewhere:
 
 
 def _notes(scored: ScoredAnswers, data: DataSet | None) -> list[str]:
-    sources = sorted({each.answer.source for each in scored.items} - {""})
-    notes = [f"written by {', '.join(sources)}"] if sources else []
+    notes = []
     if scored.without:
         remedy = "the data has no row of theirs" if data is not None else "no right answer is told: give --data"
         notes.append(f"left out, since {remedy}: {scored.without}")

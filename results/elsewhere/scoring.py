@@ -21,7 +21,6 @@ from needlework.scoring.scores import Score
 
 # Reasoning that a harness left in the reply: our rule reads what follows it, the published ones read all of it.
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|thought|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
-_ASKED = 20_000  # characters at the end of a prompt in which its question stands
 _NUMBER = re.compile(r"(?:\A|_q)(\d+)(?:-r\d+)?\Z")  # a number, or an id of ours
 
 
@@ -62,15 +61,10 @@ def score_answers(answers: Sequence[Answer], benchmark: Benchmark, data: DataSet
 
 
 def _entry(answer: Answer, data: DataSet) -> Entry | None:
-    """The row that an answer names: by its id, by the question at the end of its prompt, else by its number."""
+    """The row that an answer names: by its id, else by its number."""
     by_id = next((entry for entry in data.entries if str(entry.row.get("_id")) == answer.key), None)
-    asked = answer.columns.get("prompt")
     if by_id is not None:
         return by_id
-    if isinstance(asked, str) and "question" in data.layout.columns:
-        # Numbers of some harnesses begin anew in every part of the data.
-        found = [entry for entry in data.entries if str(entry.row["question"]).strip() in asked[-_ASKED:]]
-        return found[0] if len(found) == 1 else None
     number = _NUMBER.search(answer.key)
     return data.entries[int(number[1])] if number and int(number[1]) < len(data.entries) else None
 

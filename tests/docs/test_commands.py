@@ -40,10 +40,8 @@ _FAR_ENOUGH = (
     "has no question that may be asked",  # a mock has checked them
     "'parrot:grey': use one of",  # tests/plugin/running/test_extend_page.py installs it
 )
-# Answers of other harnesses, which no test here makes: that the file is missing is as far as their command can come.
-_ELSEWHERE = ("logs/", "out/", "outputs/")
-# Answers of other harnesses, which no test here makes: that the file is missing is as far as their command can come.
-_ELSEWHERE = ("logs/", "out/", "outputs/")
+# Predictions, which no test here makes: that the file is missing is as far as their command can come.
+_ELSEWHERE = ("logs/", "out/")
 # A gate that fails or cannot decide is no wrong command.
 _PYTEST_CODES = (0, 1, 10, 11)
 _CODES = (0, 1, 3, 10, 11)
