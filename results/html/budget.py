@@ -1,19 +1,17 @@
-"""Which trials' details the page keeps, so that it stays below its limit.
+"""The details of trials that fit into the page.
 
-Details are packed: JSON, deflated, in base64; the page unpacks them when it has loaded. Everything, where that fits;
-else shorter texts; else also fewer trials, by a rule: what was not simply found stays longest, and of the others the
-first ones of every cell. What is left out is counted, and the page says so.
+Details are packed: JSON, deflated, in base64; the page unpacks them when it has loaded. Where all of them fit, all are
+kept. Where they do not, texts are shorter, and trials are kept until the page is full: first what was not simply
+found, then of every cell its first trials. The page says in one line what it left out.
 """
 
 from __future__ import annotations
 
-import random
 import zlib
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf
 from typing import NamedTuple
 
 from needlework.results.html.details import Level, Row, rows_at
@@ -21,16 +19,7 @@ from needlework.results.html.texts import script_safe
 from needlework.results.html.trial_json import Value, value_json
 from needlework.results.records.record import Record
 
-LEVELS = (
-    Level(20_000, 64, 160, 160),
-    Level(4_000, 16, 160, 160),
-    Level(1_000, 16, 80, 80),
-    Level(400, 12, 60, 0),
-    Level(400, 12, 0, 0),
-)
-# A level that is hopeless is told without trying it: trials of a sample, and how many times what fits they must come
-# to. The larger sample is asked where the first says more than fits, and not so much.
-_SAMPLES = ((250, 1.2), (1_000, 1.05))
+WHOLE, SHORT = Level(20_000, 64, 160), Level(1_000, 16, 80)
 _MOST_PACKED = 20  # times smaller than their JSON details may come to be; beyond that, packing is not tried
 
 
@@ -61,30 +50,22 @@ class Kept:
     shortened: int
     level: Level
 
-    @property
-    def whole(self) -> bool:
-        """Whether nothing is missing but the ends of hashes."""
-        return not self.dropped and not self.shortened and self.level.around_found > 0
-
     def notice(self, limit_bytes: int) -> list[str]:
-        """What is not in the page, one sentence each; empty where everything is."""
-        if self.whole:
-            return []
-        sentences = ["All scores are complete."]
+        """One line that says what is not in the page; empty where everything is."""
+        missing = []
         if self.dropped:
-            which = f"{self.dropped:,} of {self.dropped + self.kept:,}"
-            sentences.append(
-                f"Details of {which} trials are left out: of each cell the last of those that were found, first."
+            missing.append(
+                f"details of {self.dropped:,} of {self.dropped + self.kept:,} trials, those that were found first"
             )
         if self.shortened:
             trials = "1 trial" if self.shortened == 1 else f"{self.shortened:,} trials"
-            sentences.append(f"Texts of {trials} are cut to {self.level.text:,} characters, with a mark.")
-        if self.kept and not self.level.around_found:
-            which = "needles that were found" if self.level.around else "needles"
-            sentences.append(f"The text around {which} is left out.")
-        if self.kept and self.level.digest < LEVELS[0].digest:
-            sentences.append(f"Hashes are cut to {self.level.digest} characters.")
-        return [*sentences, f"This keeps the page below {limit_bytes / 1e6:g} MB; results.json has everything."]
+            missing.append(f"what is longer than {self.level.text:,} characters in texts of {trials}")
+        if self.kept and self.level == SHORT:
+            missing.append(f"hashes and texts around needles beyond {SHORT.digest} and {SHORT.around} characters")
+        if not missing:
+            return []
+        why = f"to keep the page below {limit_bytes / 1e6:g} MB; scores are complete, and results.json has everything"
+        return [f"Left out: {'; '.join(missing)} ({why})."]
 
 
 @dataclass(slots=True)
@@ -133,63 +114,29 @@ class _Shelf:
 
 def fit(trials: Sequence[Entry], room: int) -> Kept:
     """Keep as much of `trials` (in reading order) as `room` bytes can hold."""
-    for level in LEVELS:
-        if _is_hopeless(trials, level, room):
-            continue
-        shelf = _filled(trials, range(len(trials)), level, room)
-        packed = shelf.packed()
-        if len(shelf.rows) == len(trials) and len(packed) <= room:
-            return Kept(packed, len(trials), 0, shelf.shortened, level)
+    shelf = _filled(trials, range(len(trials)), WHOLE, room)
+    if len(shelf.rows) == len(trials) and len(packed := shelf.packed()) <= room:
+        return Kept(packed, len(trials), 0, shelf.shortened, WHOLE)
     order = _most_telling_first(trials)
     while order:
-        shelf = _filled(trials, order, LEVELS[-1], room)
+        shelf = _filled(trials, order, SHORT, room)
         packed = shelf.packed()
         if len(packed) <= room:
-            return Kept(packed, len(shelf.rows), len(trials) - len(shelf.rows), shelf.shortened, LEVELS[-1])
+            return Kept(packed, len(shelf.rows), len(trials) - len(shelf.rows), shelf.shortened, SHORT)
         # Fewer trials by as much as it is too large, and a little more; the packing of fewer is not quite as good.
         order = order[: min(len(shelf.rows) - 1, int(len(shelf.rows) * room / len(packed) * 0.98))]
-    return Kept("", 0, len(trials), 0, LEVELS[-1])
-
-
-def _is_hopeless(trials: Sequence[Entry], level: Level, room: int) -> bool:
-    """Whether all trials at `level` are more than `room` bytes, as far as samples tell."""
-    for sampled, times in _SAMPLES:
-        about = _estimate(trials, level, room, sampled)
-        if about <= room or about > times * room:
-            return about > room
-    return False
-
-
-def _estimate(trials: Sequence[Entry], level: Level, room: int, sampled: int) -> float:
-    """About the bytes of all trials at `level`, from what half of a sample adds to the other half.
-
-    Too many where trials share much.
-    """
-    sample = random.Random(0).sample(range(len(trials)), min(sampled, len(trials)))  # every n-th would be too alike
-    half = len(sample) // 2
-    shelf = _filled(trials, sample[:half], level, room)
-    before = len(shelf.packed())
-    _fill(shelf, trials, sample[half:], level)
-    if len(shelf.rows) < len(sample):
-        return inf
-    size = len(shelf.packed())
-    further = (len(trials) - len(sample)) / max(1, len(sample) - half)
-    return size + (size - before) * further
+    return Kept("", 0, len(trials), 0, SHORT)
 
 
 def _filled(trials: Sequence[Entry], order: Sequence[int], level: Level, room: int) -> _Shelf:
     """Take trials until what they could be packed into is full: that costs time for what is kept, not for what is."""
     shelf = _Shelf(max(0, room) * _MOST_PACKED)
-    _fill(shelf, trials, order, level)
-    return shelf
-
-
-def _fill(shelf: _Shelf, trials: Sequence[Entry], order: Sequence[int], level: Level) -> None:
     row_of = rows_at(level)
     for number in order:
         parts = [None if record is None else row_of(record) for record in trials[number].records]
         if not shelf.take(number, trials[number], parts):
             break
+    return shelf
 
 
 def _most_telling_first(trials: Sequence[Entry]) -> list[int]:

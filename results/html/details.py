@@ -34,15 +34,11 @@ _TIMES = OWN[OWN.index("latency_s") :]
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How much of a trial is kept: characters of each text, of each hash, and on either side of its needles.
-
-    `around_found`: on either side of needles that were found; the others are what one wants to look at.
-    """
+    """How much of a trial is kept: characters of each text, of each hash, and on either side of its needles."""
 
     text: int
     digest: int
     around: int
-    around_found: int
 
 
 class Row(NamedTuple):
@@ -90,10 +86,9 @@ def rows_at(level: Level) -> Callable[[Record], Row]:
         fields = cast("Mapping[str, Any]", record)
         prompt = _mapping(fields.get("prompt"))
         needles = _mappings(prompt.get("needles"))
-        room = level.around_found if fields.get("outcome") == "found" else level.around
-        placed = _placed(needles) if room else ()
+        placed = _placed(needles)
         shared = _shared(fields, prompt, texts, tuple([texts.of(needle["text"]) for needle in placed]))
-        own = _own(fields, prompt, _needles(needles, texts), around_json(placed, room), level.digest)
+        own = _own(fields, prompt, _needles(needles, texts), around_json(placed, level.around), level.digest)
         return Row(shared, script_safe(own), texts.cut and _cut(shared))
 
     return row_of

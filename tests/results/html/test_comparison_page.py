@@ -136,7 +136,7 @@ def test_trials_that_both_judge_alike_are_left_out_first(make_record: MakeRecord
 
     assert 10 < len(pairs) < 360
     assert sum(a["score"] != b["score"] for a, b in pairs if a is not None and b is not None) == 10
-    assert "trials are left out" in " ".join(page.inside("div"))
+    assert "Left out: details of " in " ".join(page.inside("div"))
 
 
 def test_curves_have_both_runs_with_intervals(run: Run) -> None:
