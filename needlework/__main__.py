@@ -20,10 +20,6 @@ COMMANDS = {
         "needlework.results.compare.board.history_command",
         "runs in order, by date or step, and their changes",
     ),
-    "import-config": (
-        "needlework.haystack_fixtures.configuration.importing.command",
-        "turn a configuration of OpenCompass or EvalScope into a preset",
-    ),
     "judge": ("needlework.results.leval.judge_command", "have a judge compare L-Eval prediction files, or mark one"),
     "judge-audit": ("needlework.results.judging.audit", "compare a judge with human labels, and with itself"),
     "launch": ("needlework.launching.launch", "run in shards on Slurm, Ray, Kubernetes, or this machine's cards"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
@@ -16,33 +17,37 @@ from needlework.haystack_fixtures.configuration.options import BY_KEY, SUITE_KEY
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
 from needlework.haystack_fixtures.configuration.peer_values import translated
 from needlework.haystack_fixtures.errors import InputError, nearest
-from needlework.haystack_fixtures.settings.user_files import read_toml
 
 # Options of the run that published systems say with a data set.
 _OF_RUN = {row.ours for row in NAMES.values()}
+_FILE = re.compile(r"(?P<path>.+?\.(toml|ya?ml|json|py))(:(?P<name>.*))?", re.IGNORECASE | re.DOTALL)
+_MOST_NOTES = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A preset: each suite maps option keys to values as written, every value a string. `run`: options of the run."""
+    """A preset: each suite maps option keys to values as written, every value a string. `run`: options of the run.
+
+    `notes`: a line for each thing of a published configuration that is not taken over.
+    """
 
     name: str
     about: str
     suites: tuple[Mapping[str, str], ...]
     run: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def load_preset(name: str) -> Preset:
-    """Find a preset by name, or read a TOML file that holds one (`name.toml` or `file.toml:name`)."""
+    """Find a preset by name, or read a file that holds one (`name.toml` or `file.toml:name`)."""
     for source, text in _files():  # up to the one that has it: parsing all takes longer than all else in settings
         if name in (found := _read(source, text)):
             return found[name]
     built_in = built_in_presets()
     if name in built_in:
         return built_in[name]
-    path, _, wanted = name.partition(".toml")
-    if _:
-        return _from_file(Path(path + ".toml"), wanted.removeprefix(":"))
+    if file := _FILE.fullmatch(name):
+        return _from_file(Path(file["path"]), file["name"] or "")
     near = get_close_matches(name, built_in, n=3)
     if near:
         raise InputError("--preset", name, f"did you mean {', '.join(near)}? (or a .toml file)")
@@ -93,14 +98,17 @@ def as_written(option: str, value: object) -> str:
 
 
 def _from_file(path: Path, wanted: str) -> Preset:
-    found = _parse(str(path), "", read_toml("--preset", path))
+    from needlework.haystack_fixtures.configuration.published_presets import read_preset_file
+
+    tables, notes = read_preset_file(path)
+    found = _parse(str(path), "", tables)
     if wanted and wanted not in found:
         raise InputError("--preset", f"{path}:{wanted}", f"the file has {', '.join(found)}")
     if not found:
         raise InputError("--preset", path, "has no preset: it needs a table [[NAME.suite]] (docs/presets.md)")
     if not wanted and len(found) != 1:
         raise InputError("--preset", path, f"the file has {len(found)} presets; name one as {path}:NAME")
-    return found[wanted or next(iter(found))]
+    return replace(found[wanted or next(iter(found))], notes=tuple(notes[:_MOST_NOTES]))
 
 
 def _parse(source: str, text: str, tables: Mapping[str, Any] | None = None) -> dict[str, Preset]:

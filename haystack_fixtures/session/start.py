@@ -9,12 +9,13 @@ import pytest
 
 from needlework.haystack_fixtures.asking.judging import judging_notes
 from needlework.haystack_fixtures.configuration.notes import notes
-from needlework.haystack_fixtures.configuration.presets import built_in_presets
+from needlework.haystack_fixtures.configuration.presets import built_in_presets, load_preset
+from needlework.haystack_fixtures.configuration.resolve import written
 from needlework.haystack_fixtures.configuration.unused import unused
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.errors import InputError, printable
 from needlework.haystack_fixtures.models.judging import judge_for_command
 from needlework.haystack_fixtures.models.model_named import runs_here
-from needlework.haystack_fixtures.session.given import command_line
+from needlework.haystack_fixtures.session.given import command_line, ini
 from needlework.haystack_fixtures.session.kept import (
     FILLED,
     MISFITS,
@@ -80,7 +81,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> list[str]:
     settings = settings_of(config)
     judging = [] if config.option.collectonly else judging_notes(settings)
-    lines = [*notes(settings), *unused(command_line(config), settings), *judging]
+    preset = load_preset(written(command_line(config), ini(config), "preset") or "quick")
+    lines = [*map(printable, preset.notes), *notes(settings), *unused(command_line(config), settings), *judging]
     if (found := config.stash.get(FILLED, None)) is not None:
         lines.append(str(found))
     return [f"needlework: {line}" for line in lines]

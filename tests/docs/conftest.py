@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.models.local.smollm2 import installed_gguf, prepare
 from tests.docs.commands import PAGES, copy_checkout, files
 from tests.docs.readers_files import write_published
-from tests.haystack_fixtures.configuration.importing.test_published_configurations import CDME, COMMAND
+from tests.haystack_fixtures.configuration.test_published_presets import CDME
 
 # Names that pages give to what a user has.
 _CHECKPOINTS = ("my-model", "llama2-7b-chat", "qwen3-8b", "base", "weights", "internlm2_5-7b-chat-1m", "FOLDER")
@@ -74,7 +74,6 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     for name in ("how-to.json", "manuals.questions.checked.json"):
         _write_rows(folder / name, _QUESTIONS)
     (folder / "cdme8k.py").write_text(CDME, encoding="utf-8")
-    (folder / "evalscope.sh").write_text(COMMAND, encoding="utf-8")
     write_published(folder)
     env = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
@@ -84,7 +83,6 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
         "PYTHONPATH": str(folder),
     }
     made = Machine(folder, env)
-    assert made.run("needlework", "import-config", "evalscope.sh", "--out", "evalscope.toml").returncode == 0
     grid = ("--lengths", "1k,4k", "--depths", "0,50", "--repeats", "2")
     runs = {"nightly": ("mock:perfect", grid)}
     runs |= dict.fromkeys((*_RUNS, *_OTHERS), ("mock:rate=0.8", grid))

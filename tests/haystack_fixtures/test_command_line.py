@@ -67,5 +67,5 @@ def test_a_misspelt_option_is_told_before_what_is_missing(
 
 
 def test_a_commands_name_stands_once_before_what_it_refuses(capsys: pytest.CaptureFixture[str]) -> None:
-    assert refuse("import-config", InputError("import-config", "a.py", "cannot be read")) == 2
-    assert capsys.readouterr().err == "needlework import-config: 'a.py': cannot be read\n"
+    assert refuse("compare", InputError("compare", "a.py", "cannot be read")) == 2
+    assert capsys.readouterr().err == "needlework compare: 'a.py': cannot be read\n"

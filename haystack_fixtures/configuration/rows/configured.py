@@ -10,7 +10,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "preset",
         CONFIGURATION,
-        "complete suite by name, or a TOML file of yours; --preset list prints the names",
+        "suite by name (--preset list prints them), or a file: TOML, YAML, JSON, OpenCompass's or EvalScope's .py",
         text,
         "quick",
         metavar="NAME",

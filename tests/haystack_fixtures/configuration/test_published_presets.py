@@ -1,0 +1,374 @@
+"""`--preset FILE` with configurations of other harnesses, written as they publish them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from needlework.haystack_fixtures.configuration.peer_names import NAMES
+from needlework.haystack_fixtures.configuration.presets import Preset, load_preset
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.settings import Settings
+
+CDME = """
+from opencompass.datasets.cdme.cdme import CDMEDataset
+from opencompass.openicl.icl_inferencer import GenInferencer
+import math
+
+def generate_depth_percents(intervals, interval_type):
+    if interval_type == 'linear':
+        return [100 / (intervals - 1) * i for i in range(intervals)]
+    raise ValueError('Unsupported interval type')
+
+cdme_infer_cfg = dict(inferencer=dict(type=GenInferencer, max_out_len=99))
+context_lengths = list(range(1000, 4000, 1000))
+document_depth_percent_intervals = 4
+document_depth_percent_interval_type = "linear"
+base_path = './data/CDME'
+file_list = ['zh_finance.jsonl']
+cdme_datasets = []
+
+for original_context_length in context_lengths:
+    for depth_percent in generate_depth_percents(
+            document_depth_percent_intervals, document_depth_percent_interval_type):
+        dataset_dict = {
+            'abbr': f'CDME_Length{original_context_length}Depth{int(depth_percent)}',
+            'type': CDMEDataset,
+            'path': base_path,
+            'length': original_context_length,
+            'depth': int(depth_percent),
+            'tokenizer_model': 'gpt-4',
+            'file_list': file_list,
+            'num_repeats_per_file': 3,
+            'length_buffer': 150,
+            'guide': True,
+            'language': 'Chinese',
+            'needle': '\\n老陈的茶馆藏在第九条巷子里。\\n',
+            'retrieval_question': '老陈的茶馆在哪里？',
+            'infer_cfg': cdme_infer_cfg,
+        }
+        cdme_datasets.append(dataset_dict)
+"""
+SEVERAL = CDME.replace("cdme.cdme import", "cdme.cdme_multi import").replace(
+    "'needle': '\\n老陈的茶馆藏在第九条巷子里。\\n',",
+    "'needles': ['老陈的茶馆藏在第九条巷子里。', '茶馆的灯是绿的。'],"
+    " 'diff': 20, 'keyword': '绿', 'answer': '灯是绿的',",
+)
+NEEDLEBENCH = """
+from opencompass.datasets.needlebench_v2.{module} import NeedleBench{name}Dataset
+language_configs = [dict(file_list=['PaulGrahamEssays.jsonl'], name='en_datasets', language='English', buffer=500),
+                    dict(file_list=['zh_finance.jsonl'], name='zh_datasets', language='Chinese', buffer=200)]
+for config in language_configs:
+    for n in [2000, 4000]:
+        {loop}
+            globals()[config['name']].append(dict(type=NeedleBench{name}Dataset, length=n, {place},
+                file_list=config['file_list'], language=config['language'], length_buffer=config['buffer'],
+                num_repeats_per_file=2, path='far/away'))
+"""
+TASK: dict[str, Any] = {
+    "model": "some-model",
+    "api_url": "http://user:pass@127.0.0.1:9/v1",
+    "api_key": "sk-verysecret",
+    "datasets": ["needle_haystack"],
+    "dataset_args": {
+        "needle_haystack": {
+            "subset_list": ["english"],
+            "extra_params": {
+                "retrieval_question": "Where is the tea house?",
+                "needles": ["\nThe tea house is in the ninth lane.\n"],
+                "context_lengths_min": 1000,
+                "context_lengths_max": 3000,
+                "context_lengths_num_intervals": 3,
+                "document_depth_percent_intervals": 5,
+                "show_score": True,
+            },
+        }
+    },
+    "generation_config": {"max_tokens": 77, "temperature": 0.5, "stream": True},
+    "eval_batch_size": 4,
+    "limit": 6,
+}
+FLAT = """
+context_lengths: [1000, 2000]
+document_depth_percents: [0, 50]
+needle: The tea house is in the ninth lane.
+retrieval_question: Where is the tea house?
+num_concurrent_requests: 3
+gate: ["all>=80"]
+"""
+EVALSCOPE = {
+    "call.py": f"from evalscope import TaskConfig, run_task\nrun_task(task_cfg=TaskConfig(**{TASK!r}))\n",
+    "main.py": f"cfg = {TASK!r}\nif __name__ == '__main__':\n    run_task(cfg)\n",
+    "task.json": json.dumps(TASK),
+    "task.yaml": json.dumps(TASK),  # JSON is YAML
+}
+LOOPS = "".join(f"{' ' * n}for b{n} in range(9999):\n" for n in range(6)) + " " * 9 + "x = 1\n"
+Load = Callable[..., Preset]
+Resolve = Callable[..., Settings]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    def load_text(text: str, name: str = "config.py") -> Preset:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return load_preset(str(tmp_path / name))
+
+    return load_text
+
+
+@pytest.fixture
+def resolve(tmp_path: Path) -> Resolve:
+    def resolve_text(text: str, name: str = "config.py") -> Settings:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return resolve_settings({"preset": str(tmp_path / name), "model": ["mock:perfect"]}, {}, tmp_path)
+
+    return resolve_text
+
+
+def test_opencompass_with_one_needle(resolve: Resolve) -> None:
+    (suite,) = resolve(CDME).suites
+
+    assert (suite.task, suite.language, suite.scorer, suite.prompt) == ("niah", "zh", "cdme", "cdme")
+    assert (suite.lengths, suite.depths) == ((1000, 2000, 3000), (0, 33, 66, 100))
+    assert (suite.length_means, suite.length_buffer) == ("context", 150)
+    assert (suite.repeats, suite.guide, suite.answer_budget) == (3, True, 99)
+
+
+def test_opencompass_with_several_needles(resolve: Resolve) -> None:
+    (suite,) = resolve(SEVERAL).suites
+
+    assert (suite.task, suite.scorer, suite.diff, suite.keyword) == ("multi_needle", "keyword", 20, "绿")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "task"),
+    [("origin", "Origin", "niah"), ("parallel", "Parallel", "parallel"), ("multi", "Multi", "needlebench_reasoning")],
+)
+def test_needlebench_in_both_languages(resolve: Resolve, module: str, name: str, task: str) -> None:
+    loop, place = ("for d in [0, 50]:", "depth=int(d)") if task != "parallel" else ("if True:", "depths=[0, 50]")
+    loop = loop.replace("if True:", "for _ in [1]:")
+    english, chinese = resolve(NEEDLEBENCH.format(module=module, name=name, loop=loop, place=place)).suites
+
+    assert (english.task, english.corpus, english.prompt) == (task, "essays", "needlebench-v2")
+    assert (english.lengths, english.depths) == ((2000, 4000), (0, 50))
+    assert (chinese.language, chinese.length_buffer) == ("zh", 200)
+
+
+def test_the_folder_of_the_texts_is_taken_where_it_exists(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data" / "CDME").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+
+    assert load(CDME).suites[0]["corpus"] == "cdme:./data/CDME"
+    assert load(CDME).suites[0]["file_list"] == "zh_finance.jsonl"
+
+
+@pytest.mark.parametrize("name", EVALSCOPE)
+def test_evalscope_in_each_of_its_forms(load: Load, resolve: Resolve, name: str) -> None:
+    run = resolve(EVALSCOPE[name], name)
+    (suite,) = run.suites
+
+    assert (suite.task, suite.language, suite.prompt, suite.corpus) == ("niah", "en", "evalscope", "essays")
+    assert (suite.lengths, suite.depths) == ((1000, 2000, 3000), (0, 25, 50, 75, 100))
+    assert (suite.length_means, suite.length_buffer, suite.answer_budget) == ("context", 150, 77)
+    assert (run.limit, run.concurrency, run.heatmap_numbers) == (6, 4, True)
+    notes = "\n".join(load(EVALSCOPE[name], name).notes)
+    assert "api_url = http://127.0.0.1:9/v1: here --base-url" in notes
+    assert "temperature = 0.5: here --model-arg temperature=VALUE" in notes
+    assert "verysecret" not in notes
+
+
+def test_evalscope_without_needles_asks_its_own_in_both_languages(load: Load) -> None:
+    task = {"datasets": ["needle_haystack"], "dataset_args": {"needle_haystack": {}}}
+    english, chinese = load(json.dumps(task), "task.json").suites
+
+    assert english["needle_set"] == chinese["needle_set"] == "san_francisco"
+    assert (english["language"], chinese["language"]) == ("en", "zh")
+
+
+@pytest.mark.parametrize("name", ["flat.yaml", "flat.toml", "flat.json"])
+def test_a_flat_table_of_published_names_is_one_suite(resolve: Resolve, name: str) -> None:
+    yaml = pytest.importorskip("yaml")
+    table = yaml.safe_load(FLAT)
+    text = {"flat.yaml": FLAT, "flat.json": json.dumps(table)}.get(name) or "\n".join(
+        f"{key} = {json.dumps(value)}" for key, value in table.items()
+    )
+    run = resolve(text, name)
+
+    assert (run.preset, run.concurrency, run.gate) == ("flat", 3, ("all>=80",))
+    assert (run.suites[0].task, run.suites[0].lengths, run.suites[0].depths) == ("niah", (1000, 2000), (0, 50))
+
+
+def test_a_preset_of_ours_may_be_yaml(load: Load) -> None:
+    text = "mine:\n  about: our check\n  suite:\n    - {task: niah, lengths: [1000], depths: [0, 50]}\n"
+
+    assert load(text, "mine.yaml").suites == ({"task": "niah", "lengths": "1000", "depths": "0,50"},)
+
+
+MODELS = """
+from opencompass.models import TurboMindModel, HuggingFaceCausalLM
+models = [
+    dict(type=TurboMindModel, path='./turbomind', concurrency=8, max_out_len=64, run_cfg=dict(num_gpus=2)),
+    dict(type=HuggingFaceCausalLM, path='org/name', tokenizer_path='org/name', batch_size=4, max_seq_len=8192),
+]
+"""
+
+
+def test_models_are_answered_with_options(load: Load) -> None:
+    notes = load(CDME + MODELS).notes
+
+    for wanted in (
+        "models: --serve 'lmdeploy serve api_server ./turbomind --server-port {port}' --model ./turbomind",
+        "models: --model hf:org/name",
+        "concurrency = 8: here --concurrency",
+        "batch_size = 4: here --concurrency N",
+        "max_out_len = 64: here --answer-budget",
+        "num_gpus = 2: here --gpus-per-worker K, or --model-arg device_map=auto",
+        "tokenizer_path = org/name: here --tokenizer",
+    ):
+        assert wanted in notes
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("while True: pass", "while"),
+        ("x = unknown(1)", "x"),
+        ("x = [f.name for f in folder]", "x"),
+        ("x = ''.__class__.__mro__", "x"),
+        ("x = '{0.__class__}'.format(1)", "x"),
+        ("x = f'{1:>999999999}'", "x"),
+        ("x = '%999999999d' % 1", "x"),
+        ("x = 9 ** 9 ** 9", "x"),
+        ("x = lambda: 1", "x"),
+        ("x['a'] = 1", "x['a']"),
+        ("class A: pass", "classdef"),
+        ("with open('/etc/passwd') as f: x = f.read()", "with"),
+        ("with read_base():\n    from .other import y", "with"),
+    ],
+)
+def test_what_is_not_read_is_named_with_its_line(load: Load, statement: str, what: str) -> None:
+    assert f"config.py:1: {what} is not read" in load(f"{statement}\n{CDME}").notes
+
+
+def test_a_key_that_is_not_read_is_named_and_the_others_are_taken(load: Load) -> None:
+    preset = load(CDME.replace("'guide': True", "'guide': choose()"))
+
+    assert "guide" not in preset.suites[0]
+    assert any(note.endswith(": guide is not read") for note in preset.notes)
+
+
+def test_a_key_that_differs_between_cells_is_named(load: Load) -> None:
+    notes = load(CDME.replace("'length_buffer': 150", "'length_buffer': original_context_length // 10")).notes
+
+    assert any(note.endswith(": length_buffer is not read") for note in notes)
+
+
+def test_nothing_is_run(load: Load, tmp_path: Path) -> None:
+    marker = tmp_path / "touched"
+    load(
+        f"import os\nfrom pathlib import Path\nos.system('touch {marker}')\n__import__('os').mkdir('{marker}')\n"
+        f"eval(\"open('{marker}', 'w')\")\ny = open('{marker}', 'w')\nPath('{marker}').write_text('x')\n{CDME}"
+    )
+
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("empty.py", " \n", "has no data sets"),
+        ("empty.json", "{}", "has no preset"),
+        ("list.json", "[1, 2]", "is no table"),
+        ("keys.yaml", "1: 2", "is no table"),
+        ("broken.json", "{", "is no JSON"),
+        ("deep.json", "[" * 40_000, "is no JSON"),
+        ("deep.yaml", "[" * 40_000, "is no YAML"),
+        ("aliases.yaml", "a: &a [1]\nb: [*a, *a]\n", "has aliases"),
+        ("run.yaml", "!!python/object/apply:os.system ['true']\n", "is no YAML"),
+        ("broken.py", "x = = 1", "is no Python configuration: line 1"),
+        ("deep.py", "x = " + "[" * 5000, "is no Python configuration"),
+        ("minus.py", "x = " + "-" * 5000 + "1", "is no Python configuration"),
+        ("nul.py", "\0", "is no Python configuration"),
+        ("large.py", "x = 1\n" * 100_000, "has more than"),
+        ("class.py", "class Datasets:\n    pass\n", "has no data sets .*class.py:1: classdef is not read"),
+        ("base.py", "with read_base():\n    from .a import b\n", "give the file that defines them"),
+        ("gsm8k.json", '{"datasets": ["gsm8k"]}', "other than needle_haystack"),
+        ("mmlu.py", "datasets = [dict(type='opencompass.MMLUDataset')]", "MMLUDataset is not read"),
+        ("range.py", "x = list(range(10 ** 9))\ny = range(10000000000)", "has larger values"),
+        ("long.py", "x = 'a'\n" + "x = x + x\n" * 60, "has (no data sets|larger values)"),
+        ("text.py", "x = ['a' * 99999] * 50000", "has larger values"),
+        ("number.py", "x = 2\n" + "x = x * x\n" * 60, "has larger values"),
+        ("shared.py", "x = [1]\n" + "x = [x, x]\n" * 200 + "y = x == x\n", "has larger values"),
+        ("loops.py", LOOPS, "has larger values"),
+        ("inner.py", "x = [1 for a in range(9999) for b in range(9999) if 0]", "has no data sets"),
+        ("depths.py", "x = generate_depth_percents(1000000000, 'linear')", "0:100:1000000000"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_one_line_within_a_second(load: Load, name: str, text: str, why: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(InputError, match=why) as error:
+        load(text, name)
+    assert "\n" not in str(error.value)
+    assert time.perf_counter() - start < 2  # a second, on a machine that has other work too
+
+
+def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"x = '\xff'")
+    with pytest.raises(InputError, match="is not UTF-8"):
+        load_preset(str(tmp_path / "a.py"))
+
+
+odd = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-5, 10**7),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["", "a", "\x7f\n", "Chinese", "1:2"]),
+    st.lists(st.sampled_from(["x", 1, 2.5, None, [1]]), max_size=3),
+    st.dictionaries(st.sampled_from(["models", "strategy", "model_id"]), st.sampled_from(["b", 3, []]), max_size=2),
+)
+named = st.dictionaries(st.sampled_from([*NAMES, "judge", "generation_config", "abbr", "new"]), odd, max_size=5)
+
+
+def becomes_a_preset_or_a_line(file: Path) -> None:
+    with suppress(InputError):
+        assert load_preset(str(file)).suites
+
+
+@settings(max_examples=100, deadline=None)
+@given(task=named, arguments=odd | named, extra=odd | named)
+def test_odd_values_of_evalscope(
+    tmp_path_factory: pytest.TempPathFactory, task: dict[str, Any], arguments: Any, extra: Any
+) -> None:
+    if isinstance(arguments, dict):
+        arguments = arguments | {"extra_params": extra}
+    file = tmp_path_factory.getbasetemp() / "task.json"
+    of_task = {"datasets": ["needle_haystack"]} | task | {"dataset_args": {"needle_haystack": arguments}}
+    file.write_text(json.dumps(of_task), encoding="utf-8")
+    becomes_a_preset_or_a_line(file)
+
+
+@settings(max_examples=100, deadline=None)
+@given(dataset=named, length=odd, depth=odd, models=odd | st.lists(named, max_size=2))
+def test_odd_values_of_opencompass(
+    tmp_path_factory: pytest.TempPathFactory, dataset: Any, length: Any, depth: Any, models: Any
+) -> None:
+    each = dataset | {"length": length, "depth": depth}
+    file = tmp_path_factory.getbasetemp() / "config.py"
+    file.write_text(
+        "from opencompass.datasets.cdme.cdme import CDMEDataset\n"
+        f"datasets = [dict({each!r}, type=CDMEDataset)]\nmodels = {models!r}\n",
+        encoding="utf-8",
+    )
+    becomes_a_preset_or_a_line(file)
