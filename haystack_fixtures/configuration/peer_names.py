@@ -1,4 +1,4 @@
-"""What OpenCompass, EvalScope and LLMTest_NeedleInAHaystack call their parameters, and what says each of them here.
+"""What other harnesses call their parameters, and what says each of them here.
 
 Read in their documents, configurations and sources (versions: docs/presets.md); `peer_values` translates the values.
 """
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 OPENCOMPASS = "OpenCompass"
 EVALSCOPE = "EvalScope"
 LLMTEST = "LLMTest"
+LEVAL = "L-Eval"
+SNORKEL = "long-context-eval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class PeerName:
 
 
 _ALL = (OPENCOMPASS, EVALSCOPE, LLMTEST)
-_OC, _ES, _GK = (OPENCOMPASS,), (EVALSCOPE,), (LLMTEST,)
+_OC, _ES, _GK, _LE, _LC = (OPENCOMPASS,), (EVALSCOPE,), (LLMTEST,), (LEVAL,), (SNORKEL,)
 _TEXT_ALONE = "tokens of the text alone (length_means is then context)"
 _RANGE = "first, last and number of a range, rounded as there"
 _CELL_IDS = "cells are named by task, length and depth"
@@ -133,5 +135,22 @@ _ROWS = (
     PeerName("slurm", _OC, "", here="needlework launch slurm (docs/clusters.md)"),
     PeerName("max_num_workers", _OC, "", here="-n N, or needlework launch (docs/clusters.md)"),
     PeerName("dataset_length", _OC, "", here="needlework plot FILE --dataset-length LABEL"),
+    # L-Eval's scripts, and snorkel's long-context-eval.
+    PeerName("task_path", (LEVAL, SNORKEL), "", here="--leval-data PATH; of long-context-eval: --questions FILE"),
+    PeerName("task_name", _LE, "", here="--task leval_NAME"),
+    PeerName("mc_tasks", _LE, "", here="--task leval_mc"),
+    PeerName("metric", _LE, "", here="--preset leval-closed or leval-open; with --judge SPEC a model compares"),
+    PeerName("flash", _LE, "", here="--model-arg attn_implementation=flash_attention_2"),
+    PeerName("gpu", _LE, "", here="--model-arg device=cuda:0"),
+    PeerName("pred_file", _LE, "", here="needlework score leval FILE (docs/leval.md)"),
+    PeerName("battle_with", _LE, "", here="needlework judge (docs/leval.md)"),
+    PeerName("data_path", _LC, "", here="--documents FOLDER"),
+    PeerName("tests", _LC, "", here="--preset own-documents --task NAME (docs/documents.md)"),
+    PeerName("embedding_model_name", _LC, "", here="--retriever dense --embedder SPEC"),
+    PeerName("search_kwargs", _LC, "", here="--retrieve K"),
+    PeerName("num_runs_medoid_vote", _LC, "", here="--vote N"),
+    PeerName("eval_model_name", _LC, "", here="--judge SPEC"),
+    PeerName("eval_prompt", _LC, "", here="--judge-prompt FILE"),
+    PeerName("document_depth_percents_list", _LC, "", here="--depths"),
 )  # fmt: skip
 NAMES = {row.name: row for row in _ROWS}

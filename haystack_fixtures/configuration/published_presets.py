@@ -31,7 +31,8 @@ _DATA_SETS = {  # by the end of the class's path: task, prompt, needle set, scor
 _EVALSCOPE = {"prompt": "evalscope", "lengths": "1000:32000:10", "length_means": "context", "length_buffer": 150}
 _EVALSCOPE |= {"depths": "0:100:10", "answer_budget": 256}
 _SETS = (("cdme", "zh"), ("san_francisco", "en"), ("san_francisco", "zh"), ("pizza", "en"), ("italy", "zh"))
-# Names that are taken over from a table of ours, and are noted where a harness's own file has them.
+_SECRET = ("key", "token", "secret", "password")
+# Names that are taken over from a flat table, and are noted where a harness's file has them.
 _NOTED = ("tokenizer_model", "tokenizer_path", "needle_file_name", "api_url", "seed", "work_dir", "judge_strategy")
 
 
@@ -92,8 +93,8 @@ def _read_python(path: Path, text: str) -> tuple[Table, Sequence[str]]:
 
 def _opencompass_suites(path: Path, data_sets: Sequence[Table], models: Any, notes: list[str]) -> Iterator[Table]:
     models = [each for each in models if isinstance(each, dict)] if isinstance(models, list) else []
-    budgets = {model.get("max_out_len", 512) for model in models}
-    budget = budgets.pop() if len(budgets) == 1 else 512
+    budgets = [model["max_out_len"] for model in models if isinstance(model.get("max_out_len"), int)]
+    budget = budgets[0] if len(set(budgets)) == 1 else 512
     for data_set in data_sets:
         kind = next((known for known in _DATA_SETS if str(data_set["type"]).endswith(known)), None)
         if kind is None:
@@ -130,9 +131,12 @@ def _evalscope_suites(path: Path, task: Table, notes: list[str]) -> Iterator[Tab
     asked = task.get("datasets") or "needle_haystack"
     if not isinstance(asked, (str, list, tuple)) or "needle_haystack" not in asked:
         raise InputError("--preset", path, "has data sets of EvalScope other than needle_haystack, which alone is read")
-    needle, own = load_needle_set("san_francisco", "en").needles[0], _inside(task, "dataset_args", "needle_haystack")
+    needle, arguments = (
+        load_needle_set("san_francisco", "en").needles[0],
+        _inside(task, "dataset_args", "needle_haystack"),
+    )
     table = {"needles": [needle.text], "retrieval_question": needle.question}
-    table |= {**task} | _inside(task, "generation_config") | own | _inside(own, "extra_params")
+    table |= {**task} | _inside(task, "generation_config") | arguments | _inside(arguments, "extra_params")
     structure = ("datasets", "dataset_args", "generation_config", "extra_params")
     values = _translate(path, {key: table[key] for key in table if key not in structure}, EVALSCOPE, notes)
     several = "needles" in values or values.get("needle_set") == "pizza"
@@ -176,7 +180,7 @@ def _inside(table: Table, *keys: str) -> dict[str, Any]:
 
 def _note(key: str, value: object) -> str:
     """What does here what a name does there; no secret is shown."""
-    shown = f" = {str(value)[:60]}" if isinstance(value, (str, int, float)) and not key.endswith("key") else ""
+    shown = f" = {str(value)[:60]}" if isinstance(value, (str, int, float)) and not key.endswith(_SECRET) else ""
     shown = f" = {without_credentials(value)}" if isinstance(value, str) and "://" in value else shown
     ours = NAMES[key].remedy if key in NAMES else f"--{BY_KEY[key].name}" if key in BY_KEY else "no such thing"
     return f"{key}{shown}: here {ours}"

@@ -15,6 +15,16 @@ from needlework.haystack_fixtures.session.unknown_options import hints
             "--context_lengths",
             "--context_lengths (OpenCompass, LLMTest): here --lengths (of the text alone: --length-means context)",
         ),
+        (
+            "--task_path",
+            "--task_path (L-Eval, long-context-eval): here --leval-data PATH; of long-context-eval: --questions FILE",
+        ),
+        ("--data_path", "--data_path (long-context-eval): here --documents FOLDER"),
+        (
+            "--embedding_model_name",
+            "--embedding_model_name (long-context-eval): here --retriever dense --embedder SPEC",
+        ),
+        ("--eval-prompt=x", "--eval-prompt (long-context-eval): here --judge-prompt FILE"),
         ("--api-url", "--api-url (EvalScope): here --base-url"),
         (
             "--contxt_lengths",
