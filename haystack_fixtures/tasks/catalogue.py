@@ -12,51 +12,52 @@ from needlework.haystack_fixtures.grid.cells import Cell, slug
 from needlework.haystack_fixtures.grid.misfit import Misfit, nothing_fits
 from needlework.haystack_fixtures.grid.spread import spread_depths, spread_questions
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
-from needlework.haystack_fixtures.tasks.aggregate import family as aggregate
+from needlework.haystack_fixtures.tasks.aggregate.family import TASKS as AGGREGATE_TASKS
 from needlework.haystack_fixtures.tasks.arms.controls import absent, control_label, focused, may_abstain, split_label
 from needlework.haystack_fixtures.tasks.arms.length_means import check_length_means
 from needlework.haystack_fixtures.tasks.arms.retrievers import arms_of, asks_whole, check_arms, with_retriever
-from needlework.haystack_fixtures.tasks.association import family as association
-from needlework.haystack_fixtures.tasks.chain import family as chain
-from needlework.haystack_fixtures.tasks.code_chain import family as code_chain
-from needlework.haystack_fixtures.tasks.copying import family as copying
-from needlework.haystack_fixtures.tasks.documents import family as documents
-from needlework.haystack_fixtures.tasks.graph import family as graph
-from needlework.haystack_fixtures.tasks.icl import family as icl
-from needlework.haystack_fixtures.tasks.key_value import family as key_value
-from needlework.haystack_fixtures.tasks.leval import family as leval
-from needlework.haystack_fixtures.tasks.mrcr import family as mrcr
-from needlework.haystack_fixtures.tasks.needle import family as needle
-from needlework.haystack_fixtures.tasks.needlebench import family as needlebench
-from needlework.haystack_fixtures.tasks.published import family as published
-from needlework.haystack_fixtures.tasks.ruler import family as ruler
-from needlework.haystack_fixtures.tasks.semantic import family as semantic
-from needlework.haystack_fixtures.tasks.state_world import family as state_world
-from needlework.haystack_fixtures.tasks.statements import family as statements
+from needlework.haystack_fixtures.tasks.association.family import TASKS as ASSOCIATION_TASKS
+from needlework.haystack_fixtures.tasks.chain.family import TASKS as CHAIN_TASKS
+from needlework.haystack_fixtures.tasks.code_chain.family import TASKS as CODE_CHAIN_TASKS
+from needlework.haystack_fixtures.tasks.copying.family import TASKS as COPYING_TASKS
+from needlework.haystack_fixtures.tasks.documents.family import TASKS as DOCUMENTS_TASKS
+from needlework.haystack_fixtures.tasks.graph.family import TASKS as GRAPH_TASKS
+from needlework.haystack_fixtures.tasks.icl.family import TASKS as ICL_TASKS
+from needlework.haystack_fixtures.tasks.key_value.family import TASKS as KEY_VALUE_TASKS
+from needlework.haystack_fixtures.tasks.leval.family import FAMILY as LEVAL
+from needlework.haystack_fixtures.tasks.leval.family import TASKS as LEVAL_TASKS
+from needlework.haystack_fixtures.tasks.mrcr.family import TASKS as MRCR_TASKS
+from needlework.haystack_fixtures.tasks.needle.family import TASKS as NEEDLE_TASKS
+from needlework.haystack_fixtures.tasks.needlebench.family import TASKS as NEEDLEBENCH_TASKS
+from needlework.haystack_fixtures.tasks.published.family import TASKS as PUBLISHED_TASKS
+from needlework.haystack_fixtures.tasks.ruler.family import TASKS as RULER_TASKS
+from needlework.haystack_fixtures.tasks.semantic.family import TASKS as SEMANTIC_TASKS
+from needlework.haystack_fixtures.tasks.state_world.family import TASKS as STATE_WORLD_TASKS
+from needlework.haystack_fixtures.tasks.statements.family import TASKS as STATEMENTS_TASKS
 from needlework.haystack_fixtures.tasks.task import Asked, Task, without_language
 
-_FAMILIES = (
-    needle,
-    needlebench,
-    key_value,
-    aggregate,
-    copying,
-    code_chain,
-    icl,
-    ruler,
-    leval,
-    published,
-    documents,
-    statements,
-    chain,
-    association,
-    semantic,
-    state_world,
-    graph,
-    mrcr,
+_FAMILIES: tuple[tuple[Task, ...], ...] = (
+    NEEDLE_TASKS,
+    NEEDLEBENCH_TASKS,
+    KEY_VALUE_TASKS,
+    AGGREGATE_TASKS,
+    COPYING_TASKS,
+    CODE_CHAIN_TASKS,
+    ICL_TASKS,
+    RULER_TASKS,
+    LEVAL_TASKS,
+    PUBLISHED_TASKS,
+    DOCUMENTS_TASKS,
+    STATEMENTS_TASKS,
+    CHAIN_TASKS,
+    ASSOCIATION_TASKS,
+    SEMANTIC_TASKS,
+    STATE_WORLD_TASKS,
+    GRAPH_TASKS,
+    MRCR_TASKS,
 )
 Tasks = Mapping[str, Task]
-TASKS: Tasks = MappingProxyType({task.name: task for family in _FAMILIES for task in family.TASKS})
+TASKS: Tasks = MappingProxyType({task.name: task for tasks in _FAMILIES for task in tasks})
 
 MOST_CELLS = 1_000_000
 # Of a question whose answer may be anything.
@@ -95,7 +96,7 @@ def near_names(name: str, known: Sequence[str] | Tasks) -> str:
 def family_of(task: str) -> str:
     """The family of a task; one that has none, or that this version does not know, is its own."""
     if task not in TASKS and task.startswith("leval_"):  # a file of the user's
-        return leval.FAMILY
+        return LEVAL
     return TASKS[task].family or task if task in TASKS else task
 
 
