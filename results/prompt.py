@@ -1,20 +1,30 @@
-"""`needlework prompt RUN CELL`: make the prompt of a recorded trial again, byte for byte, from the run's manifest."""
+"""`needlework prompt RUN CELL`: make the prompt of a recorded trial again, byte for byte, from the run's manifest.
+
+No server is asked, no environment variable is read, and no file outside the run's folder but installed texts and what
+`--read` names.
+"""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.asking.reconstruct import Rebuilder, RebuiltPrompt, Started, sent_as_messages
-from needlework.haystack_fixtures.asking.reconstruct import rebuild as rebuild_trial
+from needlework.haystack_fixtures.asking.reconstruct import (
+    Rebuilder,
+    RebuiltPrompt,
+    StoredRun,
+    rebuild,
+    sent_as_messages,
+)
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.configuration.stored_settings import READ, READ_HELP, Places
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.trials.trial import Trial
-from needlework.results.records.manifest import settings_of
+from needlework.results.records.checks import fault_of
+from needlework.results.records.manifest import settings_of, start_of
+from needlework.results.records.run_file import read_run_json
 from needlework.results.records.run_folder import MANIFEST
 
 MESSAGES = "The server was sent its messages, and puts the marks of its own template around them"
@@ -27,10 +37,11 @@ def main(argv: Sequence[str]) -> int:
     parser = OneLineParser(prog="needlework prompt", description=__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run")
     parser.add_argument("cell", metavar="CELL", help="its id, such as niah-len4000-depth50-code-r0")
+    parser.add_argument(READ, action="append", default=[], metavar="PATH", help=READ_HELP)
     options = parser.parse_args(argv)
     try:
         record = _record(options.run, options.cell)
-        trial = rebuild(_json(options.run / MANIFEST), record["id"])
+        trial = rebuild(stored_run(options.run, options.read), str(record["id"]), _retrieval(record))
     except InputError as error:
         return refuse("prompt", error)
     made, recorded = trial.prompt.text_sha256, record["prompt"].get("sha256")
@@ -54,36 +65,53 @@ def main(argv: Sequence[str]) -> int:
 class PromptsOfRuns:
     """Builds prompts of recorded trials, found by the folder of their run. Threads may share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, named: Sequence[str] = ()) -> None:
+        """`named`: files and folders outside the runs that their options may name."""
+        self._named = tuple(named)
         self._rebuild = Rebuilder()
 
     def __call__(self, run: Path, cell_id: str) -> RebuiltPrompt:
         """Build the prompt of a cell of the run in this folder. Raises `InputError`."""
-        return self._rebuild(_started(_json(run / MANIFEST)), cell_id)
+        stored = stored_run(run, self._named)
+        retrieves = any("retriever" in suite.own for suite in stored.settings.suites)
+        return self._rebuild(stored, cell_id, _retrieval(_record(run, cell_id)) if retrieves else None)
 
 
-def rebuild(manifest: Mapping[str, Any], cell_id: str) -> Trial:
-    """Build the trial of a cell of the run that a manifest describes. Raises `InputError`."""
-    return rebuild_trial(_started(manifest), cell_id)
+def stored_run(run: Path, named: Sequence[str] = ()) -> StoredRun:
+    """The run in a folder, as its manifest describes it. `named`: what the user gives with `--read`. Raises
+    `InputError`."""
+    return stored_of(_json(run / MANIFEST), run, named)
 
 
-def _started(manifest: Mapping[str, Any]) -> Started:
-    folder = manifest.get("folder")
-    return Started(settings_of(manifest), folder if isinstance(folder, str) else None)
+def stored_of(manifest: Mapping[str, Any], run: Path, named: Sequence[str] = ()) -> StoredRun:
+    """The run in a folder with this manifest. Raises `InputError`."""
+    calibrations = manifest.get("calibrations")
+    places = Places(run.resolve(), start_of(manifest), tuple(named))
+    return StoredRun(settings_of(manifest), places, calibrations if isinstance(calibrations, dict) else {})
 
 
 def _record(run: Path, cell_id: str) -> dict[str, Any]:
-    wanted = cell_id.partition("[")[2].rstrip("]") or cell_id
-    records = {str(record.get("id")): record for record in _json(run / "results.json").get("records", [])}
+    file = run / "results.json"
+    content, wanted = _json(file).get("records"), cell_id.partition("[")[2].rstrip("]") or cell_id
+    rows = content if isinstance(content, list) else []
+    records = {str(row.get("id")): row for row in rows if isinstance(row, dict)}
     if wanted not in records:
         near = get_close_matches(wanted, records, n=1) or list(records)[:1]
-        raise InputError("CELL", cell_id, f"{run / 'results.json'} has no such cell; it has {', '.join(near)}, ...")
-    return dict(records[wanted])
+        has = f"it has {near[0]}, ..." if near else "it has none"
+        raise InputError("CELL", cell_id, f"{file} has no such cell; {has}")
+    record: dict[str, Any] = records[wanted]
+    if fault := fault_of(record):
+        raise InputError("RUN", file, f"the record of {wanted} {fault}")
+    return record
+
+
+def _retrieval(record: Mapping[str, Any]) -> object:
+    return record["prompt"].get("retrieval")
 
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_run_json(path)
     except OSError as error:
         raise InputError("RUN", path, f"cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:

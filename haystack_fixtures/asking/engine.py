@@ -258,9 +258,11 @@ class Engine:
         suite, corpus, shape = series.suite, builder.corpus(series.suite), builder.shape(series.suite)
         model, own = self._pool.facts(series.model), series.task.facts
         embedders = builder.embedders(suite)
+        calibration = getattr(builder.tokenizer, "calibration", None)
         return {
             "corpora": {f"{suite.corpus}/{suite.language}": corpus.facts},
             "tokenizers": {builder.tokenizer.name: builder.tokenizer.fingerprint},
+            **({"calibrations": {series.model: calibration}} if calibration else {}),
             "prompts": {f"{shape.name}/{suite.language}": shape.sha256},
             "models": {series.model: model} if model else {},
             **(own(suite) if own else {}),

@@ -1,35 +1,48 @@
-"""Make the prompt of a trial again, byte for byte, from the settings of its run."""
+"""Make the prompt of a trial again, byte for byte, from what its run kept: no connection, no environment variable, and
+no file but the run's and those that the user names."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from contextlib import AbstractContextManager, chdir, nullcontext
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from threading import Lock
+from typing import Any
 
-from needlework.haystack_fixtures.asking.engine import Engine
 from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.haystack_fixtures.configuration.options import BY_KEY
+from needlework.haystack_fixtures.configuration.stored_settings import (
+    READ,
+    Places,
+    confined,
+    safe_value,
+    without_servers,
+)
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell, parse_id
-from needlework.haystack_fixtures.models.model_named import is_served
-from needlework.haystack_fixtures.settings.own import own_of
+from needlework.haystack_fixtures.grid.cells import parse_id
+from needlework.haystack_fixtures.models.model_named import is_plugin, is_served, resolve_tokenizer
+from needlework.haystack_fixtures.settings.own import Own, own_of
 from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.tasks.catalogue import Tasks
+from needlework.haystack_fixtures.tasks.catalogue import Series, Tasks, grid
 from needlework.haystack_fixtures.tasks.leval.family import own_tasks
 from needlework.haystack_fixtures.tasks.leval.options import LevalOptions
 from needlework.haystack_fixtures.tasks.of_others import with_tasks
+from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
 from needlework.haystack_fixtures.trials.trial import Trial
+from needlework.haystack_fixtures.trials.trials import TrialBuilder
 
-_ENGINES_KEPT = 2  # people rate answers of several runs in turn
+_NO_EMBEDDER = "openai:none"  # never asked: records tell which chunks were retrieved
+_RUNS_KEPT = 2  # people rate answers of several runs in turn
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """How a run was started, and in which folder: options may name files from there."""
+class StoredRun:
+    """A run on disk. `settings`: as its manifest has them; `places`: where its files may lie; `calibrations`: what the
+    manifest tells of servers' tokenizers, by model."""
 
     settings: Settings
-    folder: str | None = None
+    places: Places
+    calibrations: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,59 +65,87 @@ def sent_as_messages(model: str, template: str | None) -> bool:
 class Rebuilder:
     """Builds prompts of recorded trials one after another; what the trials of a run share is opened once.
 
-    Threads may share it: one builds at a time, since options may name files from where a run was started.
+    Threads may share it: one builds at a time.
     """
 
     def __init__(self) -> None:
         self._turn = Lock()
-        self._engines: OrderedDict[Started, Engine] = OrderedDict()
+        self._opened: OrderedDict[StoredRun, _Opened] = OrderedDict()
 
-    def __call__(self, run: Started, cell_id: str) -> RebuiltPrompt:
-        """Build the prompt of a cell of a run. Raises `InputError`."""
-        cell = _cell(cell_id)
-        with self._turn, _there(run.folder):
-            prompt = _trial(self._engine(run), cell).prompt
+    def __call__(self, run: StoredRun, cell_id: str, retrieval: object = None) -> RebuiltPrompt:
+        """Build the prompt of a cell of a run; `retrieval`: see `rebuild`. Raises `InputError`."""
+        with self._turn:
+            self._opened[run] = opened = self._opened.pop(run, None) or _Opened(run)
+            if len(self._opened) > _RUNS_KEPT:
+                self._opened.popitem(last=False)
+            prompt = opened.trial(cell_id, retrieval).prompt
         needles = tuple((needle.name, needle.start, needle.end) for needle in prompt.placed)
         return RebuiltPrompt(prompt.text, prompt.context, needles)
 
-    def _engine(self, run: Started) -> Engine:
-        engine = self._engines.pop(run, None) or Engine(run.settings, default_cache_dir(), tasks=_tasks(run.settings))
-        self._engines[run] = engine
-        if len(self._engines) > _ENGINES_KEPT:
-            self._engines.popitem(last=False)[1].close()
-        return engine
+
+def rebuild(run: StoredRun, cell_id: str, retrieval: object = None) -> Trial:
+    """Build the trial of a cell of a run. `retrieval`: what its record says of the chunks that it showed. Raises
+    `InputError`."""
+    return _Opened(run).trial(cell_id, retrieval)
 
 
-def _tasks(settings: Settings) -> Tasks:
-    given = dict.fromkeys(own_of(suite, LevalOptions).leval_data for suite in settings.suites)
-    return with_tasks([task for data in given for task in own_tasks(data)])
+class _Opened:
+    """A stored run whose settings are safe to build prompts with."""
+
+    def __init__(self, run: StoredRun) -> None:
+        self._run = run
+        self._settings = confined(_of_prompts(without_servers(run.settings)), run.places)
+        given = dict.fromkeys(own_of(suite, LevalOptions).leval_data for suite in self._settings.suites)
+        self._tasks: Tasks = with_tasks([task for data in given for task in own_tasks(data)])
+        self._series = {
+            (series.cells[0].task, series.cells[0].needle, series.cells[0].model): series
+            for series in grid(self._settings, self._tasks)
+        }
+        self._builders: dict[tuple[str, str | None], TrialBuilder] = {}
+
+    def trial(self, cell_id: str, retrieval: object) -> Trial:
+        """Build the trial of a cell. Raises `InputError`."""
+        cell = parse_id(cell_id)
+        if cell is None:
+            raise InputError("CELL", cell_id, "write it like niah-len4000-depth50-code-r0")
+        series = self._series.get((cell.task, cell.needle, cell.model))
+        if series is None:
+            raise InputError("CELL", cell_id, "is not a cell of this run")
+        return self._builder(series, retrieval).build(series.suite, cell)
+
+    def _builder(self, series: Series, retrieval: object) -> TrialBuilder:
+        at = (series.model, series.suite.tokenizer_model)
+        if series.retriever == "dense" or retrieval is not None:
+            from needlework.haystack_fixtures.retrieval.recorded import RecordedRetrieval
+
+            tokenizer = self._tokenizer(series)
+            recorded = RecordedRetrieval(self._settings, tokenizer, default_cache_dir(), retrieval)
+            return TrialBuilder(self._settings, tokenizer, default_cache_dir(), tasks=self._tasks, retrieval=recorded)
+        if at not in self._builders:
+            tokenizer = self._tokenizer(series)
+            self._builders[at] = TrialBuilder(self._settings, tokenizer, default_cache_dir(), tasks=self._tasks)
+        return self._builders[at]
+
+    def _tokenizer(self, series: Series) -> Tokenizer:
+        spec, named = series.model, self._settings.tokenizer or series.suite.tokenizer_model
+        if named == "server":
+            from needlework.haystack_fixtures.models.counted import stored_tokenizer
+
+            return stored_tokenizer(spec, self._run.calibrations.get(spec))
+        args = dict(word.split("=", 1) for word in self._settings.model_arg)
+        if named is None and spec.startswith(("hf:", "gguf:")):
+            revision = f"@{args['revision']}" if "revision" in args and spec.startswith("hf:") else ""
+            named = safe_value(BY_KEY["tokenizer"], f"{spec}{revision}", self._run.places)
+        if named is None and is_plugin(spec) and spec not in self._run.places.named:
+            remedy = f"is opened by a package of somebody else: if you trust it with this name, give {READ} {spec}"
+            raise InputError("--model", spec, remedy)
+        return resolve_tokenizer(spec, args, named, default_cache_dir())
 
 
-def rebuild(run: Started, cell_id: str) -> Trial:
-    """Build the trial of a cell of a run. Raises `InputError`."""
-    cell = _cell(cell_id)
-    with _there(run.folder):
-        engine = Engine(run.settings, default_cache_dir(), tasks=_tasks(run.settings))
-        try:
-            return _trial(engine, cell)
-        finally:
-            engine.close()
-
-
-def _cell(cell_id: str) -> Cell:
-    cell = parse_id(cell_id)
-    if cell is None:
-        raise InputError("CELL", cell_id, "write it like niah-len4000-depth50-code-r0")
-    return cell
-
-
-def _trial(engine: Engine, cell: Cell) -> Trial:
-    try:
-        return engine.trial(cell)
-    except KeyError:
-        raise InputError("CELL", cell.id, "is not a cell of this run") from None
-
-
-def _there(folder: str | None) -> AbstractContextManager[None]:
-    """Where the run was started, if that is still there: options may name files from there."""
-    return chdir(folder) if folder is not None and "\0" not in folder and Path(folder).is_dir() else nullcontext()
+def _of_prompts(settings: Settings) -> Settings:
+    """The settings without options that name files which no prompt is made of."""
+    suites = tuple(
+        replace(suite, own=Own({**suite.own, "embedder": _NO_EMBEDDER})) if "embedder" in suite.own else suite
+        for suite in settings.suites
+    )
+    return replace(settings, suites=suites, judge_prompt=None, baseline=None, gate=())

@@ -24,7 +24,7 @@ from needlework.haystack_fixtures.models.served.http.client import Allowed
 from needlework.haystack_fixtures.models.served.reading.reply import Reply
 from needlework.haystack_fixtures.models.served.transport import Transport
 from needlework.haystack_fixtures.prompts.prompt import Message, bare_prompt
-from needlework.haystack_fixtures.tokenizers.scaled import ScaledTokenizer, fitted
+from needlework.haystack_fixtures.tokenizers.scaled import HIGHEST, KINDS, LOWEST, ScaledTokenizer, fitted
 from needlework.haystack_fixtures.tokenizers.tiktoken_ranks import tiktoken_tokenizer
 
 STAND_IN = "o200k_base"
@@ -50,8 +50,29 @@ def server_tokenizer(
         facts = _kept(transport, connection, cache_dir)
     finally:
         transport.abort()
-    label = f"server:{kind}:{name} (by {facts['by']}, {STAND_IN} scaled, off by {facts['error']:.1%})"
-    return ScaledTokenizer(label, tiktoken_tokenizer(STAND_IN), facts["scale"], facts["error"])
+    return _scaled(f"{kind}:{name}", facts)
+
+
+def stored_tokenizer(spec: str, calibration: object) -> ScaledTokenizer:
+    """The stand-in, scaled as a run's manifest tells: no server is asked. Raises `InputError`."""
+    try:
+        told = cast("Mapping[str, Any]", calibration)
+        if told["stand_in"] != STAND_IN or told["version"] != _VERSION:
+            raise ValueError("of another version")
+        scale = {kind: float(told["scale"][kind]) for kind in KINDS}
+        error = float(told["error"])
+        if not all(LOWEST <= each <= HIGHEST for each in scale.values()) or not 0 <= error <= 1:
+            raise ValueError("out of range")
+        return _scaled(spec, {"scale": scale, "error": error, "by": str(told["by"])})
+    except (KeyError, TypeError, ValueError):
+        remedy = "the run kept no counts of its server's tokenizer that are of use here: name another, --tokenizer SPEC"
+        raise InputError(_OPTION, "server", remedy) from None
+
+
+def _scaled(spec: str, facts: Mapping[str, Any]) -> ScaledTokenizer:
+    label = f"server:{spec} (by {facts['by']}, {STAND_IN} scaled, off by {facts['error']:.1%})"
+    calibration = {**facts, "stand_in": STAND_IN, "version": _VERSION}
+    return ScaledTokenizer(label, tiktoken_tokenizer(STAND_IN), facts["scale"], facts["error"], calibration)
 
 
 def _kept(transport: Transport, connection: Connection, cache_dir: Path) -> dict[str, Any]:

@@ -99,6 +99,12 @@ def is_served(spec: str) -> bool:
     return spec.partition(":")[0] in _SERVED
 
 
+def is_plugin(spec: str) -> bool:
+    """Whether an installed package's entry point opens the model of a spec."""
+    kind = spec.partition(":")[0]
+    return kind != "smollm2" and kind not in _NEED_NAME
+
+
 def bears_threads(spec: str) -> bool:
     """Whether many threads may ask the model of a spec at once."""
     return is_served(spec) or spec.startswith("mock:")

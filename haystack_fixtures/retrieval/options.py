@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from needlework.haystack_fixtures.settings.option import WHAT, WHO, Option, never
+from needlework.haystack_fixtures.settings.option import WHAT, WHO, FileIn, Option, never
 from needlework.haystack_fixtures.settings.option_values import (
     Parsed,
     some_of,
@@ -32,6 +32,10 @@ class RetrievalOptions:
 def _retrieves(own: Mapping[str, Parsed]) -> bool:
     """Keys of trials whose context is retrieved say how, whatever the suite says of others."""
     return "retriever" in own
+
+
+def _embedder_file(value: str) -> FileIn | None:
+    return FileIn(value.removeprefix("st:"), "st:", or_name=True) if value.startswith("st:") else None
 
 
 OPTIONS = (
@@ -84,6 +88,7 @@ OPTIONS = (
         metavar="SPEC",
         suite=True,
         counts=_retrieves,
+        file=_embedder_file,
     ),
     Option(
         "embedder-base-url",

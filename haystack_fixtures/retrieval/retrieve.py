@@ -78,7 +78,7 @@ class Retrieval:
             rule=rule,
             chunks=len(chunks),
             hits=hits,
-            text=_BETWEEN.join(chunks[at][3].strip() for at in best),
+            text=context_of([chunks[at][3] for at in best]),
             cut=cut,
         )
 
@@ -119,6 +119,11 @@ class Retrieval:
         from needlework.haystack_fixtures.retrieval.embedders import load_embedder
 
         return load_embedder(own.embedder, to_embedder(own, self._settings), self._cache_dir)
+
+
+def context_of(chunks: Sequence[str]) -> str:
+    """The context that chunks make."""
+    return _BETWEEN.join(chunk.strip() for chunk in chunks)
 
 
 def to_embedder(own: RetrievalOptions, settings: Settings) -> Connection:

@@ -19,6 +19,26 @@ def never(_own: Mapping[str, Parsed]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class FileIn:
+    """The file or folder that an option's value names. `prefix`: the part of the value before it, such as `gguf:`.
+    `or_name`: where there is no such path, the value is a name, such as one of the hub's."""
+
+    path: str
+    prefix: str = ""
+    or_name: bool = False
+
+
+def no_file(_value: str) -> FileIn | None:
+    """Of an option whose value is never a path."""
+    return None
+
+
+def file_or_hub(value: str) -> FileIn | None:
+    """Of an option whose value is a path, or `hf:NAME`."""
+    return None if value.startswith("hf:") else FileIn(value)
+
+
+@dataclass(frozen=True, slots=True)
 class Option:
     """One option. `suite`: it describes what is asked (a preset's suite may set it), not how the run is made. `once`: a
     second one on the command line is refused; of other options that take one value the last one counts.
@@ -29,6 +49,8 @@ class Option:
 
     `counts(own)`: of a family's own option, whether a value other than the default is part of a trial's key, beside
     the family's other values that are no defaults.
+
+    `file(value)`: the path in a value, `None` for a value that names no file.
     """
 
     name: str
@@ -45,6 +67,7 @@ class Option:
     suite: bool = False
     aliases: tuple[str, ...] = ()
     counts: Callable[[Mapping[str, Parsed]], bool] = always
+    file: Callable[[str], FileIn | None] = no_file
 
     @property
     def usual(self) -> Parsed:

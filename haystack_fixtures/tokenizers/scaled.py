@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
 
 KINDS = ("words", "digits", "scripts")
 """Kinds of tokens: `digits` has a digit, `scripts` a letter beyond ASCII, `words` is everything else."""
+LOWEST, HIGHEST = 0.05, 20.0
+"""Between these a scale lies."""
 _FURTHER = 1 << 28  # added to the id of a token that is counted once more
 _JOINED = 1 << 29  # where ids of tokens begin that are counted as one
 _SPREAD, _WHOLE = 2654435761, 1 << 32  # multiplying by a prime near the golden ratio's share spreads ids evenly
@@ -30,9 +33,18 @@ class ScaledTokenizer:
     bos: tuple[int, ...] = ()
     has_chat_template = True
 
-    def __init__(self, name: str, inner: TiktokenTokenizer, scale: Mapping[str, float], error: float) -> None:
-        """`error`: the share, 0..1, by which counts of text like the calibration's were off."""
+    def __init__(
+        self,
+        name: str,
+        inner: TiktokenTokenizer,
+        scale: Mapping[str, float],
+        error: float,
+        calibration: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`error`: the share, 0..1, by which counts of text like the calibration's were off. `calibration`: what it is
+        made of again without the server, for a manifest."""
         self.name = name
+        self.calibration = calibration
         self.error = error
         self.fingerprint = sha256(f"{inner.fingerprint} {sorted(scale.items())}".encode()).hexdigest()
         self._inner = inner
@@ -92,12 +104,12 @@ def times_of(inner: TiktokenTokenizer, scale: Mapping[str, float]) -> NDArray[np
 
 
 def fitted(inner: TiktokenTokenizer, text: str, tokens: int, kind: str, known: Mapping[str, float]) -> float:
-    """The scale of one kind of tokens at which a text counts as `tokens`; the others' are `known`. From 0.05 to 20."""
+    """The scale of one kind of tokens at which a text counts as `tokens`; the others' are `known`."""
     ids = inner.encode(text).ids
     kinds, at = inner.kinds()[ids], KINDS.index(kind)
     rest = times_of(inner, {**dict.fromkeys(KINDS, 1.0), **known})[ids][kinds != at].sum()
     chance = (ids[kinds == at].astype(np.int64) * _SPREAD % _WHOLE) / _WHOLE
-    low, high = 0.05, 20.0
+    low, high = LOWEST, HIGHEST
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if rest + np.floor(middle + chance).sum() < tokens else (low, middle)

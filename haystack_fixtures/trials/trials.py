@@ -49,12 +49,21 @@ class TrialBuilder:
     Threads may share it: they build at the same time, and what several of them need is made once.
     """
 
-    def __init__(self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path, *, tasks: Tasks = TASKS) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        tokenizer: Tokenizer,
+        cache_dir: Path,
+        *,
+        tasks: Tasks = TASKS,
+        retrieval: Retrieval | None = None,
+    ) -> None:
+        """`retrieval`: what finds the chunks of a context, where that is not to search for them."""
         self._tasks = tasks
         self._settings = settings
         self._tokenizer = tokenizer
         self._sources = Sources(settings, tokenizer, cache_dir, tasks=tasks)
-        self._retrieval = Retrieval(settings, tokenizer, cache_dir)
+        self._retrieval = retrieval or Retrieval(settings, tokenizer, cache_dir)
         self._shapes: dict[tuple[str, str], Shape] = {}
         self._contexts = Contexts(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
         self._conversations = Conversations(tokenizer, self._sources, verify=settings.verify_prompts)

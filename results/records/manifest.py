@@ -82,6 +82,12 @@ def settings_of(manifest: Mapping[str, Any]) -> Settings:
     return read_settings("manifest.json", options, suites)  # type: ignore[arg-type]  # it checks what was written
 
 
+def start_of(manifest: Mapping[str, Any]) -> Path | None:
+    """The folder that a run was started in, if its manifest tells one: relative paths of its options begin there."""
+    folder = manifest.get("folder")
+    return Path(folder) if isinstance(folder, str) and "\0" not in folder and Path(folder).is_absolute() else None
+
+
 def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
     """Write it, whole or not at all."""
     write_whole(

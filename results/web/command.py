@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
+from needlework.haystack_fixtures.configuration.stored_settings import READ, READ_HELP
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.web.sources import STATE, find_sources, state_place
 
@@ -24,7 +25,7 @@ _HOST = "127.0.0.1"
 _PATIENCE_S = 2  # with requests that have not ended when the server is to end
 
 
-def main(argv: Sequence[str], open_rebuild: Callable[[], Rebuild]) -> int:
+def main(argv: Sequence[str], open_rebuild: Callable[[list[str]], Rebuild]) -> int:
     """Serve until Ctrl-C; returns the exit code: 0, or 2 after one line about what was wrong.
 
     `open_rebuild`: gives what builds prompts of recorded trials.
@@ -42,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = OneLineParser(prog="needlework serve", description=__doc__)
     parser.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="what to show")
     parser.add_argument("--documents", type=Path, metavar="DIR", help="folder that the questions are about")
+    parser.add_argument(READ, action="append", default=[], metavar="PATH", help=READ_HELP)
     parser.add_argument("--port", type=int, default=8765, help="port on 127.0.0.1; 0: any that is free [8765]")
     parser.add_argument(
         "--state",
@@ -60,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> None:
+def _serve(options: argparse.Namespace, open_rebuild: Callable[[list[str]], Rebuild]) -> None:
     try:
         import uvicorn
 
@@ -83,9 +85,8 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[], Rebuild]) -> 
         login, given = login_for(port, os.environ)
         app = build_app(
             sources,
-            # Building a prompt changes the folder that relative paths start from.
-            (options.state or state_place(options.paths[0])).absolute(),
-            rebuild=open_rebuild(),
+            (options.state or state_place(options.paths[0], sources)).absolute(),
+            rebuild=open_rebuild(options.read),
             hosts=[f"{name}{end}" for name in (_HOST, "localhost") for end in _ends(port)],
             login=login,
         )

@@ -19,7 +19,7 @@ from needlework.results.compare.command import main as compare
 from needlework.results.files.csv_file import csv_text
 from needlework.results.files.json_file import json_text, read_json
 from needlework.results.files.read_run import load_panels
-from needlework.results.prompt import rebuild
+from needlework.results.prompt import rebuild, stored_of
 from needlework.results.records.journal import Journal, line_of, read_journal
 from needlework.results.records.recipe import recipe_of
 from needlework.results.records.run_folder import whole_run
@@ -178,7 +178,7 @@ def test_damaged_manifests(run: Path, chance: random.Random) -> None:
     made = 0
     for _ in range(60 * ROUNDS):
         spoilt = swapped({"options": manifest["options"], "suites": manifest["suites"]}, chance)
-        made += not complaint(partial(rebuild, spoilt, chance.choice(cells)))
+        made += not complaint(lambda spoilt=spoilt: rebuild(stored_of(spoilt, run), chance.choice(cells)))
     assert made > 2 * ROUNDS
 
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from needlework.haystack_fixtures.corpora.corpus_named import NAMES
 from needlework.haystack_fixtures.grid.spacing import DEPTH_SPACINGS, LENGTH_SPACINGS
-from needlework.haystack_fixtures.settings.option import WHAT, Option
+from needlework.haystack_fixtures.settings.option import WHAT, FileIn, Option
 from needlework.haystack_fixtures.settings.option_values import one_of, text, trials_or_share, whole, words, words_of
+
+
+def _corpus_file(value: str) -> FileIn | None:
+    kind, colon, path = value.partition(":")
+    if colon and kind in ("cdme", "hf"):
+        return FileIn(path, f"{kind}:", or_name=kind == "hf")
+    return None if value in NAMES else FileIn(value)
+
 
 OPTIONS: tuple[Option, ...] = (
     Option(
@@ -67,6 +76,7 @@ OPTIONS: tuple[Option, ...] = (
         "default",
         metavar="NAME_OR_PATH",
         suite=True,
+        file=_corpus_file,
     ),
     Option("text-field", WHAT, "field of .jsonl and data set rows that holds the text", text, "text", suite=True),
     Option(

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from needlework.haystack_fixtures.settings.option import WHO, Option
+from needlework.haystack_fixtures.settings.option import WHO, FileIn, Option
 from needlework.haystack_fixtures.settings.option_values import key_value, one_of, path, text, variable
+
+_GIVEN_NAMES = ("smollm2", "server")
+
+
+def tokenizer_file(value: str) -> FileIn | None:
+    """The path in a value of `--tokenizer`."""
+    kind, colon, name = value.partition(":")
+    if colon and kind in ("gguf", "hf"):
+        return FileIn(name, f"{kind}:", or_name=kind == "hf")
+    return None if kind == "tiktoken" or value in _GIVEN_NAMES else FileIn(value, or_name=True)
+
 
 OPTIONS: tuple[Option, ...] = (
     Option(
@@ -31,6 +42,7 @@ OPTIONS: tuple[Option, ...] = (
         " server: about, by the server's own counter",
         text,
         metavar="SPEC",
+        file=tokenizer_file,
     ),
     Option(
         "serve",
@@ -110,5 +122,6 @@ OPTIONS: tuple[Option, ...] = (
         path,
         shown_default="ours",
         metavar="FILE",
+        file=FileIn,
     ),
 )

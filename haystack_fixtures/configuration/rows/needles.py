@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from needlework.haystack_fixtures.settings.option import WHAT, Option
+from needlework.haystack_fixtures.needles.inline import is_inline
+from needlework.haystack_fixtures.needles.needle_sets import is_own
+from needlework.haystack_fixtures.settings.option import WHAT, FileIn, Option
 from needlework.haystack_fixtures.settings.option_values import any_text, percent, text
+
+
+def _needle_file(value: str) -> FileIn | None:
+    return FileIn(value) if is_own(value) and not is_inline(value) else None
+
 
 OPTIONS: tuple[Option, ...] = (
     Option(
@@ -15,6 +22,7 @@ OPTIONS: tuple[Option, ...] = (
         "codes",
         metavar="NAME_OR_FILE",
         suite=True,
+        file=_needle_file,
     ),
     Option(
         "needle",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from needlework.haystack_fixtures.settings.option import HOW, Option
+from needlework.haystack_fixtures.settings.option import HOW, FileIn, Option
 from needlework.haystack_fixtures.settings.option_values import any_text, one_of, some_tokens, switch, text, tokens
+
+
+def _shape_file(value: str) -> FileIn | None:
+    return FileIn(value) if value.endswith(".toml") else None
+
 
 OPTIONS: tuple[Option, ...] = (
     Option("answer-budget", HOW, "tokens kept free for the answer", some_tokens, "64", metavar="TOKENS", suite=True),
@@ -47,6 +52,7 @@ OPTIONS: tuple[Option, ...] = (
         "plain",
         metavar="NAME_OR_FILE",
         suite=True,
+        file=_shape_file,
     ),
     Option(
         "guide",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from needlework.haystack_fixtures.settings.option import OUT, Option
+from needlework.haystack_fixtures.settings.option import OUT, FileIn, Option
 from needlework.haystack_fixtures.settings.option_values import (
     one_of,
     path,
@@ -119,6 +119,7 @@ OPTIONS: tuple[Option, ...] = (
         shown_default="none",
         metavar="RUN",
         once=True,
+        file=FileIn,
     ),
     Option(
         "allow-different-dtypes",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.option import HOW, WHAT, Option, never
+from needlework.haystack_fixtures.settings.option import HOW, WHAT, Option, file_or_hub, never
 from needlework.haystack_fixtures.settings.option_values import one_of, path, text, tokens, whole
 
 
@@ -47,6 +47,7 @@ OPTIONS = (
         metavar="PATH",
         suite=True,
         counts=never,
+        file=file_or_hub,
     ),
     Option(
         "data-where",

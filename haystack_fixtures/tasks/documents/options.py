@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from needlework.haystack_fixtures.settings.option import OUT, WHAT, WHO, Option, never
+from needlework.haystack_fixtures.settings.option import OUT, WHAT, WHO, FileIn, Option, never
 from needlework.haystack_fixtures.settings.option_values import (
     one_of,
     path,
@@ -42,6 +42,7 @@ OPTIONS = (
         metavar="FILE",
         suite=True,
         counts=lambda own: "documents" not in own,
+        file=FileIn,
     ),
     Option(
         "documents",
@@ -51,6 +52,7 @@ OPTIONS = (
         metavar="DIR",
         suite=True,
         counts=never,
+        file=FileIn,
     ),
     Option(
         "questions-model",

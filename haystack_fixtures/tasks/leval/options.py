@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from needlework.haystack_fixtures.settings.option import HOW, WHAT, Option, never
+from needlework.haystack_fixtures.settings.option import HOW, WHAT, Option, file_or_hub, never
 from needlework.haystack_fixtures.settings.option_values import (
     one_of,
     path,
@@ -35,6 +35,7 @@ OPTIONS = (
         metavar="WHERE",
         suite=True,
         counts=never,
+        file=file_or_hub,
     ),
     Option(
         "leval-subset",

@@ -1,10 +1,8 @@
 """Controls in a run: cells of their own, beside the score and not in it."""
 
-import json
-
 import pytest
 
-from needlework.results.prompt import rebuild
+from needlework.results.prompt import rebuild, stored_run
 
 
 @pytest.fixture
@@ -29,9 +27,9 @@ def test_controls_have_cells_and_a_table_of_their_own(project, controlled):
 
     (absent,), (focused,) = by_needle["code_absent"], by_needle["code_focused"]
     value = by_needle["code"][0]["expected"][0]
-    manifest = json.loads(project.file("manifest.json"))
+    run = stored_run(project.runs / "r")
     prompts = {
-        name: rebuild(manifest, record["id"]).prompt.text
+        name: rebuild(run, record["id"]).prompt.text
         for name, record in (("absent", absent), ("focused", focused), ("present", by_needle["code"][0]))
     }
     assert value not in prompts["absent"]

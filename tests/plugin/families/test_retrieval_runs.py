@@ -114,7 +114,8 @@ def test_the_prompt_of_an_arm_can_be_made_again_when_the_embedder_is_gone(run, p
     for arm in ("bm25", "dense"):
         cell = f"leval_tpo-len1200-depthall-doc1_q0_{arm}-r0"
         done = subprocess.run(
-            [sys.executable, "-m", "needlework", "prompt", str(project.runs / "r"), cell],
+            [sys.executable, "-m", "needlework", "prompt", str(project.runs / "r"), cell,
+             "--read", str(project.pytester.path)],
             capture_output=True, check=False, cwd=project.pytester.path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

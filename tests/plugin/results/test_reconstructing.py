@@ -91,8 +91,12 @@ def own_text(project: Any) -> Path:
 
 
 def test_from_another_folder(own_text: Path, tmp_path: Path) -> None:
-    done = needlework(MAIN, tmp_path, "prompt", str(own_text), "niah-len2000-depth50-owls-r0")
+    words = ("prompt", str(own_text), "niah-len2000-depth50-owls-r0")
+    refused = needlework(MAIN, tmp_path, *words)
+    done = needlework(MAIN, tmp_path, *words, "--read", str(own_text.parents[2]))
 
+    assert refused.returncode == 2
+    assert b"lies outside the run's folder: if it is yours, give --read /" in refused.stderr
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.count(b"Zebra") > 50
     assert b"Ada keeps owls." in done.stdout
@@ -102,7 +106,8 @@ def test_from_another_folder(own_text: Path, tmp_path: Path) -> None:
 def test_a_file_that_has_changed_is_refused(file: str, own_text: Path, tmp_path: Path, project: Any) -> None:
     path = project.pytester.path / file
     path.write_text(path.read_text().replace("rested", "slept").replace("owls.", "hens.").replace("Read.", "See."))
-    done = needlework(MAIN, tmp_path, "prompt", str(own_text), "niah-len2000-depth50-owls-r0")
+    words = ("prompt", str(own_text), "niah-len2000-depth50-owls-r0", "--read", str(project.pytester.path))
+    done = needlework(MAIN, tmp_path, *words)
 
     assert done.returncode == 1
     assert done.stdout == b""
@@ -111,7 +116,8 @@ def test_a_file_that_has_changed_is_refused(file: str, own_text: Path, tmp_path:
 
 
 def test_contexts_are_not_stored(own_text: Path, project: Any) -> None:
-    prompt = needlework(MAIN, ROOT, "prompt", str(own_text), "niah-len2000-depth50-owls-r0").stdout.decode()
+    words = ("prompt", str(own_text), "niah-len2000-depth50-owls-r0", "--read", str(project.pytester.path))
+    prompt = needlework(MAIN, ROOT, *words).stdout.decode()
     told = set(re.findall(r"Zebra \d-\d+", prompt))
     found: set[str] = set()
     for path in own_text.rglob("*"):
@@ -144,10 +150,12 @@ def test_several_threads_share_what_builds_the_prompts_of_a_run(
     own_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[object] = []
-    engine = reconstruct.Engine
-    monkeypatch.setattr(reconstruct, "Engine", lambda *words, **named: opened.append(words) or engine(*words, **named))
+    builder = reconstruct.TrialBuilder
+    monkeypatch.setattr(
+        reconstruct, "TrialBuilder", lambda *words, **named: opened.append(words) or builder(*words, **named)
+    )
     monkeypatch.chdir(tmp_path)
-    rebuild = PromptsOfRuns()
+    rebuild = PromptsOfRuns([str(own_text.parents[2])])
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: rebuild(own_text, "niah-len2000-depth50-owls-r0"), range(8)))
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import needlework
-from needlework.haystack_fixtures.asking.reconstruct import Started, rebuild
+from needlework.haystack_fixtures.asking.reconstruct import StoredRun, rebuild
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.configuration.stored_settings import Places
 
 PAGE = Path(__file__).parents[3] / "docs" / "extend.md"
 
@@ -95,7 +96,10 @@ def test_a_package_brings_a_task_by_entry_point(project, installed):
     assert project.run("test_berths.py").parseoutcomes() == {"scored": 6}
     given = {"task": "berths", "lengths": "500", "depths": "50", "corpus": "pydoc", "model": ["mock:perfect"]}
     settings = resolve_settings(given, {}, project.runs, own=[{"task": "berths"}])
-    assert "lies at berth" in rebuild(Started(settings), "berths-len500-depth50-berth-r0").prompt.text
+    assert (
+        "lies at berth"
+        in rebuild(StoredRun(settings, Places(project.runs)), "berths-len500-depth50-berth-r0").prompt.text
+    )
 
 
 @pytest.mark.usefixtures("berths")

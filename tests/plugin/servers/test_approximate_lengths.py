@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from needlework.results.prompt import PromptsOfRuns
 from tests.native_servers import Question, Reply, native_server, right
 from tests.plugin.conftest import Project
 
@@ -27,6 +28,9 @@ def test_lengths_are_about_what_the_provider_counts(project: Project, provider: 
     (name,) = json.loads(project.file("manifest.json"))["tokenizers"]
     assert "o200k_base scaled, off by" in name
     assert "context length (tokens, about ±" in project.file(f"heatmap-niah-code-{provider}_mm.svg")
+    for record in project.records():  # the server is away, and what it counted is kept with the run
+        made = PromptsOfRuns()(project.runs / "r", record["id"])
+        assert made.sha256 == record["prompt"]["sha256"]
 
 
 def test_a_provider_that_cuts_prompts_is_seen_by_counts_that_stop_growing(project: Project) -> None:
