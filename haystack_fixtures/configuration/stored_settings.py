@@ -141,6 +141,7 @@ def _changed(values: Mapping[str, Any], places: Places, moved: bool) -> dict[str
 def safe_value(option: Option, value: str, places: Places, *, moved: bool = True) -> str:
     """The value of an option that may name a file, see `confined`. Raises `InputError`."""
     file, name = option.file(value), f"--{option.name}"
+    option.parse(name, value)
     if file is not None and not (file.or_name and _is_name(file.path, places)):
         path = Path(file.path).expanduser()
         full = places.path(name, file.path)

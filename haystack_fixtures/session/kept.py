@@ -20,6 +20,7 @@ from needlework.haystack_fixtures.grid.misfit import Misfit
 from needlework.haystack_fixtures.models.served.engines.served_run import ServedRun, served_run, with_server
 from needlework.haystack_fixtures.session.given import command_line, ini
 from needlework.haystack_fixtures.settings.default_text import stand_ins, with_text_at_hand
+from needlework.haystack_fixtures.settings.own import own_of
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import (
     TASKS,
@@ -29,6 +30,7 @@ from needlework.haystack_fixtures.tasks.catalogue import (
 )
 from needlework.haystack_fixtures.tasks.leval import family as leval
 from needlework.haystack_fixtures.tasks.leval.family import own_tasks
+from needlework.haystack_fixtures.tasks.leval.options import LevalOptions
 from needlework.haystack_fixtures.tasks.of_others import with_tasks
 from needlework.haystack_fixtures.trials.exchange import Exchange
 from needlework.haystack_fixtures.workers import distribution
@@ -88,6 +90,16 @@ def settings_of(config: pytest.Config) -> Settings:
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
     return config.stash[SETTINGS]
+
+
+def hand_over(config: pytest.Config, settings: Settings) -> None:
+    """Have a session run with these settings, which are resolved and its own, in place of what it is started with.
+
+    Raises `InputError`.
+    """
+    given = dict.fromkeys(own_of(suite, LevalOptions).leval_data for suite in settings.suites)
+    config.stash[_TASKS] = with_tasks([task for data in given for task in own_tasks(data)])
+    config.stash[SETTINGS], config.stash[SERVED], config.stash[STAND_INS] = settings, None, []
 
 
 def _with_window(config: pytest.Config, settings: Settings) -> Settings:
