@@ -85,7 +85,7 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[list[str]], Rebu
         login, given = login_for(port, os.environ)
         app = build_app(
             sources,
-            (options.state or state_place(options.paths[0], sources)).absolute(),
+            (options.state or state_place(options.paths[0])).absolute(),
             rebuild=open_rebuild(options.read),
             hosts=[f"{name}{end}" for name in (_HOST, "localhost") for end in _ends(port)],
             login=login,
