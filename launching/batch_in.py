@@ -18,18 +18,11 @@ import pytest
 import needlework
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.configuration.options import BY_KEY
-from needlework.haystack_fixtures.configuration.stored_settings import (
-    READ,
-    READ_HELP,
-    Places,
-    check_tree,
-    confined,
-    reads_secret,
-    without_servers,
-)
+from needlework.haystack_fixtures.configuration.stored_settings import confined, reads_secret, without_servers
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.session.kept import hand_over
 from needlework.haystack_fixtures.settings.own import Own
+from needlework.haystack_fixtures.settings.places import READ, READ_HELP, Places, check_tree
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.workers.top_up_items import cell_of
 from needlework.results.records.batch_cells import read_batch_cells

@@ -12,6 +12,7 @@ from typing import TextIO
 
 from needlework import main
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.places import READ
 from needlework.launching.shards.plan import Plan
 from needlework.results.records.shard_file import SHARDS
 
@@ -61,7 +62,8 @@ class Progress:
             self.tell("no shard has written anything")
             return MISSING
         self.tell(f"needlework merge {self._plan.folder}")
-        return main(["merge", str(self._plan.folder)])
+        # The shards ran with this user's own words: what these name may be read.
+        return main(["merge", str(self._plan.folder), READ, self._plan.here.anchor])
 
     def _print(self, text: str) -> None:
         self._out.write(text)

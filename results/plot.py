@@ -100,7 +100,8 @@ def _plot(options: argparse.Namespace) -> list[Path]:
                 read_run(path).report.documents, options.out or _folder(path), options.format
             )
     for folder in dict.fromkeys(_folder(path) for path in options.files):
-        if (manifest_at(folder / MANIFEST).get("options") or {}).get("adaptive"):
+        asked = manifest_at(folder / MANIFEST).get("options")
+        if isinstance(asked, dict) and asked.get("adaptive"):
             paths += write_asked_charts(read_run(folder).report.adaptive, options.out or folder, options.format)
     if several:
         stem = places[0] / "heatmap-combined"

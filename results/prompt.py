@@ -20,8 +20,8 @@ from needlework.haystack_fixtures.asking.reconstruct import (
     sent_as_messages,
 )
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
-from needlework.haystack_fixtures.configuration.stored_settings import READ, READ_HELP, Places
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.places import READ, READ_HELP, Places
 from needlework.results.records.checks import fault_of
 from needlework.results.records.manifest import settings_of, start_of
 from needlework.results.records.run_file import read_run_json

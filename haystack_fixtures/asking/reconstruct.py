@@ -11,17 +11,12 @@ from typing import Any
 
 from needlework.haystack_fixtures.cache import default_cache_dir
 from needlework.haystack_fixtures.configuration.options import BY_KEY
-from needlework.haystack_fixtures.configuration.stored_settings import (
-    READ,
-    Places,
-    confined,
-    safe_value,
-    without_servers,
-)
+from needlework.haystack_fixtures.configuration.stored_settings import confined, safe_value, without_servers
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.grid.cells import parse_id
 from needlework.haystack_fixtures.models.model_named import is_plugin, is_served, resolve_tokenizer
 from needlework.haystack_fixtures.settings.own import Own, own_of
+from needlework.haystack_fixtures.settings.places import READ, Places
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series, Tasks, grid
 from needlework.haystack_fixtures.tasks.leval.family import own_tasks

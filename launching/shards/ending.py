@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from needlework.haystack_fixtures.writing.whole_files import write_whole
+from needlework.results.records.run_file import read_run_json
 
 _ERROR = re.compile(r"\b(ERROR|error):")
 DONE = (0, 1)  # pytest's: all cells answered; some of them ended in errors
@@ -40,7 +41,7 @@ class Ending:
 def ending_of(notes: Path, name: str) -> Ending | None:
     """Read a shard's ending, `name` as in `2-of-4`; `None` where there is none."""
     try:
-        return Ending(**json.loads((notes / f"shard-{name}.json").read_text(encoding="utf-8")))
+        return Ending(**read_run_json(notes / f"shard-{name}.json"))
     except (OSError, ValueError, TypeError):
         return None
 

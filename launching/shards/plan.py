@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.places import check_tree
 from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.launching.shards.ending import Ending, digest_of, ending_of
 from needlework.results.records.claim import Claim
+from needlework.results.records.run_file import read_run_json
 
 JOB = "needlework.launching.shards.job"
 
@@ -77,6 +79,7 @@ class Plan:
             raise InputError("--shards", self.shards, f"this run has {earlier}; or give another --run-name")
         try:
             self.notes.mkdir(parents=True, exist_ok=True)
+            check_tree(self.notes, self.notes)
             file = FileIO(path, "a")
         except OSError as error:
             raise InputError("--results-dir", self.folder.parent, f"cannot be written ({error.strerror})") from None
@@ -103,6 +106,6 @@ def launched_shards(folder: Path) -> int | None:
 
 def _launched(folder: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads((folder / "launch" / "launch.json").read_text(encoding="utf-8")))
+        return dict(read_run_json(folder / "launch" / "launch.json"))
     except (OSError, ValueError, TypeError):
         return {}

@@ -14,6 +14,7 @@ from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.records.controls import retriever_of
 from needlework.results.records.record import Record
+from needlework.results.records.run_file import check_run_file
 from needlework.results.records.samples import panel_and_sample
 from needlework.results.statistics.panels import Trial, outcome_named
 from needlework.results.statistics.run_report import reading_order
@@ -53,6 +54,7 @@ def csv_text(records: Iterable[Record]) -> str:
 def read_rows(path: Path) -> list[dict[str, str]]:
     """Read the rows back, apostrophes undone. Raises `InputError` where `path` is not such a file."""
     try:
+        check_run_file(path)
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, restval="")
             header = reader.fieldnames or []

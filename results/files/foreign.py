@@ -19,6 +19,7 @@ from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.record import OutcomeName
+from needlework.results.records.run_file import check_run_file, read_run_json
 from needlework.results.statistics.panels import Panel, Trial, panels_of
 from needlework.results.style.text import fit, one_line
 
@@ -73,7 +74,7 @@ def _in_file(path: Path) -> _Found:
     try:
         if path.suffix.lower() == ".csv":
             return [(OPENCOMPASS, trial) for trial in _summary_rows(path)]
-        return _in_json(json.loads(path.read_text(encoding="utf-8-sig")), path)
+        return _in_json(read_run_json(path), path)
     except (UnicodeDecodeError, json.JSONDecodeError, csv.Error, RecursionError) as error:
         raise InputError("results file", path, f"cannot be read ({error})") from None
 
@@ -151,6 +152,7 @@ def _sample_scores(content: Mapping[str, Any]) -> list[object]:
 
 def _summary_rows(path: Path) -> list[Trial]:
     """`dataset,version,metric,mode,MODEL...`: each row whose data set is a cell. `-` stands for one that never ran."""
+    check_run_file(path)
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file, restval="-"))
     if not rows or "dataset" not in rows[0]:

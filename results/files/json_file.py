@@ -17,6 +17,7 @@ from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.files.run_object import models_object, run_object
 from needlework.results.records.checks import completed, fault_of
 from needlework.results.records.record import SCHEMA, UNSCORED, Record
+from needlework.results.records.run_file import read_run_json
 from needlework.results.statistics.documents import documents_object
 from needlework.results.statistics.intervals.score import METHOD
 from needlework.results.statistics.latency import latency_object
@@ -83,7 +84,7 @@ def read_json(path: Path) -> list[Record]:
 def parsed(path: Path) -> Any:
     """Return what a JSON file holds. Raises `InputError` where it cannot be read, or is none."""
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        return read_run_json(path)
     except (ValueError, RecursionError) as error:
         raise InputError("results file", path, f"is not JSON ({error})") from None
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ from needlework.results.files.json_file import check_record, parsed, read_json, 
 from needlework.results.records.answer_vectors import read_vectors
 from needlework.results.records.journal import read_journal
 from needlework.results.records.record import Record
+from needlework.results.records.run_file import check_links, check_run_file, read_run_json
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.shard_file import SHARDS
 from needlework.results.records.tests_of_cells import latest_of_each
@@ -76,6 +76,8 @@ def read_run(path: str | Path) -> Run:
         if (path / SHARDS).is_dir():
             found = f"has shards alone; put them together: needlework merge {path}"
         raise InputError("run", path, found)
+    if path.is_dir():
+        check_links(path)
     manifest = manifest_at(file.parent / MANIFEST)
     if file.suffix.lower() == ".jsonl":
         records, planned = _journal(file), manifest.get("planned")
@@ -133,6 +135,8 @@ def run_records(folder: Path) -> list[Record]:
 def _load(path: Path) -> tuple[Panel, ...]:
     if path.is_dir():
         own = next((path / name for name in _OF_A_RUN if (path / name).is_file()), None)
+        if own is not None:
+            check_links(path)
         return foreign_panels(path) if own is None else _load(own)
     if path.stat().st_size == 0:
         raise InputError("results file", path, "is empty")
@@ -143,6 +147,7 @@ def _load(path: Path) -> tuple[Panel, ...]:
 
 
 def _csv(path: Path) -> tuple[Panel, ...]:
+    check_run_file(path)
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         first = file.readline()
     return foreign_panels(path) if first.startswith("dataset,") else panels_of(read_csv(path))
@@ -161,7 +166,7 @@ def _journal(path: Path) -> list[Record]:
 def manifest_at(path: Path) -> Mapping[str, Any]:
     """The manifest beside the results; one that is missing or damaged says nothing."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_run_json(path)
     except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

@@ -26,6 +26,7 @@ from needlework.results.leval.predictions import SUFFIX, read_predictions
 from needlework.results.leval.report import lines, report_object
 from needlework.results.leval.submission import FOR_JUDGES, Entry, Table, entries, judged_table, metadata, tables
 from needlework.results.leval.task_scores import TaskScores, score_task
+from needlework.results.records.run_file import read_run_json
 from needlework.results.style.text import one_line
 from needlework.scoring.leval.tasks import TASKS, Task, own_task
 from needlework.scoring.leval.words import MissingPackageError
@@ -147,7 +148,7 @@ def _judged(entry: Entry, told: Mapping[str, Any], judge: str) -> Table:
 
 def _object(path: Path, option: str) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_run_json(path)
     except (OSError, ValueError, RecursionError) as error:
         problem = getattr(error, "strerror", None) or error
         raise InputError(option, path, f"cannot be read ({problem})") from None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.places import READ, READ_HELP, Places
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.report import gate_rows
 from needlework.results.merge.agreement import check_agreement
@@ -20,6 +21,7 @@ from needlework.results.merge.settings import merged_settings
 from needlework.results.merge.tell import tell
 from needlework.results.merge.union import Keep, Twice, Union, union
 from needlework.results.merge.write import merged_manifest, own_records, write_merged
+from needlework.results.records.manifest import start_of
 from needlework.results.records.record import Record
 from needlework.results.records.tests_of_cells import latest_of_each
 from needlework.results.records.windows import windows_of
@@ -56,7 +58,7 @@ def _merge(options: argparse.Namespace) -> int:
         raise InputError("RUN", parts[0].name, "has no readable manifest.json, which says what was asked")
     for text in options.gate:
         parse_gate(text)
-    settings = merged_settings(known, into, options.gate, options.baseline)
+    settings = merged_settings(known, into, options.gate, options.baseline, _places(options, into, parts))
     own = [] if into.resolve() in {part.folder.resolve() for part in parts} else own_records(into, recipe)
     found = union({"": own} | {part.name: part.records for part in parts}, options.conflicts or "first")
     _check_prompts(found)
@@ -86,6 +88,11 @@ def _merge(options: argparse.Namespace) -> int:
         void=is_void(selected, windows_of(content), settings.max_errors),
         verdicts=judgement.verdicts,
     )
+
+
+def _places(options: argparse.Namespace, into: Path, parts: Sequence[Part]) -> Places:
+    manifest = next((part.manifest for part in parts if part.settings is not None), {})
+    return Places(into.resolve(), start_of(manifest), tuple(options.read))
 
 
 def _parts(runs: Sequence[Path]) -> list[Part]:
@@ -162,5 +169,6 @@ def _parser() -> argparse.ArgumentParser:
         "--gate", action="append", default=[], metavar="EXPR", help="a gate, in place of those of the shards"
     )
     parser.add_argument("--baseline", metavar="RUN", help="what such a gate compares with [as the shards were given]")
+    parser.add_argument(READ, action="append", default=[], metavar="PATH", help=READ_HELP)
     parser.add_argument("-v", "--verbose", action="store_true", help="print every table and file [at most 25 lines]")
     return parser

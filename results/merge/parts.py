@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.settings.places import check_tree
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.results.files.read_run import manifest_at
 from needlework.results.records.journal import read_journal
@@ -45,6 +46,7 @@ class Part:
 
 def parts_of(run: Path) -> Iterator[Part]:
     """The shards of a run, the lowest first, or the run itself where it has none. Raises `InputError`."""
+    check_tree(run / SHARDS, run)
     shards = sorted(folders_of_shards(run), key=_order)
     for folder in shards:
         yield read_part(folder, f"{folder.parent.name}/{folder.name}")

@@ -7,17 +7,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from needlework.haystack_fixtures.configuration.options import BY_KEY
+from needlework.haystack_fixtures.configuration.stored_settings import safe_value
+from needlework.haystack_fixtures.settings.places import Places
 from needlework.haystack_fixtures.settings.settings import Settings, Suite
 
 Value = TypeVar("Value", bound=Hashable)
 
 
-def merged_settings(parts: Sequence[Settings], into: Path, gates: Sequence[str], baseline: str | None) -> Settings:
+def merged_settings(
+    parts: Sequence[Settings], into: Path, gates: Sequence[str], baseline: str | None, places: Places
+) -> Settings:
     """The first part's settings, with every length, depth and repeat that a part asked, and without its shard.
 
-    `gates`, `baseline`: what the merge was given, in place of what the parts were given.
+    `gates`, `baseline`: what the merge was given, in place of what the parts were given. A baseline of the parts has to
+    lie where `places` allows it.
     """
     first = parts[0]
+    if baseline is None and first.baseline is not None and (gates or first.gate):
+        baseline = safe_value(BY_KEY["baseline"], first.baseline, places)
     suites = tuple(_suite([part.suites[place] for part in parts]) for place in range(len(first.suites)))
     return replace(
         first,

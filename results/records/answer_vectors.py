@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from needlework.results.records.run_file import check_run_file
 from needlework.results.records.shard_file import SHARDS
 
 FILE = "answer-vectors.npz"
@@ -42,6 +43,7 @@ def read_vectors(folder: Path) -> AnswerVectors | None:
     embedders: set[str] = set()
     for path in (folder / FILE, *sorted(folder.glob(f"{SHARDS}/*/{FILE}"))):
         try:
+            check_run_file(path)
             with np.load(path, allow_pickle=False) as stored:
                 embedders.add(str(stored["embedder"]))
                 found |= zip(stored["hashes"].tolist(), stored["vectors"], strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from needlework.haystack_fixtures.errors import InputError
 from needlework.results.records.manifest import OF_A_PROCESS, changed_facts, settings_of
 from needlework.results.records.recipe import recipe_of
+from needlework.results.records.run_file import read_run_json
 
 Facts = Mapping[str, Mapping[str, Any]]
 """What a manifest tells of texts, prompts and models: part (`corpora`) -> name -> what is said of it."""
@@ -33,7 +33,7 @@ class Before:
 def told_before(path: Path, recipe: str, models: Container[str]) -> Before:
     """Read it, for a run of this recipe and these models; whatever cannot be read is empty."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_run_json(path)
         started, ended = (content.get(name) for name in ("started", "ended"))
         same = recipe_of(settings_of(content)) == recipe
     except (OSError, ValueError, RecursionError, AttributeError, InputError):

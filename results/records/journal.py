@@ -18,6 +18,7 @@ from needlework.haystack_fixtures.writing.whole_files import write_whole
 from needlework.results.records.checks import completed, fault_of
 from needlework.results.records.claim import Claim
 from needlework.results.records.record import Record, WaitingAnswer, WaitingRuling
+from needlework.results.records.run_file import check_run_file, read_run_file
 
 FSYNC_EVERY_S = 1.0
 _encode = encoder_of(json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")))
@@ -36,6 +37,8 @@ class Journal:
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if path.exists() or path.is_symlink():
+                check_run_file(path)
             self._file = FileIO(path, "r+" if path.exists() else "w+")
         except OSError as error:
             named = (option, path) if option else ("--results-dir", path.parent)
@@ -108,7 +111,7 @@ def read_journal(path: Path) -> list[Record]:
 def read_and_count(path: Path) -> tuple[list[Record], int]:
     """The records as `read_journal` gives them, and how many lines are none. Half a line at the end is not counted."""
     try:
-        data = path.read_bytes()
+        data = read_run_file(path)
     except FileNotFoundError:
         return [], 0
     except OSError as error:

@@ -20,6 +20,7 @@ from needlework.haystack_fixtures.grid.limit import limit_note
 from needlework.haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.writing.whole_files import write_whole
+from needlework.results.records.run_file import read_run_json
 
 _PACKAGES = (
     "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "numpy",
@@ -104,7 +105,7 @@ def merge_facts(into: dict[str, Any], facts: Mapping[str, Mapping[str, Any]]) ->
 def models_before(path: Path) -> list[str]:
     """The models of the run that a manifest tells of; none where it cannot be read."""
     try:
-        models = json.loads(path.read_text(encoding="utf-8"))["options"]["model"]
+        models = read_run_json(path)["options"]["model"]
     except (OSError, ValueError, RecursionError, LookupError, TypeError):
         return []
     return [model for model in models if isinstance(model, str)] if isinstance(models, list) else []

@@ -28,6 +28,14 @@ def check_run_file(path: Path) -> None:
         raise InputError("run", path, f"is larger than {LARGEST >> 30} GiB")
 
 
+def check_links(folder: Path) -> None:
+    """Refuse a run's folder with a link out of it: what a command writes would go there. Raises `InputError`."""
+    inside = folder.resolve()
+    for path in folder.iterdir():
+        if path.is_symlink() and not path.resolve().is_relative_to(inside):
+            raise InputError("run", path, "is a link that leads out of the run's folder: remove it")
+
+
 def read_run_file(path: Path) -> bytes:
     """The whole file. Raises as `check_run_file` does."""
     check_run_file(path)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from needlework.haystack_fixtures.workers.shard import Division, Shard
 from needlework.haystack_fixtures.writing.whole_files import write_whole
+from needlework.results.records.run_file import read_run_json
 
 SHARDS, SHARD_FILE = "shards", "shard.json"
 
@@ -38,7 +39,7 @@ def write_shard_file(folder: Path, division: Division, tests: Sequence[str]) -> 
 def read_shard_file(folder: Path) -> Planned | None:
     """What was written there; `None` where there is none, or where it is damaged."""
     try:
-        told = json.loads((folder / SHARD_FILE).read_text(encoding="utf-8"))
+        told = read_run_json(folder / SHARD_FILE)
         number, of, counts = told["shard"], told["of"], tuple(told["counts"])
         shard = Shard(number, of)
         whole = all(type(each) is int for each in (number, of, *counts)) and 1 <= number <= of == len(counts)

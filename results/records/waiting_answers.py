@@ -18,6 +18,7 @@ from typing import Any
 from needlework.results.records.checks import is_ruling, is_waiting
 from needlework.results.records.journal import line_of, lines_of
 from needlework.results.records.record import WaitingAnswer, WaitingRuling
+from needlework.results.records.run_file import check_run_file, read_run_file
 
 WAITING_FILES = "answers-*.jsonl"
 
@@ -61,12 +62,12 @@ def read_rulings(folder: Path) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for path in sorted(folder.glob(WAITING_FILES)):
         with contextlib.suppress(OSError):
-            found |= {line["key"]: line["score"] for line in lines_of(path.read_bytes()) if is_ruling(line)}
+            found |= {line["key"]: line["score"] for line in lines_of(read_run_file(path)) if is_ruling(line)}
     return found
 
 
 def _waiting_in(path: Path) -> list[WaitingAnswer]:
-    return [line for line in lines_of(path.read_bytes()) if is_waiting(line)]
+    return [line for line in lines_of(read_run_file(path)) if is_waiting(line)]
 
 
 class ArrivingAnswers:
@@ -81,6 +82,8 @@ class ArrivingAnswers:
     def new(self) -> Iterator[WaitingAnswer]:
         """Those that have come since the last look."""
         for path in self._folder.glob(WAITING_FILES):
+            with contextlib.suppress(OSError):
+                check_run_file(path)
             with contextlib.suppress(OSError), path.open("rb") as file:
                 file.seek(self._read.get(path, 0))
                 data = file.read()

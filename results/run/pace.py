@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.results.records.record import Record
+from needlework.results.records.run_file import read_run_json
 from needlework.results.records.run_folder import MANIFEST
 from needlework.results.style.text import duration
 
@@ -56,8 +57,8 @@ def last_pace(settings: Settings) -> tuple[str, Pace] | None:
         with suppress(OSError):
             manifests.append((path.stat().st_mtime, path))
     for _, path in sorted(manifests, reverse=True)[:_MOST_RUNS]:
-        with suppress(OSError, ValueError, RecursionError):
-            manifest = json.loads(path.read_text(encoding="utf-8"))
+        with suppress(OSError, ValueError, RecursionError, InputError):
+            manifest = read_run_json(path)
             pace = _pace_in(manifest, settings) if isinstance(manifest, dict) else None
             if pace is not None:
                 return path.parent.name, pace

@@ -12,7 +12,6 @@ from tests.batch_runner import run_batch
 from tests.loopback import loopback
 from tests.plugin.conftest import Project, project  # noqa: F401 - a fixture
 
-
 PACKAGED = ("--pyargs", "needlework.benchmarks", "--task=niah", "--template=raw")
 
 

@@ -11,7 +11,7 @@ import pytest
 import needlework
 from needlework.haystack_fixtures.asking.reconstruct import StoredRun, rebuild
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.configuration.stored_settings import Places
+from needlework.haystack_fixtures.settings.places import Places
 
 PAGE = Path(__file__).parents[3] / "docs" / "extend.md"
 
