@@ -114,3 +114,15 @@ def test_answers_that_are_missing_are_counted_and_end_with_a_code_of_their_own(
     Path("part.jsonl").write_text("\n".join(lines[:-2]) + "\n")
     assert main([str(project.runs / "r"), "part.jsonl"]) == 3
     assert "2 trials have no answer yet" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_answers_of_a_run_on_files_that_are_named_are_known_to_its_command(project: Project) -> None:  # noqa: F811
+    Path("docs").mkdir()
+    Path("docs", "a.txt").write_text(" ".join(f"Zebra {n} rested by the quiet harbour." for n in range(3000)))
+    words = ("--corpus=docs", "--base-url=http://127.0.0.1:9/v1")
+    run = written(project, *words)
+    assert main([str(run), "o.jsonl"]) == 2
+    assert main([str(run), "o.jsonl", "--read", "docs"]) == 0
+    again = project.run(*PACKAGED, "--batch-out=more.jsonl", *words, model="openai:gpt-4", process=True)
+    again.stdout.fnmatch_lines(["batch-out: nothing is written: every cell has its answer*"])
