@@ -17,7 +17,7 @@ from needlework.haystack_fixtures.command_line import OneLineParser, refuse
 from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.settings.places import READ, READ_HELP
 from needlework.results.records.run_file import check_run_file
-from needlework.results.web.sources import STATE, Sources, find_sources, state_place
+from needlework.results.web.sources import STATE, find_sources, state_place
 
 if TYPE_CHECKING:
     from needlework.results.web.page import Rebuild
@@ -40,8 +40,8 @@ def main(argv: Sequence[str], open_rebuild: Callable[[list[str]], Rebuild]) -> i
     return 0
 
 
-def _own_state(first: Path, sources: Sources) -> Path:
-    place = state_place(first, sources).absolute()
+def _own_state(first: Path) -> Path:
+    place = state_place(first).absolute()
     if place.exists() or place.is_symlink():
         check_run_file(place)
     return place
@@ -93,7 +93,7 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[list[str]], Rebu
         login, given = login_for(port, os.environ)
         app = build_app(
             sources,
-            options.state.absolute() if options.state else _own_state(options.paths[0], sources),
+            options.state.absolute() if options.state else _own_state(options.paths[0]),
             rebuild=open_rebuild(options.read),
             hosts=[f"{name}{end}" for name in (_HOST, "localhost") for end in _ends(port)],
             login=login,
