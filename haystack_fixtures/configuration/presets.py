@@ -40,8 +40,8 @@ class Preset:
 
 def load_preset(name: str) -> Preset:
     """Find a preset by name, or read a file that holds one (`name.toml` or `file.toml:name`)."""
-    for source, text in _files():  # up to the one that has it: parsing all takes longer than all else in settings
-        if name in (found := _read(source, text)):
+    for source, content in _files():  # up to the one that has it: parsing all takes longer than all else in settings
+        if name in (found := _read(source, content)):
             return found[name]
     built_in = built_in_presets()
     if name in built_in:
