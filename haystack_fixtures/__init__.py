@@ -6,32 +6,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from needlework.haystack_fixtures.errors import InputError
-    from needlework.haystack_fixtures.grid.cells import Cell
-    from needlework.haystack_fixtures.haystacks.conversation import GrowingConversation, Round
-    from needlework.haystack_fixtures.haystacks.document import Document
-    from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
+    from needlework.core.errors import InputError
+    from needlework.core.grid import Cell
+    from needlework.core.prompts import Needle, Turn
+    from needlework.core.settings import Suite
+    from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
+    from needlework.haystack_fixtures.haystacks.documents import Document
     from needlework.haystack_fixtures.haystacks.listing import Listing
-    from needlework.haystack_fixtures.needles.needle import Needle
-    from needlework.haystack_fixtures.prompts.turns import Turn
-    from needlework.haystack_fixtures.settings.settings import Suite
     from needlework.haystack_fixtures.tasks.task import Asked, FollowUp, Prose, Task
 
 _HOME = {
-    "Asked": "tasks.task",
-    "Cell": "grid.cells",
-    "Conversation": "haystacks.given_conversation",
-    "Document": "haystacks.document",
-    "FollowUp": "tasks.task",
-    "GrowingConversation": "haystacks.conversation",
-    "InputError": "errors",
-    "Listing": "haystacks.listing",
-    "Needle": "needles.needle",
-    "Prose": "tasks.task",
-    "Round": "haystacks.conversation",
-    "Suite": "settings.settings",
-    "Task": "tasks.task",
-    "Turn": "prompts.turns",
+    "Asked": "needlework.haystack_fixtures.tasks.task",
+    "Cell": "needlework.core.grid",
+    "Conversation": "needlework.haystack_fixtures.haystacks.conversations",
+    "Document": "needlework.haystack_fixtures.haystacks.documents",
+    "FollowUp": "needlework.haystack_fixtures.tasks.task",
+    "GrowingConversation": "needlework.haystack_fixtures.haystacks.conversations",
+    "InputError": "needlework.core.errors",
+    "Listing": "needlework.haystack_fixtures.haystacks.listing",
+    "Needle": "needlework.core.prompts",
+    "Prose": "needlework.haystack_fixtures.tasks.task",
+    "Round": "needlework.haystack_fixtures.haystacks.conversations",
+    "Suite": "needlework.core.settings",
+    "Task": "needlework.haystack_fixtures.tasks.task",
+    "Turn": "needlework.core.prompts",
 }
 __all__ = [
     "Asked",
@@ -54,4 +52,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(_HOME[name]), name)

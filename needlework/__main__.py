@@ -13,25 +13,25 @@ from io import TextIOWrapper
 
 # name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
 COMMANDS = {
-    "batch-in": ("needlework.launching.batch_in", "record, score and judge what a batch service has answered"),
+    "batch-in": ("needlework.pytest_plugin.batch_in", "record, score and judge what a batch service has answered"),
     "compare": ("needlework.results.compare.command", "compare two runs trial by trial"),
-    "export": ("needlework.results.files.export.command", "a run as inspect_ai logs, or as a Parquet table"),
+    "export": ("needlework.results.files.export", "a run as inspect_ai logs, or as a Parquet table"),
     "history": (
-        "needlework.results.compare.board.history_command",
+        "needlework.results.compare.history",
         "runs in order, by date or step, and their changes",
     ),
-    "judge": ("needlework.results.leval.judge_command", "have a judge compare L-Eval prediction files, or mark one"),
+    "judge": ("needlework.results.leval.judge", "have a judge compare L-Eval prediction files, or mark one"),
     "judge-audit": ("needlework.results.judging.audit", "compare a judge with human labels, and with itself"),
-    "launch": ("needlework.launching.launch", "run in shards on Slurm, Ray, Kubernetes, or this machine's cards"),
+    "launch": ("needlework.cluster.launch", "run in shards on Slurm, Ray, Kubernetes, or this machine's cards"),
     "leaderboard": (
-        "needlework.results.compare.board.command",
+        "needlework.results.compare.leaderboard",
         "models of many runs beside each other, and their ranks",
     ),
     "leval-export": (
-        "needlework.results.leval.export_command",
+        "needlework.results.leval.submission",
         "the folder that L-Eval's leaderboard asks for, from runs",
     ),
-    "matrix": ("needlework.launching.matrix.command", "run configurations over the same cells, and compare them"),
+    "matrix": ("needlework.cluster.matrix", "run configurations over the same cells, and compare them"),
     "merge": ("needlework.results.merge.command", "put the shards of a run together, and judge its gates"),
     "plot": ("needlework.results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("needlework.results.prompt", "print a recorded trial's prompt, byte for byte"),
@@ -43,10 +43,10 @@ COMMANDS = {
         "needlework.results.web.command",
         "pages for people: rate, annotate, review, on this machine alone",
     ),
-    "status": ("needlework.results.status.command", "how far a run and each of its shards are"),
+    "status": ("needlework.results.merge.status", "how far a run and each of its shards are"),
 }
 # What a command is handed that asks a model or builds prompts: `results` does neither. (argument, module, function)
-_JUDGE = ("open_judge", "needlework.haystack_fixtures.models.judging", "judge_for_command")
+_JUDGE = ("open_judge", "needlework.models.judge", "judge_for_command")
 HANDED = {
     "judge": _JUDGE,
     "questions": _JUDGE,

@@ -7,44 +7,37 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.haystack_fixtures.session import (
+from needlework.pytest_plugin import scoring
+from needlework.pytest_plugin.asking import (
     batches,
     collection,
     end,
     fixtures,
-    limiting,
+    modes,
     options,
-    plan,
     sharding,
     start,
 )
-from needlework.results.session import answers, benchmark, letters, news, reports
-from needlework.results.session import batches as recorded_batches
-from needlework.results.session import plan as recorded_plan
-from needlework.results.session import sharding as recorded_sharding
-from needlework.results.session import start as recording_start
-from needlework.scoring import plugin as scoring
+from needlework.pytest_plugin.recording import answers, reports
+from needlework.pytest_plugin.recording import plan as recorded_plan
+from needlework.pytest_plugin.recording import sharding as recorded_sharding
+from needlework.pytest_plugin.recording import start as recording_start
 
 # pytest calls hooks of one name in the reverse of this order, but for those that ask to be first or last.
 PARTS = (
     options,
     start,
     collection,
-    limiting,
+    modes,
     sharding,
     fixtures,
-    plan,
     batches,
     end,
     scoring,
     recording_start,
-    benchmark,
     recorded_sharding,
     recorded_plan,
-    recorded_batches,
     answers,
-    letters,
-    news,
     reports,
 )
 

@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.local import memory
-from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
-from needlework.haystack_fixtures.models.local.greedy_runner import Limits
-from needlework.haystack_fixtures.models.local.model import LocalModel
-from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.prompts.prompt import Prompt, Written
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.core.errors import InputError
+from needlework.core.prompts import Prompt, Written
+from needlework.models.local import memory
+from needlework.models.local.load import choose_runner
+from needlework.models.local.model import LocalModel
+from needlework.models.local.runners import Limits
+from needlework.models.model import Request
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 
 BUDGET, CHUNK, DEPTHS = 16, 2048, (0.1, 0.3, 0.5, 0.7, 0.9)
 VOCABULARY = 32_000

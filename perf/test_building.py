@@ -11,13 +11,13 @@ from tempfile import mkdtemp
 
 import pytest
 
-from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.core.files import default_cache_dir
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.haystack_fixtures.haystacks.build import verify_prompt
-from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
+from needlework.haystack_fixtures.haystacks.builder import verify_prompt
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
+from needlework.models.specs import resolve_tokenizer
 from perf.arms import cpu_seconds
 from perf.peers import building
 from perf.peers.published import label

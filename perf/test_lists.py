@@ -11,12 +11,12 @@ from statistics import linear_regression
 
 import pytest
 
-from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.core.files import default_cache_dir
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.tasks.ruler.vocabulary import first_words
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.tasks.published.ruler import first_words
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
+from needlework.models.specs import resolve_tokenizer
 from perf.arms import cpu_seconds
 from perf.peers.lists import ruler_common_words
 

@@ -20,24 +20,19 @@ import time
 import numpy as np
 import pytest
 
-from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.core.files import default_cache_dir
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.models.local.args import LocalOptions
-from needlework.haystack_fixtures.models.local.attention_whole import faster_attention
-from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
-from needlework.haystack_fixtures.models.local.generate_runner import GenerateRunner
-from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
-from needlework.haystack_fixtures.models.local.kernels import use_fast_linears
-from needlework.haystack_fixtures.models.local.open_plain import plain_config
-from needlework.haystack_fixtures.models.local.opened import Placement
-from needlework.haystack_fixtures.models.local.plain_llama import read_model, shape_of
-from needlework.haystack_fixtures.models.local.smollm2 import prepare
-from needlework.haystack_fixtures.models.local.token_tree import ordered, tree_size
-from needlework.haystack_fixtures.models.local.tree_runner import TreeRunner
-from needlework.haystack_fixtures.models.local.weights import weight_files
-from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
+from needlework.models.checkpoints import weight_files
+from needlework.models.local.attention import faster_attention, use_fast_linears
+from needlework.models.local.load import choose_runner
+from needlework.models.local.memory import LocalOptions
+from needlework.models.local.plain_llama import Placement, plain_config, read_model, shape_of
+from needlework.models.local.runners import GenerateRunner, GreedyRunner, Limits
+from needlework.models.local.token_tree import ordered, tree_size
+from needlework.models.local.tree_runner import TreeRunner
+from needlework.models.specs import prepare, resolve_tokenizer
 
 LENGTHS = os.environ.get("NEEDLEWORK_PERF_LENGTHS", "300,600,900")
 DEPTHS = os.environ.get("NEEDLEWORK_PERF_DEPTHS", "0:100:4")

@@ -6,10 +6,9 @@ import time
 
 import pytest
 
-from needlework.results.compare.board.candidates import candidates_of
-from needlework.results.compare.board.collect import collect
-from needlework.results.files.json_file import write_json
-from needlework.results.statistics.board.boards import boards_of
+from needlework.results.compare.collect import candidates_of, collect
+from needlework.results.files.json_files import write_json
+from needlework.results.statistics.leaderboard.boards import boards_of
 from needlework.results.statistics.run_report import run_report
 from perf.test_writing_reports import records
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from needlework.scoring.published.cdme import edit_scores
+from needlework.scoring.published.opencompass import edit_scores
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Reference
 from perf.arms import cpu_seconds

@@ -14,13 +14,12 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.asking.look_ahead import LookAhead
-from needlework.haystack_fixtures.models.model import Request, Response
-from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.prompts.prompt import Prompt, Written
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.core.prompts import Prompt, Written
+from needlework.models.model import Request, Response
+from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.model import ServedModel
+from needlework.models.tokenizers.tokenizer import load_tokenizer
+from needlework.pipeline.queue import LookAhead
 from perf.arms import PYTEST, child_cpu_seconds, users_environment
 from tests.storm_server import ROOT, storm_server
 

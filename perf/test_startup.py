@@ -22,8 +22,8 @@ from pathlib import Path
 from statistics import median
 from threading import Event, Thread
 
-from needlework.haystack_fixtures.cache import default_cache_dir
-from needlework.haystack_fixtures.models.local.smollm2 import prepare
+from needlework.core.files import default_cache_dir
+from needlework.models.specs import prepare
 from perf.arms import child_cpu_seconds, users_environment
 
 ROOT = Path(__file__).parent.parent
@@ -44,13 +44,13 @@ class AtFirstQuestion:
 pytest.main(words, plugins=[AtFirstQuestion()])
 sys.exit("no question was asked")
 """
-MODELS = "needlework.haystack_fixtures.models"
-MOCK = (f"{MODELS}.mock.model", "MockModel", "respond", "--model=mock:perfect")
+MODELS = "needlework.models"
+MOCK = (f"{MODELS}.mock", "MockModel", "respond", "--model=mock:perfect")
 EMBEDDED = (f"{MODELS}.local.model", "LocalModel", "respond_many", "--model=smollm2")
 LOAD = f"""
-from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.core.files import default_cache_dir
 from {MODELS}.served.connection import Connection
-from {MODELS}.model_named import load_model, resolve_tokenizer
+from {MODELS}.specs import load_model, resolve_tokenizer
 folder = default_cache_dir()
 tokenizer = resolve_tokenizer("smollm2", {{}}, None, folder)
 given = {{"model_args": {{}}, "tokenizer": tokenizer, "connection": Connection(), "cache_dir": folder, "threads": 1}}

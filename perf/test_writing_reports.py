@@ -8,10 +8,10 @@ from hashlib import sha256
 
 import pytest
 
-from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.core.grid import Cell
 from needlework.results.html.comparison import comparison_html
-from needlework.results.pictures.panel import Style
-from needlework.results.run.write_all import write_files
+from needlework.results.pictures.parts import Style
+from needlework.results.run.finish import write_files
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.run_report import run_report
 

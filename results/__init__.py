@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from needlework.results.statistics.run_report import RunReport
 
 _HOME = {
-    "Record": "records.record",
-    "Run": "files.read_run",
-    "RunReport": "statistics.run_report",
-    "read_run": "files.read_run",
+    "Record": "needlework.results.records.record",
+    "Run": "needlework.results.files.read_run",
+    "RunReport": "needlework.results.statistics.run_report",
+    "read_run": "needlework.results.files.read_run",
 }
 __all__ = ["Record", "Run", "RunReport", "read_run"]
 
@@ -27,4 +27,4 @@ __all__ = ["Record", "Run", "RunReport", "read_run"]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(_HOME[name]), name)

@@ -6,16 +6,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from needlework.haystack_fixtures.command_line import OneLineParser, refuse
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.results.files.read_run import load_panels, manifest_at, read_run
-from needlework.results.pictures.asked_chart import write_asked_charts
-from needlework.results.pictures.documents_chart import write_document_charts
+from needlework.results.pictures.documents import write_asked_charts, write_document_charts
 from needlework.results.pictures.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
-from needlework.results.pictures.model_bars import MOST_MODELS, bar_rows, models_of, write_model_bars
-from needlework.results.pictures.panel import Style
-from needlework.results.records.run_folder import MANIFEST
-from needlework.results.records.samples import OWN_DOCUMENTS
+from needlework.results.pictures.models import MOST_MODELS, bar_rows, models_of, write_model_bars
+from needlework.results.pictures.parts import Style
+from needlework.results.records.samples import MANIFEST, OWN_DOCUMENTS
 from needlework.results.statistics.panels import Panel
 
 

@@ -12,20 +12,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.asking.reconstruct import (
-    Rebuilder,
-    RebuiltPrompt,
-    StoredRun,
-    rebuild,
-    sent_as_messages,
-)
-from needlework.haystack_fixtures.command_line import OneLineParser, refuse
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.places import READ, READ_HELP, Places
-from needlework.results.records.checks import fault_of
-from needlework.results.records.manifest import settings_of, start_of
-from needlework.results.records.run_file import read_run_json
-from needlework.results.records.run_folder import MANIFEST
+from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.settings import READ, READ_HELP, Places
+from needlework.pipeline.reconstruct import Rebuilder, RebuiltPrompt, StoredRun, rebuild, sent_as_messages
+from needlework.results.records.manifest import read_run_json, settings_of, start_of
+from needlework.results.records.record import fault_of
+from needlework.results.records.samples import MANIFEST
 
 MESSAGES = "The server was sent its messages, and puts the marks of its own template around them"
 MARKED = "; U+FDD0 stands before each mark here, since a document may hold the words of one as text"

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from needlework.haystack_fixtures.command_line import OneLineParser, refuse
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.results.files.read_run import read_run, report_of
 from needlework.results.records.record import Record
-from needlework.results.run.scorer_names import check_scorer
-from needlework.results.run.write_all import write_files
+from needlework.results.run.finish import write_files
 from needlework.results.statistics.absent import is_absent
-from needlework.results.style.text import one_line
-from needlework.results.tables.headline import headline
-from needlework.results.tables.needlebench import needlebench_lines
-from needlework.scoring.judges.strategy import JUDGE
-from needlework.scoring.outcomes import outcome_of
+from needlework.results.style import one_line
+from needlework.results.tables.suites import needlebench_lines
+from needlework.results.tables.terminal import headline
+from needlework.scoring.judges.judges import JUDGE, OWN, judged
 from needlework.scoring.recording import knows_absence, score_exchange
+from needlework.scoring.registry import scorer_named
+from needlework.scoring.scores import outcome_of
 
 
 @dataclass(frozen=True)
@@ -105,3 +104,16 @@ def rescored(record: Record, scorer: str) -> Record:
         "error": {"kind": scored.error_kind, "message": scored.message} if scored.error_kind else None,
     }
     return cast("Record", {**record, **judged})
+
+
+def check_scorer(name: str) -> None:
+    """Raise `InputError` where there is no such scorer."""
+    try:
+        if name == f"{JUDGE}{OWN}":
+            return
+        if name.startswith(JUDGE):
+            judged(lambda _system, _user: "", name.removeprefix(JUDGE))
+        else:
+            scorer_named(name)
+    except ValueError as error:
+        raise InputError("--scorer", name, str(error).partition(": ")[2]) from None

@@ -11,16 +11,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from needlework.scoring.custom import scorer_of
-    from needlework.scoring.registry import scorer_named
+    from needlework.scoring.registry import scorer_named, scorer_of
     from needlework.scoring.scores import Reference, Score, Scorer
 
 _HOME = {
-    "Reference": "scores",
-    "Score": "scores",
-    "Scorer": "scores",
-    "scorer_named": "registry",
-    "scorer_of": "custom",
+    "Reference": "needlework.scoring.scores",
+    "Score": "needlework.scoring.scores",
+    "Scorer": "needlework.scoring.scores",
+    "scorer_named": "needlework.scoring.registry",
+    "scorer_of": "needlework.scoring.registry",
 }
 __all__ = ["Reference", "Score", "Scorer", "scorer_named", "scorer_of"]
 
@@ -28,4 +27,4 @@ __all__ = ["Reference", "Score", "Scorer", "scorer_named", "scorer_of"]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(_HOME[name]), name)

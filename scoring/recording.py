@@ -8,16 +8,20 @@ from dataclasses import dataclass, fields, replace
 from math import isnan, nan
 from typing import Any, Protocol, TypeVar, cast, get_args
 
-from needlework.scoring.answers.escapes import without_escapes
-from needlework.scoring.custom import label, scorer_of, version_of
-from needlework.scoring.judges.asking import JudgeUnreachableError
+from needlework.scoring.judges.judges import (
+    JUDGE,
+    JudgeUnreachableError,
+    Judging,
+    chosen,
+    judge_scorer,
+    recalling,
+    ruling_key,
+)
 from needlework.scoring.judges.replies import JudgeReplyError
-from needlework.scoring.judges.strategy import JUDGE, Judging, chosen, judge_scorer, recalling, ruling_key
-from needlework.scoring.outcomes import CUT_OFF
-from needlework.scoring.registry import SCORERS, scorer_named
-from needlework.scoring.scorers.abstaining import ABSTAIN
-from needlework.scoring.scorers.documents import DOCUMENTS
-from needlework.scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.match.normalize import without_escapes
+from needlework.scoring.registry import SCORERS, label, scorer_named, scorer_of, version_of
+from needlework.scoring.scorers.documents import ABSTAIN, DOCUMENTS
+from needlework.scoring.scores import CUT_OFF, Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import contradicts
 
 DEFAULT_SCORER = "match"

@@ -1,105 +1,88 @@
-"""Scorers by name."""
+"""Scorers by name, and scorers of the user's own."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from types import MappingProxyType
 
-from needlework.scoring.custom import imported_scorer, installed, installed_scorer
-from needlework.scoring.leval import code, f1, letters, mathematics, rouge, sci_fi, topics
-from needlework.scoring.published import (
-    beside,
-    cdme,
-    evalscope,
-    graphwalks,
-    longbench_v2,
-    opencompass,
-    opencompass_compat,
-    ruler,
-)
-from needlework.scoring.published import mrcr as published_mrcr
-from needlework.scoring.scorers import (
-    abstaining,
-    choice_letter,
-    confusing,
-    copy_fidelity,
-    documents,
-    labels,
-    match,
-    mrcr,
-    needle_words,
-    node_set,
-    number,
-    set_f1,
-    word_list,
-)
-from needlework.scoring.scores import Scorer
+from needlework.scoring.leval import overlap, tasks
+from needlework.scoring.published import data_sets, opencompass, ruler
+from needlework.scoring.published import data_sets as published_mrcr
+from needlework.scoring.scorers import documents, match, sets, values
+from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import verdict_for
 
 _ALL = (
     match.MATCH,
-    abstaining.ABSTAIN,
+    documents.ABSTAIN,
     documents.DOCUMENTS,
-    needle_words.NEEDLE_WORDS,
-    number.NUMBER,
-    word_list.WORD_LIST,
-    copy_fidelity.COPY,
-    confusing.CONFUSION,
-    set_f1.SET_F1,
-    labels.LABELS,
-    mrcr.MRCR,
-    node_set.NODE_SET,
-    choice_letter.CHOICE_LETTER,
-    beside.OPENAI_MRCR,
-    beside.DEEPMIND_MRCR,
-    beside.GRAPHWALKS,
-    beside.LONGBENCH_V2,
-    published_mrcr.CARD,
-    published_mrcr.OPENBENCH,
-    published_mrcr.EVALSCOPE,
+    values.NEEDLE_WORDS,
+    values.NUMBER,
+    sets.WORD_LIST,
+    values.COPY,
+    documents.CONFUSION,
+    sets.SET_F1,
+    sets.LABELS,
+    values.MRCR,
+    sets.NODE_SET,
+    values.CHOICE_LETTER,
+    ruler.OPENAI_MRCR,
+    ruler.DEEPMIND_MRCR,
+    ruler.GRAPHWALKS,
+    ruler.LONGBENCH_V2,
+    published_mrcr.MRCR_CARD,
+    published_mrcr.MRCR_OPENBENCH,
+    published_mrcr.MRCR_EVALSCOPE,
     published_mrcr.DEEPMIND,
-    graphwalks.CARD,
-    graphwalks.OPENBENCH,
-    graphwalks.LM_EVAL,
-    graphwalks.LM_EVAL_FLEXIBLE,
-    longbench_v2.AUTHORS,
-    longbench_v2.EVALSCOPE,
+    data_sets.CARD,
+    data_sets.OPENBENCH,
+    data_sets.LM_EVAL,
+    data_sets.LM_EVAL_FLEXIBLE,
+    data_sets.AUTHORS,
+    data_sets.EVALSCOPE,
     ruler.RULER_ALL,
     ruler.RULER_PART,
     ruler.RULER_STRICT,
     opencompass.KEYWORD,
-    evalscope.EXACT_MATCH,
-    evalscope.EXACT_MATCH_COMPAT,
-    evalscope.NORMALIZED_MATCH,
-    cdme.CDME,
-    cdme.CDME_TRIM,
+    ruler.EXACT_MATCH,
+    ruler.EXACT_MATCH_COMPAT,
+    ruler.NORMALIZED_MATCH,
+    opencompass.CDME,
+    opencompass.CDME_TRIM,
     opencompass.CDME_MULTI,
     opencompass.NEEDLEBENCH_V1,
     opencompass.NEEDLEBENCH_V1_MULTI,
     opencompass.NEEDLEBENCH_V2,
     opencompass.NEEDLEBENCH_PARALLEL,
     opencompass.NEEDLEBENCH_ATC,
-    opencompass_compat.CDME_MULTI_COMPAT,
-    opencompass_compat.NEEDLEBENCH_V1_COMPAT,
-    opencompass_compat.NEEDLEBENCH_V1_MULTI_COMPAT,
-    opencompass_compat.NEEDLEBENCH_V2_COMPAT,
-    opencompass_compat.NEEDLEBENCH_PARALLEL_COMPAT,
-    opencompass_compat.NEEDLEBENCH_ATC_COMPAT,
-    letters.LETTER,
-    letters.LETTER_COMPAT,
-    letters.LETTERS,
-    letters.LETTERS_COMPAT,
-    mathematics.MATH,
-    mathematics.MATH_COMPAT,
-    code.CODE,
-    code.CODE_COMPAT,
-    topics.TOPIC,
-    topics.TOPIC_COMPAT,
-    sci_fi.SCI_FI,
-    sci_fi.SCI_FI_COMPAT,
-    f1.F1,
-    f1.F1_COMPAT,
-    rouge.ROUGE,
-    rouge.ROUGE_COMPAT,
+    opencompass.CDME_MULTI_COMPAT,
+    opencompass.NEEDLEBENCH_V1_COMPAT,
+    opencompass.NEEDLEBENCH_V1_MULTI_COMPAT,
+    opencompass.NEEDLEBENCH_V2_COMPAT,
+    opencompass.NEEDLEBENCH_PARALLEL_COMPAT,
+    opencompass.NEEDLEBENCH_ATC_COMPAT,
+    tasks.LETTER,
+    tasks.LETTER_COMPAT,
+    tasks.LETTERS,
+    tasks.LETTERS_COMPAT,
+    tasks.MATH,
+    tasks.MATH_COMPAT,
+    tasks.CODE,
+    tasks.CODE_COMPAT,
+    tasks.TOPIC,
+    tasks.TOPIC_COMPAT,
+    overlap.SCI_FI,
+    overlap.SCI_FI_COMPAT,
+    overlap.F1,
+    overlap.F1_COMPAT,
+    overlap.ROUGE,
+    overlap.ROUGE_COMPAT,
 )
 SCORERS = MappingProxyType({scorer.name: scorer for scorer in _ALL})
 """Scorers by name."""
@@ -121,3 +104,86 @@ def scorer_named(name: str) -> Scorer:
     close = get_close_matches(name, known, n=3, cutoff=0.5)
     names = [*close, *sorted(known - set(close)), "module:attribute"]
     raise ValueError(f"unknown scorer {name!r}: use one of {', '.join(names)}")
+
+
+GROUP = "needlework.scorers"
+Function = Callable[[str, Reference], Score | float]
+
+
+def scorer_of(function: Function, name: str = "") -> Scorer:
+    """A scorer that calls `function(answer, reference)`, which returns a `Score` or a number 0..1.
+
+    `name`: what records call it; the function's own by default. `function.version`, a whole number, is its version.
+    """
+
+    def judge(answer: str, reference: Reference) -> Score:
+        result = function(answer, reference)
+        if isinstance(result, Score):
+            return result
+        value = float(result)
+        return Score(value, verdict_for(value, answer, partial_from=0), answer[:200], f"value {value:g}")
+
+    return Scorer(name or label(function), version_of(function), judge)
+
+
+def label(scorer: object) -> str:
+    """What a scorer is called: its `name`, its `__name__`, or its type's."""
+    return str(getattr(scorer, "name", None) or getattr(scorer, "__name__", None) or type(scorer).__name__)
+
+
+def version_of(scorer: object) -> int:
+    """A scorer's version; 1 where it has none."""
+    version = getattr(scorer, "version", 1)
+    return version if isinstance(version, int) else 1
+
+
+def installed() -> dict[str, EntryPoint]:
+    """The scorers that installed packages bring, by name: entry points of the group `needlework.scorers`."""
+    return {each.name: each for each in entry_points(group=GROUP)}
+
+
+def imported_scorer(named: str) -> Scorer:
+    """The scorer that `module:attribute` names. Modules of the current folder are found too.
+
+    Raises `ValueError` where there is none.
+    """
+    module, _, attribute = named.partition(":")
+    try:
+        with _current_folder():
+            found = import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # noqa: BLE001 - a user's module may raise anything when it is imported
+        problem = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise ValueError(f"scorer {named!r}: cannot be imported ({problem})") from None
+    return _scorer(named, found)
+
+
+def installed_scorer(entry: EntryPoint) -> Scorer:
+    """The scorer that an entry point names. Raises `ValueError` where it cannot be loaded."""
+    try:
+        return _scorer(entry.name, entry.load())
+    except Exception as error:  # noqa: BLE001 - a package may raise anything when it is imported
+        problem = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise ValueError(f"scorer {entry.name!r}: its entry point {entry.value} is no good ({problem})") from None
+
+
+def _scorer(named: str, found: object) -> Scorer:
+    if isinstance(found, Scorer):
+        return Scorer(named, found.version, found.judge, found.whole)
+    if callable(found):
+        return scorer_of(found, named)
+    raise ValueError(f"scorer {named!r}: is a {type(found).__name__}; give a Scorer or a function(answer, reference)")
+
+
+@contextmanager
+def _current_folder() -> Iterator[None]:
+    here = str(Path.cwd())
+    added = here not in sys.path
+    if added:
+        sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        if added and here in sys.path:
+            sys.path.remove(here)

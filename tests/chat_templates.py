@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from needlework.haystack_fixtures.prompts.prompt import Message
-from needlework.haystack_fixtures.tokenizers.chat_template import ChatTemplate
-from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+from needlework.core.prompts import Message
+from needlework.models.tokenizers.hf_tokenizer import ChatTemplate
+from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 
 _ALTERNATES = (
     "{% for message in messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}"

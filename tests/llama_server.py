@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from needlework.haystack_fixtures.models.local.smollm2 import installed_gguf
+from needlework.models.specs import installed_gguf
 
 _SERVER = """
 import sys, xllamacpp

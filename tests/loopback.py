@@ -15,8 +15,8 @@ from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from needlework.haystack_fixtures.models.served.facts.calibration import FILLER
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.models.served.calibration import FILLER
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 
 _NEEDLE = re.compile(r"The \w+ code for (.+?) is (\d{7})\.")
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 
 _VALUE = re.compile(r"The \w+ code for (.+?) is (\d{7})\.")
 TEMPLATE = 11  # tokens that the provider's template adds to a prompt

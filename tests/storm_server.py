@@ -216,7 +216,7 @@ def _main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--refuses", action="store_true")
     options = parser.parse_args()
-    from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+    from needlework.models.tokenizers.tokenizer import load_tokenizer
 
     tokenizer = load_tokenizer("tiktoken:gpt-4")
     asyncio.run(_serve(options, lambda text: len(tokenizer.encode(text).ids)))

@@ -1,98 +1,108 @@
-"""The house: its rooms, its floors, and that imports go down only."""
+"""The layout: which folder may import which, no import circles, and folders that a person can take in."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MOST_ROOMS = 25
-# From the ground up: a room imports rooms of lower floors only, and none of its own floor.
-FLOORS = {
-    "results": (
-        ("records",),
-        ("style", "prompt", "adaptive"),
-        ("statistics",),
-        ("files", "tables", "hookspecs"),
-        ("pictures", "html", "gates", "judging"),
-        ("run", "leval", "elsewhere", "questions", "compare", "plot"),
-        ("web", "rescore", "score", "session", "merge"),
-        ("status",),
-    ),
-    "haystack_fixtures": (
-        ("errors", "redact", "draws", "writing", "presets"),
-        ("cache", "command_line", "grid"),
-        ("corpora",),
-        ("settings",),
-        ("needles", "prompts"),
-        ("tokenizers",),
-        ("haystacks", "models"),
-        ("documents",),
-        ("retrieval",),
-        ("tasks",),
-        ("configuration",),
-        ("configuration", "workers"),
-        ("trials",),
-        ("asking", "hookspecs"),
-        ("session",),
-    ),
-    "scoring": (
-        ("scores", "answers"),
-        ("outcomes", "verdicts"),
-        ("scorers", "custom"),
-        ("published", "judges"),
-        ("leval",),
-        ("registry",),
-        ("recording",),
-        ("ahead",),
-        ("hookspecs",),
-        ("plugin",),
-    ),
-    "launching": (
-        ("batch_in", "matrix", "shards"),
-        ("kubernetes", "local", "progress", "ray_tasks", "slurm"),
-        ("options",),
-        ("launch",),
-    ),
+# From the ground up: a folder imports those that stand before it, and those that it names.
+MAY_IMPORT = {
+    "core": (),
+    "scoring": (),
+    "models": ("core",),
+    "haystack_fixtures": ("core", "models"),
+    "pipeline": ("core", "models", "haystack_fixtures"),
+    "results": ("core", "models", "haystack_fixtures", "pipeline", "scoring"),
+    "cluster": ("core", "models", "haystack_fixtures", "results", "autoload", "main"),
+    "needlework": ("core", "models", "haystack_fixtures", "pipeline", "scoring", "results", "pytest_plugin"),
+    "benchmarks": ("haystack_fixtures", "scoring"),
 }
+MOST_ROOMS = 20
+DEEPEST = 3  # a top folder, and two levels below it
 
 
-def imported(package: str, path: Path) -> Iterator[str]:
-    """The rooms of its package that a module imports, at its top and inside functions."""
-    start = f"needlework.{package}"
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module == start else [node.module]
+def modules(folder: str) -> list[Path]:
+    """The modules of a top folder; `needlework` has links to the others."""
+    return [
+        path
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if "runs" not in path.parts and not any(parent.is_symlink() for parent in path.parents)
+    ]
+
+
+def name_of(path: Path) -> str:
+    """The name that a module is imported by."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts if parts[0] == "needlework" else ("needlework", *parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def imported(path: Path, *, at_import: bool) -> Iterator[str]:
+    """Our modules and names that a module imports; `at_import`: only what runs when it is imported."""
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        node = waiting.pop()
+        if at_import and (isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or is_type_checking(node)):
+            continue
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("needlework"):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        yield from (name.removeprefix(f"{start}.").split(".")[0] for name in names if name.startswith(f"{start}."))
+            yield from (alias.name for alias in node.names if alias.name.startswith("needlework."))
+        waiting += ast.iter_child_nodes(node)
 
 
-@pytest.mark.parametrize("package", FLOORS)
-def test_every_room_stands_on_a_floor_and_imports_from_below(package: str) -> None:
-    floor = {room: number for number, rooms in enumerate(FLOORS[package]) for room in rooms}
-    up = []
-    for path in sorted((ROOT / package).rglob("*.py")):
-        parts = path.relative_to(ROOT / package).parts
-        room = parts[0].removesuffix(".py")
-        if "runs" in parts or room == "__init__":
-            continue
-        assert room in floor, f"{package}/{room} stands on no floor: add it to FLOORS"
-        up += [
-            f"{path} -> {other}" for other in imported(package, path) if other != room and floor[other] >= floor[room]
-        ]
-    assert not up
+@pytest.mark.parametrize("folder", MAY_IMPORT)
+def test_a_folder_imports_only_what_stands_below_it(folder: str) -> None:
+    upwards = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(folder)
+        if name_of(path) not in ("needlework", "needlework.__main__")  # the console command reaches everything
+        for name in imported(path, at_import=False)
+        if name.split(".")[1] not in (folder, *MAY_IMPORT[folder])
+    ]
+    assert not upwards
 
 
-@pytest.mark.parametrize("package", FLOORS)
-def test_no_folder_has_more_rooms_than_a_person_can_take_in(package: str) -> None:
-    for folder in [ROOT / package, *(ROOT / package).rglob("*")]:
-        if not folder.is_dir() or {"runs", "__pycache__", "data"} & set(folder.parts):
-            continue
-        rooms = [entry for entry in folder.iterdir() if entry.suffix == ".py" or any(entry.glob("*.py"))]
-        assert len(rooms) <= MOST_ROOMS, f"{folder} has {len(rooms)} rooms"
+@cache
+def import_graph() -> dict[str, set[str]]:
+    """Module to the modules that it imports when it is imported itself."""
+    paths = {name_of(path): path for folder in MAY_IMPORT for path in modules(folder)}
+    return {
+        name: {
+            target
+            for full in imported(path, at_import=True)
+            for target in (full, full.rpartition(".")[0])
+            if target in paths and target != name
+        }
+        for name, path in paths.items()
+    }
+
+
+def test_modules_import_each_other_in_one_direction() -> None:
+    facades = {"needlework", *(f"needlework.{folder}" for folder in MAY_IMPORT)}  # they import when asked for a name
+    graph = {name: targets - facades for name, targets in import_graph().items()}
+
+    assert len(tuple(TopologicalSorter(graph).static_order())) >= len(graph)  # a circle raises CycleError
+
+
+@pytest.mark.parametrize("folder", MAY_IMPORT)
+def test_folders_have_few_rooms_and_are_not_deep(folder: str) -> None:
+    if folder == "benchmarks":  # one short file for each family of tasks
+        return
+    rooms: dict[Path, int] = {}
+    for path in modules(folder):
+        parts = path.relative_to(ROOT).parts
+        assert len(parts) - 1 <= DEEPEST, f"{path} lies too deep"
+        if path.name != "__init__.py":
+            rooms[path.parent] = rooms.get(path.parent, 0) + 1
+    assert {str(place): count for place, count in rooms.items() if count > MOST_ROOMS} == {}

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.cache import default_cache_dir
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.local.gguf.cache import converted_folder, is_complete
-from needlework.haystack_fixtures.models.local.smollm2 import GGUF_SHA256, installed_gguf
-from needlework.haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.core.errors import InputError
+from needlework.core.files import default_cache_dir
+from needlework.models.local.gguf import converted_folder, is_complete
+from needlework.models.specs import GGUF_SHA256, installed_gguf
+from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
 
 KINDS = ("cl100k", "o200k", "llama", "metaspace", "smollm2")
 

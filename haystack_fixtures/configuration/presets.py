@@ -1,4 +1,4 @@
-"""Presets: named, complete configurations, read from TOML files (ours, or one of the user's)."""
+"""The option table; presets: named, complete configurations, of files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.configuration.options import BY_KEY, SUITE_KEYS
-from needlework.haystack_fixtures.configuration.peer_names import NAMES
-from needlework.haystack_fixtures.configuration.peer_values import translated
-from needlework.haystack_fixtures.errors import InputError, nearest
+from needlework.core.errors import InputError, nearest
+from needlework.core.options import Option, Parser, switch, text, whole, words
+from needlework.haystack_fixtures.configuration import cell_options, run_options
+from needlework.haystack_fixtures.configuration.peer_names import NAMES, translated
+from needlework.haystack_fixtures.documents import data_set_files as data_sets
+from needlework.haystack_fixtures.retrieval import options as retrieval
+from needlework.haystack_fixtures.tasks import document_material as documents
+from needlework.haystack_fixtures.tasks.published import leval_files as leval
+from needlework.haystack_fixtures.tasks.published.leval import own_sources, own_suite
+from needlework.haystack_fixtures.tasks.published.leval_files import OPTION, SOURCES, find_file
 
 # Options of the run that published systems say with a data set.
 _OF_RUN = {row.ours for row in NAMES.values()}
@@ -185,3 +191,72 @@ def _written(where: str, key: str, value: object) -> str | Sequence[str]:
 
 def _one(where: str, key: str, value: object) -> str:
     return as_written(f"{where}: {key}", value)
+
+
+NAME = "leval"
+_TASKS = "leval_"
+# What `--task` takes beside the names of tasks: L-Eval's own names, and what its `--mc_tasks` asks.
+_SHORT = {source.name: (source.task,) for source in SOURCES} | {
+    "leval_mc": ("leval_coursera", "leval_quality", "leval_tpo")
+}
+
+
+def in_full(tasks: Sequence[str]) -> tuple[str, ...]:
+    """The names of `--task`, L-Eval's own and `leval_mc` written out."""
+    return tuple(dict.fromkeys(name for task in tasks for name in _SHORT.get(task, (task,))))
+
+
+def asks_leval(tasks: Sequence[str], given: object) -> bool:
+    """Whether a run that names no preset is one of L-Eval: its tasks alone are named, or its data alone is `given`."""
+    return all(task.startswith(_TASKS) for task in tasks) if tasks else given is not None
+
+
+def with_files(preset: Preset, given: str | None, wanted: Sequence[str]) -> Preset:
+    """The preset with the tasks of one's own, and of L-Eval's those that have a file, or are `wanted`.
+
+    Raises `InputError` where there is no task at all.
+    """
+    if given is None:
+        return preset
+    there = {source.task for source in SOURCES if find_file(given, source)}
+    asked = [suite for suite in preset.suites if suite["task"] in there or suite["task"] in wanted]
+    suites = (*asked, *map(own_suite, own_sources(given)))
+    if not suites:
+        raise InputError(OPTION, given, "has no jsonl file of L-Eval's form (input, instructions, outputs, evaluation)")
+    return replace(preset, suites=suites)
+
+
+_COMMON: tuple[Option, ...] = (
+    *run_options.CONFIGURATION_OPTIONS,
+    *run_options.MODEL_OPTIONS,
+    *cell_options.CELL_OPTIONS,
+    *cell_options.NEEDLE_OPTIONS,
+    *cell_options.OPTIONS,
+    *run_options.OPTIONS,
+    *run_options.BATCHES_OPTIONS,
+    *run_options.RESULTS_OPTIONS,
+    *run_options.ADAPTIVE_OPTIONS,
+)
+# What one family has of its own; its values ride in `Suite.own`.
+OWN = {option.key: option for option in (*documents.OPTIONS, *leval.OPTIONS, *data_sets.OPTIONS, *retrieval.OPTIONS)}
+OPTIONS: tuple[Option, ...] = (*_COMMON, *OWN.values())
+BY_KEY = {option.key: option for option in OPTIONS}
+
+# What only a preset's suite says (each under the name that OpenCompass's documents use, where it has one).
+SUITE_KEYS: dict[str, Parser] = {
+    "task": text,
+    "num_repeats_per_file": whole(1),
+    "judge_by_default": switch,
+    "tokenizer_model": text,
+    "keyword": text,
+    "variants": words,
+}
+
+
+Written = Mapping[str, str | Sequence[str]]
+"""Option key -> value as written; repeatable options have a sequence."""
+
+
+def first(levels: Sequence[Written], key: str) -> str | Sequence[str] | None:
+    """The value of the first level that has one."""
+    return next((level[key] for level in levels if key in level), None)

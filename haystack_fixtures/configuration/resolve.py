@@ -1,27 +1,36 @@
-"""From options as written (command line, TOML, ini, preset) to the settings of a run."""
+"""From options as written to the settings of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
-from needlework.haystack_fixtures.configuration import leval_preset
-from needlework.haystack_fixtures.configuration.levels import Written, first
-from needlework.haystack_fixtures.configuration.options import BY_KEY, OPTIONS, OWN, SUITE_KEYS
-from needlework.haystack_fixtures.configuration.own_values import said
-from needlework.haystack_fixtures.configuration.peer_names import NAMES
-from needlework.haystack_fixtures.configuration.peer_values import translated
-from needlework.haystack_fixtures.configuration.presets import as_written, load_preset
-from needlework.haystack_fixtures.configuration.suites import suites_of
-from needlework.haystack_fixtures.errors import InputError, nearest
-from needlework.haystack_fixtures.settings.judge_prompt import prompt_sha256
-from needlework.haystack_fixtures.settings.option import Option
-from needlework.haystack_fixtures.settings.option_values import Parsed, text
-from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.settings.user_files import read_toml
-from needlework.haystack_fixtures.tasks.documents.votes import with_votes
+from needlework.core.errors import InputError, nearest
+from needlework.core.files import prompt_sha256, read_toml
+from needlework.core.grid import SPREAD, parse_depths, parse_lengths, without_window
+from needlework.core.options import Option, Parsed, text
+from needlework.core.settings import Own, Settings, Suite
+from needlework.haystack_fixtures.configuration import presets
+from needlework.haystack_fixtures.configuration.peer_names import NAMES, translated
+from needlework.haystack_fixtures.configuration.presets import (
+    BY_KEY,
+    OPTIONS,
+    OWN,
+    SUITE_KEYS,
+    Preset,
+    Written,
+    as_written,
+    built_in_presets,
+    first,
+    load_preset,
+)
+from needlework.haystack_fixtures.corpora.files import presets_files
+from needlework.haystack_fixtures.needles.needle_sets import inline_spec
+from needlework.haystack_fixtures.tasks.own_documents import with_votes
 
 
 def resolve_settings(
@@ -42,9 +51,9 @@ def resolve_settings(
     named = next(i for i, level in enumerate(levels) if "preset" in level)
     preset = load_preset(cast(str, levels[named]["preset"]))
     if levels[named] is levels[-1]:
-        preset = replace(preset, suites=(*preset.suites, *(() if preset.name == leval_preset.NAME else own)))
-    if preset.name == leval_preset.NAME:
-        preset = leval_preset.with_files(preset, cast("str | None", first(levels, "leval_data")), wanted)
+        preset = replace(preset, suites=(*preset.suites, *(() if preset.name == presets.NAME else own)))
+    if preset.name == presets.NAME:
+        preset = presets.with_files(preset, cast("str | None", first(levels, "leval_data")), wanted)
     above, below = levels[: named + 1], levels[named + 1 :]
 
     of_run = [*above, preset.run, *below]
@@ -95,13 +104,13 @@ def _levels(command_line: Written, ini: Written) -> list[Written]:
 
 def _wanted(tasks: object) -> tuple[str, ...]:
     names = cast("tuple[str, ...]", BY_KEY["task"].parse("--task", tasks)) if isinstance(tasks, str) else ()
-    return leval_preset.in_full(names)
+    return presets.in_full(names)
 
 
 def _default_preset(wanted: Sequence[str], own: set[str], leval_data: object) -> str:
     """`quick`, or where that lacks a task that was asked for, the preset that has every one."""
-    if not set(wanted) & own and leval_preset.asks_leval(wanted, leval_data):
-        return leval_preset.NAME
+    if not set(wanted) & own and presets.asks_leval(wanted, leval_data):
+        return presets.NAME
     return "families" if set(wanted) - own - {suite["task"] for suite in load_preset("quick").suites} else "quick"
 
 
@@ -129,3 +138,272 @@ def _read_config(path: str | None) -> Written:
 
 def _one(level: Written, key: str) -> str | None:
     return cast("str | None", level.get(key))
+
+
+_Value = Parsed | tuple[int, ...] | tuple[float, ...]
+_Named = tuple[str, str | None]
+_OF_THE_GRID = ("lengths", "depths", "length_spacing", "depth_spacing", "language")
+_READ_ELSEWHERE = (*_OF_THE_GRID, "needle", "needles", "question", "answer")
+
+
+def suites_of(
+    preset: Preset, above: Sequence[Written], below: Sequence[Written], wanted: Sequence[str]
+) -> tuple[Suite, ...]:
+    """The preset's suites of the wanted tasks (of all where it is empty), each in its languages.
+
+    `above` counts more than the preset, `below` less, each from the first on. Raises `InputError`.
+    """
+    written_suites = _with_several_needles(preset.suites, wanted, above, below)
+    known = tuple(dict.fromkeys(suite["task"] for suite in written_suites))
+    for task in wanted:
+        if task not in known:
+            raise InputError("--task", task, _no_such_task(task, preset.name, known))
+    asked = cast("str | None", first(above, "language"))
+    found: list[Suite] = []
+    missing: set[str] = set()
+    for written in written_suites:
+        if wanted and written["task"] not in wanted:
+            continue
+        own = written.get("language")
+        languages = _languages(asked or own or cast("str | None", first(below, "language")) or "en")
+        if asked and own:
+            missing |= set(languages) - set(_languages(own))
+            languages = tuple(language for language in languages if language in _languages(own))
+        found += [_suite(written, language, above, below) for language in languages]
+    if not found:
+        raise InputError("--language", asked, f"preset {preset.name} has no suite in that language")
+    served = {suite.language for suite in found}
+    if missing - served:
+        raise InputError(
+            "--language", asked, f"preset {preset.name} has no suite in {', '.join(sorted(missing - served))}"
+        )
+    return _merge(found)
+
+
+def _no_such_task(task: str, preset: str, known: Sequence[str]) -> str:
+    of_presets: dict[str, str] = {}
+    for other in built_in_presets().values():
+        for suite in other.suites:
+            of_presets.setdefault(suite["task"], other.name)
+    near = get_close_matches(task, [*known, *of_presets], n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    if task in of_presets:
+        hint = f"--preset {of_presets[task]} has it; "
+    return f"{hint}preset {preset} has {', '.join(known)}"
+
+
+def _with_several_needles(
+    suites: Sequence[Mapping[str, str]], wanted: Sequence[str], above: Sequence[Written], below: Sequence[Written]
+) -> list[Mapping[str, str]]:
+    """Suites of niah that are given several needles ask one question over all of them: they are of multi_needle."""
+    has_both = {suite["task"] for suite in suites} >= set(TASKS)
+    found = []
+    for suite in suites:
+        needles = said_needles([*above, suite, *below]) if suite["task"] == "niah" else None
+        if needles is not None and needles.count > 1 and (not wanted or "niah" in wanted or not has_both):
+            if has_both or "niah" in wanted:
+                raise InputError("--needles", needles.count, "niah asks about one needle: give --task multi_needle")
+            suite = {**suite, "task": "multi_needle"}
+        found.append(suite)
+    return found
+
+
+def _merge(suites: Sequence[Suite]) -> tuple[Suite, ...]:
+    """Drop suites that an option has made equal (two suites of one grid, after `--needle-set`)."""
+    return tuple(dict.fromkeys(suites))
+
+
+def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], below: Sequence[Written]) -> Suite:
+    def get(key: str) -> _Named:
+        option = BY_KEY[key]
+        found = first(above, key) or written.get(key) or first(below, key) or option.default
+        return f"--{option.name}", cast("str | None", found)
+
+    values: dict[str, _Value] = {}
+    for option in OPTIONS:
+        if option.suite and option.key not in _READ_ELSEWHERE:
+            name, value = get(option.key)
+            values[option.key] = None if value is None else option.parse(name, value)
+    own = said({key: cast(Parsed, values.pop(key)) for key in OWN.keys() & values.keys()})
+    for key, parse in SUITE_KEYS.items():
+        if key not in ("task", "num_repeats_per_file"):
+            values[key] = parse(key, written[key]) if key in written else None
+    values |= _files(values, written, above)
+    needles = said_needles([*above, written, *below]) if written["task"] in TASKS else None
+    if needles is not None:
+        values |= {"needle_set": needles.spec, "scorer": needles.scorer or values["scorer"]}
+        if any(key in level for level in above for key in ("needle", "needles")):  # the suite's is about others
+            values["keyword"] = None
+    # A system prompt may be empty on purpose: that is not "not given".
+    values["system_prompt"] = next(
+        (cast(str, level["system_prompt"]) for level in (*above, written, *below) if "system_prompt" in level), None
+    )
+    values |= _grid(get, written, below)
+    values["judge_by_default"] = bool(values["judge_by_default"])
+    values["controls"] = values["controls"] or ()
+    values["variants"] = values["variants"] or ()
+    return Suite(task=written["task"], language=language, own=own, **cast("dict[str, Any]", values))
+
+
+def _files(values: Mapping[str, _Value], written: Mapping[str, str], above: Sequence[Written]) -> dict[str, _Value]:
+    """The files that are named, and the trials on them: `num_repeats_per_file` is for each, and each haystack of one.
+
+    A corpus of which no files are named is one: OpenCompass always names them.
+    """
+    corpus, names = cast(str, values["corpus"]), cast("tuple[str, ...]", values["file_list"] or ())
+    if "file_list" in written and not first(above, "file_list"):
+        names = presets_files(corpus, names)
+    key = "num_repeats_per_file"
+    if key not in written or first(above, "repeats"):
+        return {"file_list": names}
+    each = cast(int, SUITE_KEYS[key](key, written[key]))
+    if len(names) < 2:
+        return {"file_list": names, "repeats": each}
+    return {"file_list": names, "repeats": each * len(names), "repeats_per_file": each}
+
+
+def _grid(get: Callable[[str], _Named], written: Mapping[str, str], below: Sequence[Written]) -> dict[str, _Value]:
+    """Lengths and depths, whether each sample has one of the depths, and whether the window is a length."""
+    values: dict[str, _Value] = {}
+    for key, parse in (("lengths", parse_lengths), ("depths", parse_depths)):
+        name, value = get(key)
+        if key == "depths" and value is not None and value.partition(":")[0].strip() == SPREAD:
+            values["spread"] = True
+            value = value.partition(":")[2] or _unspread(written, below)
+        if value is None:
+            raise InputError(name, "", f"give --{key}, or a preset that has them")
+        if key == "lengths":
+            value, values["window"] = without_window(name, value)
+            if not value:
+                values[key] = ()
+                continue
+        spacing_name, spacing = get(f"{key[:-1]}_spacing")
+        values[key] = parse(name, value, cast(str, BY_KEY[f"{key[:-1]}_spacing"].parse(spacing_name, spacing or "")))
+    return values
+
+
+def _unspread(written: Mapping[str, str], below: Sequence[Written]) -> str | None:
+    """The depths that `--depths spread` is about: those of the preset, or of what it was written over."""
+    found = (cast(str, level["depths"]) for level in (written, *below) if "depths" in level)
+    named = (depths.removeprefix(SPREAD).lstrip(" :") for depths in found)
+    return next((depths for depths in named if depths), None)
+
+
+def _languages(value: str) -> tuple[str, ...]:
+    found = cast("tuple[str, ...]", BY_KEY["language"].parse("--language", value))
+    for language in found:
+        if language not in ("en", "zh"):
+            raise InputError("--language", language, "use en, zh or en,zh")
+    return found
+
+
+TASKS = ("niah", "multi_needle")
+_KINDS = ("needle", "needles", "needle_set")
+# Of a set by name, these would have nothing to be about.
+_ABOUT = ("question", "answer")
+_COMPARE_WITH_NEEDLES = ("cdme", "cdme_trim", "judge_evalscope", "judge_llmtest", "needle_words")
+_WITHOUT_ANSWER = "needle_words"
+
+
+@dataclass(frozen=True, slots=True)
+class SaidNeedles:
+    """`spec`: stands for the needle set's name. `count`: how many needles. `scorer`: what scores answers where they can
+    be compared with the needles alone; empty where the suite's scorer does."""
+
+    spec: str
+    count: int
+    scorer: str = ""
+
+
+def said_needles(levels: Sequence[Written]) -> SaidNeedles | None:
+    """The needles that the levels say, most important first; `None` where they name a set.
+
+    Without an answer or keyword a scorer that wants one gives way, unless it is named beside the needles or above.
+    Raises `InputError` for needles without a question, a question without needles, and both needles and a set.
+    """
+    at = next((place for place, level in enumerate(levels) if any(kind in level for kind in _KINDS)), len(levels))
+    kinds = [kind for kind in _KINDS if at < len(levels) and kind in levels[at]]
+    if len(kinds) > 1:
+        names = ", ".join(_option(kind) for kind in kinds)
+        raise InputError(names, str(levels[at][kinds[0]]), "are two ways to say the needles: give one of them")
+    if not kinds or kinds == ["needle_set"]:
+        about = next((key for level in levels[: at + 1] for key in _ABOUT if key in level), None)
+        if about is not None:
+            raise InputError(_option(about), str(first(levels, about)), "is about --needle TEXT: give that too")
+        return None
+    value = levels[at][kinds[0]]
+    texts = [text for word in ([value] if isinstance(value, str) else value) for text in _texts(word)]
+    question = cast("str | None", first(levels, "question"))
+    if question is None:
+        raise InputError(_option(kinds[0]), texts[0], "give --question too: what is asked about it")
+    # An answer is one to the needles beside it, or to others that were said before.
+    answer = cast("str | None", first(levels[: at + 1], "answer") or first(levels[: at + 1], "keyword"))
+    spec = inline_spec(texts, question, answer or "")
+    return SaidNeedles(spec, len(texts), "" if answer else _scorer(levels, at))
+
+
+def _scorer(levels: Sequence[Written], at: int) -> str:
+    scorer = first(levels, "scorer")
+    beside = first(levels[: at + 1], "scorer")
+    return "" if beside or scorer in _COMPARE_WITH_NEEDLES else _WITHOUT_ANSWER
+
+
+def _texts(word: str) -> list[str]:
+    """A needle, or a JSON list of needles."""
+    if word.lstrip().startswith("["):
+        try:
+            found = json.loads(word)
+        except (ValueError, RecursionError):
+            return [word]
+        if found and isinstance(found, list) and all(isinstance(text, str) for text in found):
+            return found
+    return [word]
+
+
+def _option(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
+
+
+def said(own: Mapping[str, Parsed]) -> Own:
+    """The values of families' options that are not the default."""
+    return Own({key: value for key, value in own.items() if value != OWN[key].usual})
+
+
+def suite_table(suite: Suite) -> dict[str, Any]:
+    """The suite as a flat table, for a manifest: its fields, and every family's options that a preset may set."""
+    table = {each.name: getattr(suite, each.name) for each in fields(suite) if each.name != "own"}
+    return table | {key: suite.own.get(key, option.usual) for key, option in OWN.items() if option.suite}
+
+
+def run_table(suites: Sequence[Suite]) -> dict[str, Parsed]:
+    """What a run has of families' options that no preset sets, for a manifest."""
+    own = suites[0].own if suites else Own()
+    return {key: own.get(key, option.usual) for key, option in OWN.items() if not option.suite}
+
+
+def own_from_tables(*tables: Mapping[str, Any]) -> Own:
+    """The families' options of `suite_table` and `run_table`. Raises `InputError`."""
+    found = {key: table[key] for table in tables for key in OWN.keys() & table.keys() if table[key] is not None}
+    return said({key: OWN[key].parse(key, as_written(key, value)) for key, value in found.items()})
+
+
+def recipe_fields(suite: Suite) -> dict[str, object]:
+    """The suite as a mapping of what shapes each trial: the grid's axes are left out, and what its questions say.
+
+    What came later has a default, and counts only where it differs from that: keys of older runs stay what they were.
+    """
+    alone = replace(
+        suite,
+        lengths=(),
+        depths=(),
+        repeats=0,
+        controls=(),
+        variants=(),
+        spread=False,
+        window=False,
+        judge_by_default=False,
+        own=Own(),
+    )
+    values = {each.name: (getattr(alone, each.name), each.default) for each in fields(alone)}
+    found = {name: value for name, (value, default) in values.items() if value != default}
+    return found | {key: value for key, value in suite.own.items() if OWN[key].counts(suite.own)}

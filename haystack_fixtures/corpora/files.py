@@ -1,14 +1,79 @@
-"""Corpora from the user's own files: txt, md, and jsonl with a text field."""
+"""What a corpus is; texts of files, folders and data sets of a hub."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from needlework.haystack_fixtures.corpora.text import clean_text
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Named source text.
+
+    `documents` are in a fixed order of their own (sorted by file name, or as published); a haystack's seed shuffles
+    them. `sha256` identifies the text (`documents_sha256`) or, for generated text, the recipe that makes it.
+    """
+
+    name: str
+    language: str
+    licence: str
+    source: str
+    documents: tuple[str, ...] = field(repr=False)
+    sha256: str
+
+    @property
+    def chars(self) -> int:
+        """Characters in all documents."""
+        return sum(map(len, self.documents))
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What a manifest tells of it."""
+        return {
+            "name": self.name,
+            "language": self.language,
+            "licence": self.licence,
+            "source": self.source,
+            "sha256": self.sha256,
+            "documents": len(self.documents),
+            "characters": self.chars,
+        }
+
+
+def documents_sha256(documents: Iterable[str]) -> str:
+    """Hash documents in order; lengths are part of it, so that moving a boundary changes the hash."""
+    digest = hashlib.sha256()
+    for document in documents:
+        data = document.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+_NOT_TEXT = "\x00"
+
+
+def clean_text(text: str, where: str) -> str:
+    """Text with `\\n` as its only line end and without a byte-order mark.
+
+    NUL characters and lone surrogates (from a JSON escape, say) cannot be sent to a model: they raise InputError,
+    which names `where`. Nothing is removed silently.
+    """
+    if _NOT_TEXT in text:
+        raise InputError("--corpus", where, "it holds NUL characters: give a text file in UTF-8")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        remedy = f"half of a surrogate pair at character {error.start}: write the text in UTF-8 again"
+        raise InputError("--corpus", where, remedy) from None
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
 
 SUFFIXES = (".txt", ".md", ".jsonl")
 # The domain files of CDME (OpenCompass), as they are named upstream.
@@ -112,3 +177,81 @@ def _field(line: str, text_field: str, where: str) -> str:
         remedy = f"field {text_field!r} is {type(text).__name__}, not text: name another with --text-field"
         raise InputError("--corpus", where, remedy)
     return clean_text(text, where)
+
+
+def _folder(spec: str) -> Path | None:
+    """The folder that `cdme:FOLDER` or a path names; `None` for a name, a single file, and what is not there."""
+    try:
+        folder = Path(spec.removeprefix("cdme:")).expanduser()
+        return folder if folder.is_dir() and not spec.startswith("hf:") else None
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def presets_files(spec: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """A preset's file list, where the corpus is one that it can be about: a corpus of another kind is read whole."""
+    folder = _folder(spec)
+    if folder is None:
+        return names if spec.startswith("cdme:") else ()
+    of_cdme = set(names) <= set(CDME_FILES) and not spec.startswith("cdme:")
+    return () if of_cdme and not any((folder / name).is_file() for name in names) else names
+
+
+_DEFAULT_SPLIT = "train"
+
+
+def load_hub(target: str, *, language: str, text_field: str) -> Corpus:
+    """One split of a data set; `target` is an id or a local path, with `:split` behind it when not "train".
+
+    Rows without text are skipped. Code that a data set may carry is never run. The files go where the `datasets`
+    library keeps its own cache, so a data set that was prepared before works without a network.
+    """
+    name, split = _parts(target)
+    rows = _load(name, split)
+    columns = list(rows.column_names)
+    if text_field not in columns:
+        remedy = f"no column {text_field!r}: name one of its columns ({', '.join(columns) or 'none'})"
+        raise InputError("--corpus", target, remedy)
+    texts = rows[text_field]
+    documents = tuple(
+        clean_text(text, f"{target} row {number}")
+        for number, text in enumerate(texts)
+        if _is_text(text, target, number, text_field) and text.strip()
+    )
+    if not documents:
+        raise InputError("--corpus", target, f"column {text_field!r} holds no text: name another column or split")
+    licence = str(rows.info.license or "").strip() or "not stated"
+    source = f"Hugging Face data set {name}, split {split}"
+    return Corpus(Path(name).name, language, licence, source, documents, documents_sha256(documents))
+
+
+def _parts(target: str) -> tuple[str, str]:
+    name, _, split = target.partition(":")  # the first colon: a split may have one of its own, train[:10%]
+    if not name:
+        raise InputError("--corpus", target, "name a data set or a folder: hf:ID_OR_PATH[:split]")
+    if path_exists(Path(target)):  # and so may a local path
+        return target, _DEFAULT_SPLIT
+    return name, split or _DEFAULT_SPLIT
+
+
+def _load(name: str, split: str) -> Any:
+    try:
+        import datasets
+    except ImportError:
+        raise InputError("--corpus", name, "needs the datasets library: pip install 'needlework[hub]'") from None
+    try:
+        return datasets.load_dataset(name, split=split)
+    # Dozens of kinds: network, hub, Arrow, pandas, file system. Whichever it is, the user reads one line of it.
+    except Exception as error:  # noqa: BLE001
+        problem = " ".join(str(error).split())[:300]
+        remedy = f"cannot be loaded ({type(error).__name__}: {problem}): check the id, the split and the network"
+        raise InputError("--corpus", f"{name}:{split}", remedy) from None
+
+
+def _is_text(value: object, target: str, number: int, text_field: str) -> bool:
+    if value is None:
+        return False
+    if not isinstance(value, str):
+        kind = type(value).__name__
+        raise InputError("--corpus", target, f"column {text_field!r}, row {number} is {kind}, not text: name another")
+    return True

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
 
 OPTION = "--questions"
 STATUSES = ("accept", "review", "reject")

@@ -1,16 +1,20 @@
-"""Files that are text: plain, Markdown, tables, web pages, JSON. What cannot be read says why."""
+"""Text and HTML files, and what reading a file gives."""
 
 from __future__ import annotations
 
 import codecs
+import io
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
-from needlework.haystack_fixtures.documents.found import BLANK, Found, UnusableError, one, usable
-from needlework.haystack_fixtures.documents.html_text import html_text
+import regex
 
 NOT_READ = "is not a kind that is read"
 _FIELDS = ("text", "input", "content", "document")  # of a row, the first that is a text
@@ -135,3 +139,157 @@ def _json_string(text: str) -> str | None:
     except ValueError:
         return None
     return value if isinstance(value, str) else None
+
+
+# Read in one pass: the standard library's parser starts anew at each tag without an end, which takes minutes for pages
+# that are made for it, and raises on some.
+_RAW = frozenset({"script", "style"})  # what stands in them is no markup
+_UNSEEN = frozenset({*_RAW, "title", "template", "noscript", "svg"})
+_BLOCK_TAGS = """
+address article aside blockquote body dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li
+main nav ol p pre section table tr ul
+"""
+_BLOCKS = frozenset(_BLOCK_TAGS.split())
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+_GAPS = re.compile(r"\n{3,}")
+# A comment, a declaration or the like, or a tag (the slash of an end, the name, what is left). What has no end goes on
+# to the end of the page. A quote counts behind `=` only.
+_MARKUP = re.compile(
+    r"<!--(?:>|->|.*?(?:--!?>|\Z))|<(?:[!?]|/[^a-z>])[^>]*(?:>|\Z)|</>"
+    r"""|<(/?)([a-z][^\s/>]*)((?:[^>=]|=\s*+"[^"]*+"|=\s*+'[^']*+'|=)*+)(?:>|\Z)""",
+    re.DOTALL | re.IGNORECASE,
+)
+_RAW_ENDS = {tag: re.compile(rf"</{tag}(?![^\s/>])", re.IGNORECASE) for tag in _RAW}
+
+
+def html_text(page: str) -> str:
+    """Return the text, a line for each block of the page; broken markup is read as far as it goes."""
+    reader, at = _Reader(), 0
+    while markup := _MARKUP.search(page, at):
+        reader.data(unescape(page[at : markup.start()]))
+        at = markup.end()
+        end, tag, attributes = markup.groups()
+        tag = (tag or "").lower()
+        if end:
+            reader.end(tag)
+        elif tag:
+            reader.start(tag)
+            if attributes.endswith("/"):
+                reader.end(tag)
+            elif tag in _RAW:
+                close = _RAW_ENDS[tag].search(page, at)
+                at = close.start() if close else len(page)
+    reader.data(unescape(page[at:]))
+    lines = "".join(reader.pieces).split("\n")
+    return _GAPS.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self._unseen = ""  # the tag that hides what stands in it
+        self._as_it_is = False
+
+    def start(self, tag: str) -> None:
+        if tag == "body":
+            self._unseen = ""
+        elif tag in _UNSEEN:
+            self._unseen = self._unseen or tag
+        if tag == "br":
+            self.pieces.append("\n")
+        elif tag in ("td", "th") and self.pieces and not self.pieces[-1].endswith((" ", "\n")):
+            self.pieces.append(" ")
+        self._block(tag, inside=True)
+
+    def end(self, tag: str) -> None:
+        if tag == self._unseen:
+            self._unseen = ""
+        self._block(tag, inside=False)
+
+    def data(self, data: str) -> None:
+        if self._unseen:
+            return
+        if not self._as_it_is:
+            data = _SPACE.sub(" ", data)
+            if not self.pieces or self.pieces[-1].endswith((" ", "\n")):
+                data = data.lstrip(" ")
+        if data:
+            self.pieces.append(data)
+
+    def _block(self, tag: str, *, inside: bool) -> None:
+        if tag == "pre":
+            self._as_it_is = inside
+        if tag in _BLOCKS:
+            self.pieces.append("\n" if tag in ("li", "tr", "dt", "dd") else "\n\n")
+
+
+BLANK = "it is blank"
+_LARGEST_UNPACKED = 2**28  # bytes of a packed file's parts: a small file can hold gigabytes
+
+
+class UnusableError(Exception):
+    """Why a file, or a row of one, is no document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The texts of one file by name, and what is left out of it: (name, reason).
+
+    `needs`: the package without which this kind of file cannot be read; empty where nothing is missing.
+    """
+
+    documents: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    needs: str = ""
+
+
+def one(name: str, text: str) -> Found:
+    """A file that is one document. Raises `UnusableError`."""
+    return Found(((name, usable(text)),))
+
+
+def usable(text: str) -> str:
+    """The text with `\\n` as its only line end and nothing blank around it."""
+    if "\0" in text:
+        raise UnusableError("it holds NUL characters, which no model can be sent")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UnusableError("it holds half of a surrogate pair: write the text in UTF-8 again") from None
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not plain:
+        raise UnusableError(BLANK)
+    return plain
+
+
+def unpacked(data: bytes) -> ZipFile:
+    """A packed file, opened. Raises `UnusableError` where its parts are too large together."""
+    packed = ZipFile(io.BytesIO(data))
+    if sum(each.file_size for each in packed.infolist()) > _LARGEST_UNPACKED:
+        raise UnusableError(f"it unpacks to more than {_LARGEST_UNPACKED >> 20} MiB: store it as text")
+    return packed
+
+
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}"
+# Plain letters before a plain character come first: sets of properties take three times as long.
+_RUN = regex.compile(rf"[a-z0-9]++(?=[\n -~])|[{_UNSPACED}]++|[\w--[_{_UNSPACED}]]++", regex.V1)
+_FIRST_UNSPACED = "\u2e80"
+_IS_UNSPACED = regex.compile(f"[{_UNSPACED}]")
+
+
+def word_runs(text: str) -> list[str]:
+    """The words of a text in order, case and compatibility forms folded.
+
+    Text without spaces between words (Chinese, Japanese) comes in runs, up to what is none of it.
+    """
+    return _RUN.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def is_unspaced(run: str) -> bool:
+    """Whether a run of `word_runs` is text without spaces between words."""
+    return run >= _FIRST_UNSPACED and _IS_UNSPACED.match(run) is not None
+
+
+def pairs_of(run: str) -> list[str]:
+    """The pairs of neighbouring characters; of one character none."""
+    return [run[at : at + 2] for at in range(len(run) - 1)]

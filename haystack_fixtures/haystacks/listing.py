@@ -14,17 +14,16 @@ from typing import Any
 import numpy as np
 import regex
 
-from needlework.haystack_fixtures.errors import InputError, TooShortError
-from needlework.haystack_fixtures.haystacks.build import finish
-from needlework.haystack_fixtures.haystacks.candidate import Draft, draft_of
+from needlework.core.errors import InputError, TooShortError
+from needlework.core.prompts import Message, Prompt
+from needlework.haystack_fixtures.haystacks.builder import finish
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.frame import Frame
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
-from needlework.haystack_fixtures.haystacks.search import near_enough
+from needlework.haystack_fixtures.haystacks.search import Draft, draft_of, near_enough
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer
 
 _PROSE = 40  # characters of prose to look at for each token that is missing
 _NEAR = 4

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer, counting, words_apart
+from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer, counting, words_apart
 
 _WORDS_KEPT = 100_000
 _UNKNOWN = -(10**9)

@@ -1,16 +1,29 @@
-"""The search for the cut that gives a prompt its exact number of tokens."""
+"""Searches the cut that gives the exact length."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from needlework.haystack_fixtures.errors import InputError, TooShortError
-from needlework.haystack_fixtures.haystacks.candidate import Draft, counted, draft_of
+from needlework.core.errors import InputError, TooShortError
+from needlework.core.prompts import Message
 from needlework.haystack_fixtures.haystacks.cuts import Cut, Cuts, cuts_near, first_cut, padded_cut, patched_cuts
-from needlework.haystack_fixtures.haystacks.frame import Frame
+from needlework.haystack_fixtures.haystacks.frame import (
+    Frame,
+    Places,
+    count_of,
+    head_of,
+    place_for,
+    rest_of,
+    spliced_in_parts,
+)
+from needlework.haystack_fixtures.haystacks.pieces import Piece, Spliced, text_of
+from needlework.haystack_fixtures.haystacks.splice import Seams, splice
 
 # How many cuts of a kind to try, and how far (in tokens) around where the exact one is expected.
 _TRIES = 6
@@ -100,3 +113,124 @@ def _largest_below(frame: Frame, budget: int, extra: float, best: Draft) -> Draf
     below = np.flatnonzero(found.tokens + extra <= budget)[-_TRIES:]
     drafts = [draft_of(frame, found.cut(number)) for number in below.tolist()]
     return max((draft for draft in (best, *drafts) if draft.count <= budget), key=lambda draft: draft.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A whole prompt for one cut, as pieces. `spans`: each needle's characters, `counted`: with the gaps beside it.
+
+    `count`: tokens of the prompt, or of its context where the frame says so.
+    """
+
+    cut: Cut
+    places: Places
+    pieces: tuple[Piece, ...]
+    spans: tuple[tuple[int, int], ...]
+    counted: tuple[tuple[int, int], ...]
+    context: tuple[int, int]
+    spliced: Spliced
+    count: int
+
+
+def draft_of(frame: Frame, cut: Cut) -> Draft:
+    """Put template, haystack and needles together and count them."""
+    source, memo = frame.source, frame.memo
+    places = _places(frame, cut)
+    head = head_of(frame, cut, places)
+    pieces = (*head.pieces, *rest_of(frame, cut, head))
+    spliced = spliced_in_parts(frame, cut, places)
+    if spliced is None:
+        spliced = splice(pieces, memo, source.remember(("seams", memo), Seams))
+    begin, end = len(frame.before), head.end + cut.chars - head.char
+    if frame.of_context is None:
+        count = spliced.count + frame.bos
+    else:
+        ahead_of_it, behind_it = frame.of_context
+        count = spliced.tokens_before(end + behind_it) - covering(spliced, begin - ahead_of_it)
+    return Draft(cut, places, pieces, head.spans, head.counted, (begin, end), spliced, count)
+
+
+def counted(frame: Frame, cut: Cut) -> tuple[int, Draft | None]:
+    """The count of a cut's draft, and the draft where that has to be made for it."""
+    count = count_of(frame, cut, _places(frame, cut))
+    if count is not None:
+        return count, None
+    draft = draft_of(frame, cut)
+    return draft.count, draft
+
+
+def _places(frame: Frame, cut: Cut) -> Places:
+    return tuple([place_for(frame.source, depth, cut) for depth in frame.depths])
+
+
+def covering(spliced: Spliced, place: int) -> int:
+    """The first token with text at or after a place."""
+    index = spliced.tokens_before(place)
+    return index if spliced.start(index) == place else max(0, index - 1)
+
+
+# A server is sent messages, a model on this machine takes ids, and some 128,000 tokens are a megabyte in each form.
+
+# Stands in for the context while messages are laid out; private-use characters, so no text holds it by chance.
+_HOLE = "\ue000context\ue001"
+_SHORT = 50_000  # characters of a text that is not worth being spared
+
+
+class Pieced:
+    """See `prompt.Forms`."""
+
+    def __init__(
+        self, frame: Frame, draft: Draft, bos: tuple[int, ...], around: Callable[[str], tuple[Message, ...]]
+    ) -> None:
+        """`around` makes the messages around a context, which they hold as it is."""
+        self.tokens = len(bos) + draft.spliced.count
+        self._before, self._after = frame.before, frame.after
+        self._source = frame.source
+        self._pieces = draft.pieces
+        self._spliced = draft.spliced
+        self._context = draft.context
+        self._short = draft.context[1] < _SHORT
+        self._bos = bos
+        self._around = around
+
+    @cached_property
+    def text(self) -> str:
+        """The whole rendered request."""
+        if self._short:
+            return text_of(self._pieces)
+        return "".join(self._parts(0, self._context[1] + len(self._after)))
+
+    @cached_property
+    def ids(self) -> NDArray[np.int32]:
+        """The text's tokens."""
+        return self._spliced.ids(self._bos)
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """What a chat is asked: mostly the contents stand in the text as they are, and are made as parts of it."""
+        begin, end = self._context
+        made = []
+        for message in self._around(_HOLE):
+            head, hole, tail = message.content.partition(_HOLE)
+            if hole and self._before.endswith(head) and self._after.startswith(tail):
+                content = self._part(begin - len(head), end + len(tail))
+            else:
+                content = message.content.replace(_HOLE, self._part(begin, end)) if hole else message.content
+            made.append(Message(message.role, content))
+        return tuple(made)
+
+    def _part(self, start: int, end: int) -> str:
+        """Characters start..end of the text; of a long one without making all of it."""
+        return self.text[start:end] if self._short else "".join(self._parts(start, end))
+
+    def _parts(self, start: int, end: int) -> Iterator[str]:
+        place = 0
+        for each in self._pieces:
+            size = len(each) if isinstance(each, str) else each.end - each.start
+            low, high = max(start - place, 0), min(end - place, size)
+            if low < high:
+                if isinstance(each, str):
+                    yield each[low:high]
+                else:
+                    yield from self._source.blocks(each.start + low, each.start + high)
+            place += size

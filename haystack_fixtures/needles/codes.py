@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import random
 
-from needlework.haystack_fixtures.draws import below, draws, pick
-from needlework.haystack_fixtures.needles.needle import JointQuestion, Needle
+from needlework.core.draws import below, draws, pick
+from needlework.core.prompts import JointQuestion, Needle
 
 VERSION = 1
 

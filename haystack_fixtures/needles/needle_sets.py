@@ -1,23 +1,24 @@
-"""Needle sets by name, or from a TOML or JSONL file of the user's."""
+"""Needle sets: built-in, of a file, written in an option; canaries."""
 
 from __future__ import annotations
 
 import json
+import random
 import tomllib
+import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import slug
+from needlework.core.errors import InputError
+from needlework.core.files import parse_toml, read_text
+from needlework.core.grid import slug
+from needlework.core.prompts import JointQuestion, Needle, NeedleSet
 from needlework.haystack_fixtures.needles.codes import VERSION, draw_codes, joint_codes
-from needlework.haystack_fixtures.needles.inline import is_inline, load_inline
-from needlework.haystack_fixtures.needles.needle import JointQuestion, Needle, NeedleSet
-from needlework.haystack_fixtures.settings.user_files import parse_toml, read_text
 
 OPTION = "--needle-set"
 EACH = "codes_each"
@@ -181,3 +182,111 @@ def _needle(row: object, name: str, where: str) -> Needle:
         ask="",
         **lists,
     )
+
+
+# So keys, manifests and worker processes have them whole, and needles are the same however they were said.
+NAME = "needle"
+_OPTION = "--needle"
+
+
+def inline_spec(needles: Sequence[str], question: str, answer: str = "") -> str:
+    """The JSON of needles with their one question; texts stay as they are, line breaks at their ends too.
+
+    `answer`: the right one; without it an answer is compared with the needles. Raises `InputError` for blank texts, and
+    for two needles that are one.
+    """
+    for text in (*needles, question):
+        if not text.strip():
+            raise InputError(_OPTION, text, "give a text that is not empty")
+    if len({text.strip() for text in needles}) < len(needles):
+        raise InputError(_OPTION, needles[-1], "two needles have the same text: give every one its own")
+    said = {"needles": list(needles), "question": question.strip(), "answer": answer.strip()}
+    return json.dumps({key: value for key, value in said.items() if value}, ensure_ascii=False)
+
+
+def is_inline(spec: str) -> bool:
+    """Whether a needle set's name is one of these."""
+    return spec.startswith("{")
+
+
+def has_answer(spec: str) -> bool:
+    """Whether there is more to compare an answer with than the needles themselves."""
+    return not is_inline(spec) or "answer" in _read(spec)
+
+
+def load_inline(spec: str, language: str) -> NeedleSet:
+    """The set of such a name. Raises `InputError`."""
+    said = _read(spec)
+    texts, question, answer = said["needles"], said["question"], said.get("answer", "")
+    several = len(texts) > 1
+    # What all of them together answer is the answer of none.
+    answers = ["" if several and answer else answer or text.strip() for text in texts]
+    needles = tuple(
+        Needle(f"{NAME}{number}" if several else NAME, text, question, right)
+        for number, (text, right) in enumerate(zip(texts, answers, strict=True), 1)
+    )
+    joint = JointQuestion(question, answer or "\n".join(answers), answer)
+    return NeedleSet(NAME, language, "the run's own", needles, joint, sha256(spec.encode()).hexdigest())
+
+
+def _read(spec: str) -> dict[str, Any]:
+    try:
+        said = json.loads(spec)
+        again = inline_spec(said["needles"], said["question"], said.get("answer", ""))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        remedy = 'is no JSON of needles: give --needle and --question, or {"needles": ["..."], "question": "..."}'
+        raise InputError("--needle-set", spec, remedy) from None
+    found: dict[str, Any] = json.loads(again)
+    if isinstance(said["needles"], str) or not found.get("needles"):
+        raise InputError("--needle-set", spec, '"needles" is a list of texts')
+    return found
+
+
+# They are trivial to find for a model that was given the whole prompt, so an answer without one of them tells a prompt
+# that was cut from a needle that was overlooked, also where a server gives no token counts.
+_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+_START = {"en": "The first mark of this text is {mark}.", "zh": "本文的第一个标记是{mark}。"}
+_END = {"en": "The last mark of this text is {mark}.", "zh": "本文的最后一个标记是{mark}。"}
+_QUESTION = {
+    "en": "What are the first mark and the last mark of the text? Answer with the two marks only.",
+    "zh": "本文的第一个标记和最后一个标记分别是什么？只回答这两个标记。",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Canaries:
+    """The two statements with their marks, and the question that asks for both."""
+
+    start: str
+    end: str
+    start_mark: str
+    end_mark: str
+    question: str
+
+    @property
+    def statements(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        """Name and text of both, the first one first."""
+        return ("canary_start", self.start), ("canary_end", self.end)
+
+    def missing(self, answer: str) -> tuple[str, ...]:
+        """`start`, `end`: the marks that the answer does not give."""
+        said = _plain(answer)
+        marks = {"start": self.start_mark, "end": self.end_mark}
+        return tuple(end for end, mark in marks.items() if _plain(mark) not in said)
+
+
+def canaries(language: str, *, seed: int, repeat: int) -> Canaries:
+    """The canaries of one haystack: the same at every depth and length, so that prompts still begin alike."""
+    rng = random.Random(f"canaries {language} {seed} {repeat}")
+    first, last = (_mark(rng) for _ in range(2))
+    known = language if language in _QUESTION else "en"
+    return Canaries(_START[known].format(mark=first), _END[known].format(mark=last), first, last, _QUESTION[known])
+
+
+def _mark(rng: random.Random) -> str:
+    return "".join(rng.choices(_LETTERS, k=3)) + str(rng.randrange(1000, 10_000))
+
+
+def _plain(text: str) -> str:
+    """Only letters and digits, so that `BCD 1234`, `bcd-1234` and full-width forms are the mark `BCD1234`."""
+    return "".join(each for each in unicodedata.normalize("NFKC", text).casefold() if each.isalnum())

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from needlework.haystack_fixtures.settings.option import WHAT, WHO, FileIn, Option, never
-from needlework.haystack_fixtures.settings.option_values import (
-    Parsed,
-    some_of,
-    text,
-    variable,
-    whole,
-)
+from needlework.core.options import WHAT, WHO, FileIn, Option, Parsed, never, some_of, text, variable, whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,40 +1,54 @@
-"""The tasks by name, and the cells of a suite."""
+"""Tasks by name, and the grid of cells that suites ask for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from importlib.metadata import entry_points
+from itertools import chain
 from types import MappingProxyType
 
-from needlework.haystack_fixtures.errors import InputError, TooShortError
-from needlework.haystack_fixtures.grid.cells import Cell, slug
-from needlework.haystack_fixtures.grid.misfit import Misfit, nothing_fits
-from needlework.haystack_fixtures.grid.spread import spread_depths, spread_questions
-from needlework.haystack_fixtures.settings.settings import Settings, Suite
-from needlework.haystack_fixtures.tasks.aggregate.family import TASKS as AGGREGATE_TASKS
-from needlework.haystack_fixtures.tasks.arms.controls import absent, control_label, focused, may_abstain, split_label
-from needlework.haystack_fixtures.tasks.arms.length_means import check_length_means
-from needlework.haystack_fixtures.tasks.arms.retrievers import arms_of, asks_whole, check_arms, with_retriever
-from needlework.haystack_fixtures.tasks.association.family import TASKS as ASSOCIATION_TASKS
-from needlework.haystack_fixtures.tasks.chain.family import TASKS as CHAIN_TASKS
-from needlework.haystack_fixtures.tasks.code_chain.family import TASKS as CODE_CHAIN_TASKS
-from needlework.haystack_fixtures.tasks.copying.family import TASKS as COPYING_TASKS
-from needlework.haystack_fixtures.tasks.documents.family import TASKS as DOCUMENTS_TASKS
-from needlework.haystack_fixtures.tasks.graph.family import TASKS as GRAPH_TASKS
-from needlework.haystack_fixtures.tasks.icl.family import TASKS as ICL_TASKS
-from needlework.haystack_fixtures.tasks.key_value.family import TASKS as KEY_VALUE_TASKS
-from needlework.haystack_fixtures.tasks.leval.family import FAMILY as LEVAL
-from needlework.haystack_fixtures.tasks.leval.family import TASKS as LEVAL_TASKS
-from needlework.haystack_fixtures.tasks.mrcr.family import TASKS as MRCR_TASKS
-from needlework.haystack_fixtures.tasks.needle.family import TASKS as NEEDLE_TASKS
-from needlework.haystack_fixtures.tasks.needlebench.family import TASKS as NEEDLEBENCH_TASKS
-from needlework.haystack_fixtures.tasks.published.family import TASKS as PUBLISHED_TASKS
-from needlework.haystack_fixtures.tasks.ruler.family import TASKS as RULER_TASKS
-from needlework.haystack_fixtures.tasks.semantic.family import TASKS as SEMANTIC_TASKS
-from needlework.haystack_fixtures.tasks.state_world.family import TASKS as STATE_WORLD_TASKS
-from needlework.haystack_fixtures.tasks.statements.family import TASKS as STATEMENTS_TASKS
-from needlework.haystack_fixtures.tasks.task import Asked, Task, without_language
+from needlework.core.errors import InputError, TooShortError
+from needlework.core.grid import Cell, Misfit, nothing_fits, slug, spread_depths, spread_questions
+from needlework.core.settings import Settings, Suite
+from needlework.haystack_fixtures.tasks.aggregate import TASKS as AGGREGATE_TASKS
+from needlework.haystack_fixtures.tasks.arms import (
+    absent,
+    arms_of,
+    asks_whole,
+    check_arms,
+    check_length_means,
+    control_label,
+    focused,
+    may_abstain,
+    split_label,
+    with_retriever,
+)
+from needlework.haystack_fixtures.tasks.chains import CODE_CHAIN_TASKS
+from needlework.haystack_fixtures.tasks.chains import TASKS as CHAIN_TASKS
+from needlework.haystack_fixtures.tasks.examples import COPYING_TASKS, KEY_VALUE_TASKS
+from needlework.haystack_fixtures.tasks.examples import TASKS as ICL_TASKS
+from needlework.haystack_fixtures.tasks.graph import TASKS as GRAPH_TASKS
+from needlework.haystack_fixtures.tasks.mrcr import TASKS as MRCR_TASKS
+from needlework.haystack_fixtures.tasks.needles import TASKS as NEEDLE_TASKS
+from needlework.haystack_fixtures.tasks.own_documents import TASKS as DOCUMENTS_TASKS
+from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets, ruler, ruler_lists, ruler_questions
+from needlework.haystack_fixtures.tasks.published.leval import FAMILY as LEVAL
+from needlework.haystack_fixtures.tasks.published.leval import TASKS as LEVAL_TASKS
+from needlework.haystack_fixtures.tasks.published.needlebench import TASKS as NEEDLEBENCH_TASKS
+from needlework.haystack_fixtures.tasks.semantic import ASSOCIATION_TASKS
+from needlework.haystack_fixtures.tasks.semantic import TASKS as SEMANTIC_TASKS
+from needlework.haystack_fixtures.tasks.state_world import TASKS as STATE_WORLD_TASKS
+from needlework.haystack_fixtures.tasks.statements import TASKS as STATEMENTS_TASKS
+from needlework.haystack_fixtures.tasks.task import Asked, Task, guarded, without_language
+
+RULER_TASKS = (*ruler.TASKS, ruler.TASK, ruler_lists.COMMON_WORDS_TASK, ruler_lists.TASK, *ruler_questions.TASKS)
+
+
+PUBLISHED_TASKS = (*mrcr_sets.TASKS, *mrcr_sets.DEEPMIND_MRCR_TASKS, *data_sets.TASKS, *data_sets.LONGBENCH_V2_TASKS)
+
 
 _FAMILIES: tuple[tuple[Task, ...], ...] = (
     NEEDLE_TASKS,
@@ -237,3 +251,49 @@ def deepest_first(cells: Sequence[Cell], tasks: Tasks = TASKS) -> list[Cell]:
 def longest_first(cells: Sequence[Cell]) -> list[Cell]:
     """Order for several workers: a long cell that starts last would keep all others waiting."""
     return sorted(cells, key=lambda cell: -cell.length)
+
+
+GROUP = "needlework.tasks"  # of entry points: each names a `Task`, or a sequence of them
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def with_tasks(more: Sequence[object] = ()) -> Tasks:
+    """Our tasks and those of others: of installed packages (entry points of `GROUP`), and `more`: a task each, or a
+    sequence of them, or nothing.
+
+    Raises `InputError` for two of one name, and for what is no task; their functions do for what goes wrong in them.
+    """
+    found: dict[str, Task] = {}
+    for task in chain(_installed(), *map(_tasks_in, more)):
+        if not isinstance(task, Task):
+            raise InputError("task", task, "is no Task; see docs/extend.md")
+        if not _NAME.fullmatch(task.name):
+            raise InputError("task", task.name, "give it a name of small letters, digits and _")
+        if task.name in TASKS or found.setdefault(task.name, task) is not task:
+            raise InputError("task", task.name, "is the name of another task already; give yours a name of its own")
+    return MappingProxyType({**TASKS, **{name: guarded(task) for name, task in found.items()}})
+
+
+def _tasks_in(given: object) -> Iterable[object]:
+    if given is None:
+        return ()
+    return given if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+
+
+def _installed() -> Iterator[object]:
+    for entry in entry_points(group=GROUP):
+        try:
+            found = entry.load()
+        except Exception as error:  # noqa: BLE001 - whatever a package raises on import
+            remedy = f"the entry point {entry.value} cannot be loaded ({type(error).__name__}: {error})"
+            raise InputError("task", entry.name, remedy) from None
+        yield from _tasks_in(found)
+
+
+def tasks_marked(name: str, tasks: Tasks) -> list[Task]:
+    """The tasks of `@pytest.mark.cells(name)`: the one of that name, or a family's. Raises `InputError`."""
+    found = [task for task in tasks.values() if name in (task.name, task.family)]
+    if not found:
+        families = [task.family for task in tasks.values() if task.family]
+        raise InputError("@pytest.mark.cells", name, near_names(name, [*tasks, *families]))
+    return found

@@ -1,33 +1,53 @@
-"""The context of a trial, with all that stands around it: prose with needles, a list, a document, whole documents, or
-what a retriever found of these. Conversations are built by `conversations`."""
+"""Contexts of trials: text, lists, documents, conversations."""
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypedDict
+from pathlib import Path
+from typing import Generic, TypedDict, TypeVar
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.haystacks.build import build_prompt, verify_prompt
-from needlework.haystack_fixtures.haystacks.conversation import GrowingConversation
-from needlework.haystack_fixtures.haystacks.document import Document, build_document, middle_cut
-from needlework.haystack_fixtures.haystacks.given_conversation import Conversation
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.core.prompts import CONTEXT, Message, Prompt
+from needlework.core.settings import Settings, Suite
+from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
+from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.haystacks.builder import build_prompt, verify_prompt
+from needlework.haystack_fixtures.haystacks.conversations import (
+    AroundTurns,
+    Conversation,
+    GrowingConversation,
+    Joints,
+    Round,
+    build_conversation,
+    build_given,
+    joints_of,
+    list_of_rounds,
+)
+from needlework.haystack_fixtures.haystacks.documents import (
+    Document,
+    DocumentSource,
+    OtherDocuments,
+    ShownDocument,
+    build_document,
+    build_of_documents,
+    document_source,
+    middle_cut,
+)
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
-from needlework.haystack_fixtures.haystacks.whole_documents import OtherDocuments, ShownDocument, build_of_documents
-from needlework.haystack_fixtures.needles.canaries import Canaries
-from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
-from needlework.haystack_fixtures.prompts.shape import CONTEXT
-from needlework.haystack_fixtures.retrieval.found import Retrieved
-from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
-from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.haystack_fixtures.haystacks.source import EncodedDocuments, HaystackSource, order_source
+from needlework.haystack_fixtures.needles.needle_sets import Canaries
+from needlework.haystack_fixtures.retrieval.search import Retrieval, Retrieved
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks
 from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Prose
-from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
-from needlework.haystack_fixtures.trials.sources import Sources
+from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 
+# what a retriever found of these. Conversations are built by `conversations`.
 _LISTS_KEPT = 4
 _DOCUMENTS_KEPT = 512
 _LONG, _LONG_KEPT = 200_000, 8  # characters of a document of which few are kept: a row of a data set may have millions
@@ -238,3 +258,178 @@ class Contexts:
 def put(message: Message, context: str) -> Message:
     """The message with a context in its hole."""
     return Message(message.role, message.content.replace(CONTEXT, context))
+
+
+_KEPT = 4
+
+
+class Conversations:
+    """Builds the conversations of one tokenizer; keeps their encoded rounds. Threads may share it."""
+
+    def __init__(self, tokenizer: Tokenizer, sources: Sources, *, verify: bool) -> None:
+        """`verify`: prove each prompt by encoding it whole."""
+        self._tokenizer = tokenizer
+        self._sources = sources
+        self._verify = verify
+        self._windows = WindowMemo(tokenizer)
+        self._rounds: OrderedDict[tuple[str, str, int, Joints], ListSources] = OrderedDict()
+
+    def build(
+        self, suite: Suite, cell: Cell, asked: Asked, context: Conversation | GrowingConversation, around: AroundTurns
+    ) -> Built:
+        """Build a cell's prompt. Raises `InputError`."""
+        budget = cell.length - suite.kept_free
+        skipped = ""
+        if isinstance(context, Conversation):
+            prompt = build_given(self._tokenizer, context, around, token_budget=budget)
+            if prompt.slack < 0 and not context.by_window:
+                skipped = f"its conversation needs a length of {prompt.tokens + suite.kept_free}"
+        else:
+            prompt = self._growing(suite, cell, asked, context, around, budget)
+        if self._verify:
+            verify_prompt(self._tokenizer, prompt)
+        return Built(prompt, asked, skipped)
+
+    def _growing(
+        self, suite: Suite, cell: Cell, asked: Asked, context: GrowingConversation, around: AroundTurns, budget: int
+    ) -> Prompt:
+        around, joints = joints_of(around)
+        return build_conversation(
+            self._tokenizer,
+            context,
+            around,
+            joints,
+            sources=self._list_sources(cell, context, joints),
+            prose=self._sources.source(suite, cell.repeat).text[:PROSE] if context.closing else "",
+            needles=[(needle.name, Round(needle.ask, needle.text)) for needle in asked.needles],
+            depths=asked.depths,
+            token_budget=budget,
+            reserved=suite.kept_free,
+            memo=self._windows,
+        )
+
+    def _list_sources(self, cell: Cell, context: GrowingConversation, joints: Joints) -> ListSources:
+        """The encoded rounds of a cell's trial: they are the same at every length and depth."""
+        # Not the question: a follower of the same rounds has another.
+        key = (cell.task, cell.needle, cell.repeat, Joints("", joints.reply, joints.ask, ""))
+        found = self._rounds.pop(key, None) or ListSources(list_of_rounds(context, joints), self._tokenizer)
+        self._rounds[key] = found
+        if len(self._rounds) > _KEPT:
+            self._rounds.popitem(last=False)
+        return found
+
+
+# Characters of generated text per token, more than any tokenizer here packs into one on average.
+_CHARS_PER_TOKEN = 6
+# Sources are kept while they have so many tokens together (about 40 bytes each), and never fewer of them than this.
+_TOKENS_KEPT = 2_000_000
+_SOURCES_KEPT = 3
+_ORDERS_KEPT = 4096
+
+Source = TypeVar("Source", HaystackSource, DocumentSource)
+
+
+class _Kept(Generic[Source]):
+    """Sources that are kept while there is room, the least recently used go first."""
+
+    def __init__(self) -> None:
+        self._sources: OrderedDict[Hashable, tuple[Source, int]] = OrderedDict()
+        self._tokens = 0
+
+    def get(self, key: Hashable) -> Source | None:
+        """A source that was kept."""
+        if key not in self._sources:
+            return None
+        self._sources.move_to_end(key)
+        return self._sources[key][0]
+
+    def keep(self, key: Hashable, source: Source, tokens: int) -> None:
+        """Keep a source of so many tokens."""
+        self._sources[key] = (source, tokens)
+        self._tokens += tokens
+        while len(self._sources) > _SOURCES_KEPT and self._tokens > _TOKENS_KEPT:
+            self._tokens -= self._sources.popitem(last=False)[1][1]
+
+
+def of_one_file(suite: Suite, repeat: int) -> tuple[Suite, int]:
+    """The suite on the one file that a repeat's haystack is of, and which of that file's repeats it is.
+
+    As OpenCompass goes: all repeats of a file, then those of the next; what is more begins again.
+    """
+    each, files = suite.repeats_per_file, suite.file_list
+    if not each:
+        return suite, repeat
+    rounds, place = divmod(repeat, each * len(files))
+    return replace(suite, file_list=(files[place // each],), repeats_per_file=0), rounds * each + place % each
+
+
+class Sources:
+    """Corpora and sources by suite and repeat. May be shared by threads."""
+
+    def __init__(self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path, *, tasks: Tasks = TASKS) -> None:
+        self._tasks = tasks
+        self._tokenizer = tokenizer
+        self._cache_dir = cache_dir
+        self._seed = settings.seed
+        self._longest = max(max(each.lengths) for each in settings.suites)
+        self._corpora: dict[tuple[object, ...], Corpus] = {}
+        self._documents: dict[str, EncodedDocuments] = {}
+        self._sources: _Kept[HaystackSource] = _Kept()
+        self._document_sources: _Kept[DocumentSource] = _Kept()
+        # Of an order of documents: those that it begins with and that are needed.
+        self._beginnings: dict[tuple[str, tuple[int, ...]], tuple[int, ...]] = {}
+        self._lock = threading.RLock()
+
+    def corpus(self, suite: Suite) -> Corpus:
+        """The suite's corpus, long enough for the longest length of the run; or the texts that its task has itself."""
+        own = self._tasks[suite.task].corpus
+        if own is not None:
+            return own(suite)
+        key = (suite.corpus, suite.language, suite.text_field, suite.file_list)
+        with self._lock:
+            if key not in self._corpora:
+                self._corpora[key] = load_corpus(
+                    suite.corpus,
+                    language=suite.language,
+                    seed=self._seed,
+                    min_chars=self._longest * _CHARS_PER_TOKEN,
+                    text_field=suite.text_field,
+                    file_list=suite.file_list,
+                    cache_dir=self._cache_dir,
+                )
+            return self._corpora[key]
+
+    def source(self, suite: Suite, repeat: int) -> HaystackSource:
+        """The encoded text that the haystacks of one repeat begin with, whatever their length and depth."""
+        with self._lock:
+            suite, repeat = of_one_file(suite, repeat)
+            corpus = self.corpus(suite)
+            key = (corpus.sha256, repeat)
+            found = self._sources.get(key)
+            if found is None:
+                found = order_source(self._encoded(corpus), seed=self._seed, repeat=repeat, min_tokens=self._longest)
+                self._sources.keep(key, found, len(found.encoded.ids))
+            return found
+
+    def documents(self, suite: Suite, others: OtherDocuments) -> DocumentSource:
+        """The encoded text of other documents in their order; orders that begin alike, as far as needed, have one."""
+        with self._lock:
+            corpus = self.corpus(suite)
+            order = (corpus.sha256, others.order)
+            found = self._document_sources.get((corpus.sha256, self._beginnings.get(order)))
+            if found is not None:
+                return found
+            made = document_source(self._encoded(corpus), others, min_tokens=self._longest)
+            if len(self._beginnings) >= _ORDERS_KEPT:
+                self._beginnings.clear()
+            self._beginnings[order] = made.numbers
+            key = (corpus.sha256, made.numbers)
+            found = self._document_sources.get(key)
+            if found is None:
+                self._document_sources.keep(key, made, len(made.haystack.encoded.ids))
+            return found or made
+
+    def _encoded(self, corpus: Corpus) -> EncodedDocuments:
+        if corpus.sha256 not in self._documents:
+            self._documents[corpus.sha256] = EncodedDocuments(corpus, self._tokenizer, self._cache_dir)
+        return self._documents[corpus.sha256]

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from needlework.results.statistics.length.effective import RULER_THRESHOLD
+from needlework.results.statistics.effective_length import RULER_THRESHOLD
 from perf.simulations import adaptive, differences, history, labels, wholes
 from perf.simulations.intervals import (
     LIMITS,
@@ -159,7 +159,7 @@ def _lengths(times: int) -> Iterator[Row]:
 
 
 def _certified(setting: Setting, times: int) -> float:
-    from needlework.results.statistics.intervals.clustered import exact_ends
+    from needlework.results.statistics.intervals import exact_ends
     from perf.simulations.intervals import counts_of_data
     from perf.simulations.models import chances
 

@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from needlework.results.adaptive.base import measured, relative
-from needlework.results.adaptive.design import MOST_LOOK, Mode, absolute, unit_of
+from needlework.results.adaptive.design import MOST_LOOK, Mode, absolute, measured, relative, unit_of
 from needlework.results.adaptive.walk import Seen, walk
-from needlework.results.statistics.intervals.clustered import counts_of, exact_ends
-from needlework.results.statistics.length.effective import RULER_THRESHOLD as BAR
+from needlework.results.statistics.effective_length import RULER_THRESHOLD as BAR
+from needlework.results.statistics.intervals import counts_of, exact_ends
 from tests.parity.cases import cases
 
 DEPTHS = 11

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from needlework.results.statistics.intervals.paired import difference_ends, pairs_of, sign_flip_p
+from needlework.results.statistics.paired import difference_ends, pairs_of, sign_flip_p
 from perf.simulations.models import Data, parts
 
 SCORES = ((0.8, 0.8), (0.95, 0.95), (0.99, 0.99), (0.9, 0.7), (0.98, 0.9), (1.0, 0.95))

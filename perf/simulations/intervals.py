@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from needlework.results.statistics.intervals.clustered import Counts, exact_ends
+from needlework.results.statistics.intervals import Counts, exact_ends
 from perf.simulations.models import KINDS, Data, Kind, chances, hits, parts, true_mean
 
 MEANS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from needlework.results.statistics.depth.effect import depth_effect
+from needlework.results.statistics.depth import depth_effect
 from needlework.results.statistics.panels import Trial
 from perf.simulations.models import Data
 

@@ -1,9 +1,15 @@
-"""What a walk is to decide: lengths, bar, looks, and the chances that it may err with."""
+"""The design of adaptive runs: lengths, bar, error rates."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from math import comb, fsum, sqrt
 from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 Mode = Literal["quick", "normal", "careful"]
 Decision = Literal["", "pass", "fail", "not measurable"]
@@ -67,3 +73,111 @@ def unit_of(depths: int) -> int:
 def looks_of(mode: Mode, unit: int) -> tuple[int, ...]:
     """The looks of a mode."""
     return tuple(unit * look for look in _LOOKS if look <= _CAPS[mode])
+
+
+SHARE = 0.85  # NoLiMa's bar (A. Modarressi et al., "NoLiMa", ICML 2025, section 4)
+_ALPHA = 0.02  # of a pass, and of all fails; the base itself takes 0.01 more
+_Z99 = 2.5758293035489004
+_LEAST, _MOST = 0.01, 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The score that a relative bar is a share of, 0..1, with both ends of its 99 % interval.
+
+    `length`: where it was measured, 0 for a score that was given; `n`: on so many trials.
+    """
+
+    length: int
+    n: int
+    score: float
+    low: float
+    high: float
+
+
+def measured(length: int, scores: Sequence[float]) -> Base:
+    """The base as these scores have it."""
+    mean = fsum(scores) / len(scores)
+    return Base(length, len(scores), mean, *wilson(mean, len(scores), _Z99))
+
+
+def relative(mode: Mode, lengths: Sequence[int], depths: int, base: Base) -> Design:
+    """The design for 85 % of a base: a length passes above the share of its high end, and fails below that of its low
+    end. A base that was measured takes a part of what the statement may err."""
+    judged = tuple(length for length in lengths if length > base.length)
+    bars = (min(_MOST, max(_LEAST, SHARE * end)) for end in (base.high, base.low))
+    return Design(mode, judged, unit_of(depths), *bars, *([_ALPHA] if base.length else []))
+
+
+def wilson(mean: float, n: int, z: float) -> tuple[float, float]:
+    """Wilson's interval of a share, both ends (E. B. Wilson, JASA 1927); for scores between 0 and 1 it is wide."""
+    middle, half = mean + z * z / (2 * n), z * sqrt(mean * (1 - mean) / n + z * z / (4 * n * n))
+    return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
+
+
+# Error spending: K. K. G. Lan and D. L. DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 1983,
+# with the power family alpha (n / cap)^rho of K. Kim and D. L. DeMets (Biometrika 1987).
+_ROUNDING = 1e-9  # sums of shares such as 1/3 are not exact in binary
+
+
+@dataclass(frozen=True, slots=True)
+class Boundaries:
+    """At each look (trials): the least sum of scores that passes, and the greatest that fails.
+
+    A `pass_at_least` above the look, or a `fail_at_most` of -1: that look cannot decide so.
+    """
+
+    looks: tuple[int, ...]
+    pass_at_least: tuple[int, ...]
+    fail_at_most: tuple[int, ...]
+
+    def verdict(self, look: int, scores: Sequence[float]) -> Decision:
+        """`pass`, `fail` or nothing, by the sum of the scores (0..1) of a look's trials, given by its number.
+
+        Shares of a hit count for what is safe: rounded down to pass, up to fail.
+        """
+        total = fsum(scores)
+        if total >= self.pass_at_least[look] - _ROUNDING:
+            return "pass"
+        return "fail" if total <= self.fail_at_most[look] + _ROUNDING else ""
+
+
+@lru_cache(maxsize=256)
+def boundaries(
+    bar: float, looks: tuple[int, ...], passing: float = ALPHA, failing: float = ALPHA, rho: float = RHO
+) -> Boundaries:
+    """Return the boundaries at `looks`, ascending numbers of trials, the last one the cap.
+
+    `bar`: the mean score (0..1) at which a wrong pass has at most the chance `passing`, at any look, and a wrong fail
+    at most `failing`. By look n a share (n / cap)^rho of each may be spent. The hits of n trials at the bar are
+    binomial; what has crossed a boundary has left.
+    """
+    mass = np.ones(1)  # of 0, 1, ... hits among those not decided yet
+    spent_high = spent_low = 0.0
+    before = 0
+    high: list[int] = []
+    low: list[int] = []
+    for look in looks:
+        mass = np.convolve(mass, _binomial(look - before, bar))
+        share = (look / looks[-1]) ** rho
+        above = np.append(np.cumsum(mass[::-1])[::-1], 0.0)  # P(at least k)
+        below = np.append(0.0, np.cumsum(mass))  # P(fewer than k)
+        least = int(np.argmax(above <= passing * share - spent_high))
+        most = int(np.flatnonzero(below <= failing * share - spent_low)[-1]) - 1
+        spent_high, spent_low = spent_high + float(above[least]), spent_low + float(below[most + 1])
+        mass[least:], mass[: most + 1] = 0.0, 0.0
+        high, low, before = [*high, least], [*low, most], look
+    return Boundaries(looks, tuple(high), tuple(low))
+
+
+def boundaries_of(design: Design) -> Boundaries:
+    """The boundaries of a run, at the bar that a pass has to exceed; see `Design`."""
+    passing = boundaries(design.pass_bar, design.looks, design.passing, design.failing)
+    if design.pass_bar == design.fail_bar:
+        return passing
+    failing = boundaries(design.fail_bar, design.looks, design.passing, design.failing)
+    return Boundaries(design.looks, passing.pass_at_least, failing.fail_at_most)
+
+
+def _binomial(trials: int, chance: float) -> npt.NDArray[np.float64]:
+    return np.array([comb(trials, hits) * chance**hits * (1 - chance) ** (trials - hits) for hits in range(trials + 1)])

@@ -1,19 +1,15 @@
-"""The walk over the lengths: a pure function of the design and of the answers, in whatever order they came.
-
-Looks are made one by one, so that what is decided does not depend on how many trials are in flight.
-"""
+"""Which length an adaptive run asks next."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, inf, log
 
-from needlework.results.adaptive.boundaries import boundaries_of
-from needlework.results.adaptive.design import Design
-from needlework.results.adaptive.plan import Column, Part, bracket, next_parts
+from needlework.results.adaptive.design import Decision, Design, boundaries_of
 
 
+# Looks are made one by one, so that what is decided does not depend on how many trials are in flight.
 @dataclass(frozen=True, slots=True)
 class Seen:
     """The first so many trials of a length: the scores there are, the trials that had none, and what is to be asked.
@@ -126,3 +122,157 @@ def _looked(design: Design, column: Column, at: int, see: See) -> Column | None:
     if seen.missing:
         return None
     return Column(n, fsum(seen.scores), column.looks + 1, boundaries_of(design).verdict(column.looks, seen.scores))
+
+
+# Planning decides what an answer costs and never what is said: an estimate that is wrong costs tokens.
+_TO_PASS, _TO_FAIL = 2.6, 4.0  # nats of evidence that a decision takes
+_FIRST, _ABOVE, _BELOW = 0.9, 0.97, 0.93  # a guess for what was not asked yet: from one length to the next
+_MOST = 6  # looks' worth of trials: the most of a turn, and what a length that was not asked yet is taken to need
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What is known of one length: its first `n` trials at the last look, their sum of scores, and the decision."""
+
+    n: int = 0
+    total: float = 0.0
+    looks: int = 0
+    decision: Decision = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """So many further trials, at most, of the length with this number."""
+
+    at: int
+    trials: int
+
+
+def bracket(columns: Sequence[Column]) -> tuple[int, int]:
+    """How many of the lengths, from the shortest on, hold the bar: at least, and at most."""
+    decisions = [column.decision for column in columns]
+    low = next((i for i, decision in enumerate(decisions) if decision != "pass"), len(decisions))
+    return low, decisions.index("fail") if "fail" in decisions else len(decisions)
+
+
+def next_parts(design: Design, columns: Sequence[Column]) -> list[Part]:
+    """What to ask next, first what counts most; nothing when the bracket is as narrow as it will be."""
+    low, high = bracket(columns)
+    near = high <= _reach(design, low)
+    if near and (low == high or high < len(columns)):
+        return []
+    # Nothing failed, and one step from the longest: whether that one passes is worth knowing.
+    needs = _Needs(design, columns)
+    parts = [] if near else _cheapest(design, needs, low, high)
+    parts = parts or _one_step(design, needs, low, high)
+    return _first_looks(columns, parts)
+
+
+def out_of_reach(design: Design, columns: Sequence[Column]) -> list[bool]:
+    """Of each length whether it seems to score so near to the bar that the cap leaves too few trials to decide it."""
+    needs = _Needs(design, columns)
+    return [
+        bool(column.n) and not column.decision and min(needs.to_pass(at).trials, needs.to_fail(at).trials) == inf
+        for at, column in enumerate(columns)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    at: int
+    trials: float
+    tokens: float
+
+
+class _Needs:
+    """How many further trials would decide each length so, by what it seems to score."""
+
+    def __init__(self, design: Design, columns: Sequence[Column]) -> None:
+        self._design = design
+        self._columns = columns
+        self._scores = estimates(columns, design.pass_bar)
+        decisions = [column.decision for column in columns]
+        self._reached = decisions.index("not measurable") if "not measurable" in decisions else len(decisions)
+
+    def to_pass(self, at: int) -> _Need:
+        if self._columns[at].decision == "pass":
+            return _Need(at, 0, 0)
+        return self._need(at, self._design.pass_bar, self._scores[at] > self._design.pass_bar, _TO_PASS)
+
+    def to_fail(self, at: int) -> _Need:
+        return self._need(at, self._design.fail_bar, self._scores[at] < self._design.fail_bar, _TO_FAIL)
+
+    def _need(self, at: int, bar: float, possible: bool, enough: float) -> _Need:
+        design, column = self._design, self._columns[at]
+        trials = inf
+        if possible and not column.decision and at < self._reached:
+            trials = max(enough / divergence(self._scores[at], bar) - column.n, design.unit)
+            if not column.n:
+                trials = min(trials, _MOST * design.unit)
+            elif trials > design.cap - column.n:
+                trials = inf
+        return _Need(at, trials, trials * design.lengths[at])
+
+
+def estimates(columns: Sequence[Column], bar: float) -> list[float]:
+    """Return what each length seems to score, 0..1: never rising (isotonic regression), and a guess beyond."""
+    blocks: list[tuple[float, float, int]] = []  # mean, weight, lengths
+    for column in columns:
+        if not column.n:
+            break
+        mean, weight, count = (column.total + _FIRST) / (column.n + 1), column.n + 1.0, 1
+        while blocks and blocks[-1][0] < mean:
+            other, more, lengths = blocks.pop()
+            mean = (mean * weight + other * more) / (weight + more)
+            weight, count = weight + more, count + lengths
+        blocks.append((mean, weight, count))
+    found = [mean for mean, _, count in blocks for _ in range(count)]
+    while len(found) < len(columns):
+        found.append(found[-1] * (_ABOVE if found[-1] > bar else _BELOW) if found else _FIRST)
+    return found
+
+
+def divergence(p: float, q: float) -> float:
+    """Kullback and Leibler's divergence of a hit with chance p from one with chance q, in nats."""
+    return sum(a * log(a / b) for a, b in ((p, q), (1 - p, 1 - q)) if a > 0)
+
+
+def _reach(design: Design, low: int) -> int:
+    """The upper end that is near enough to a lower one: the next length, or one of twice as many tokens at most."""
+    lengths = design.lengths
+    within = [i for i, length in enumerate(lengths, start=1) if low and length <= 2 * lengths[low - 1]]
+    return min(len(lengths), max([low + 1, *within]))
+
+
+def _cheapest(design: Design, needs: _Needs, low: int, high: int) -> list[Part]:
+    """The undecided parts of the bracket that costs the fewest tokens, the cheapest part first."""
+    plans = [list(_bracket_at(design, needs, low, at, high)) for at in range(low, high)]
+    best = min(plans, key=lambda plan: sum(need.tokens for need in plan))
+    if sum(need.tokens for need in best) == inf:
+        return []
+    return [_part(design, need) for need in sorted(best, key=lambda need: need.tokens) if need.trials]
+
+
+def _bracket_at(design: Design, needs: _Needs, low: int, at: int, high: int) -> Iterator[_Need]:
+    yield from (needs.to_pass(i) for i in range(low, at))
+    beyond = _reach(design, at)
+    if beyond < high:
+        yield needs.to_fail(beyond)
+
+
+def _one_step(design: Design, needs: _Needs, low: int, high: int) -> list[Part]:
+    """The cheapest single decision that moves an end; nothing where none is in reach."""
+    steps = [need for at in range(low, high) for need in (needs.to_fail(at), *([needs.to_pass(at)] * (at == low)))]
+    best = min(steps, key=lambda need: need.tokens, default=None)
+    return [] if best is None or best.tokens == inf else [_part(design, best)]
+
+
+def _part(design: Design, need: _Need) -> Part:
+    return Part(need.at, round(max(design.unit, min(need.trials / 2, _MOST * design.unit))))
+
+
+def _first_looks(columns: Sequence[Column], parts: Sequence[Part]) -> list[Part]:
+    """No length is asked before every shorter one has had its first look."""
+    fresh = next((i for i, column in enumerate(columns) if not column.n and not column.decision), len(columns))
+    found = [Part(min(part.at, fresh), part.trials) for part in parts]
+    return list({part.at: part for part in reversed(found)}.values())[::-1]

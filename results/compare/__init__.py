@@ -1,1 +1,0 @@
-"""`needlework compare`: two runs trial by trial, or several against the first."""

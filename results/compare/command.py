@@ -1,34 +1,38 @@
-"""`needlework compare A B ...`: runs trial by trial, as a table, a report and heatmaps of the difference."""
+"""`needlework compare`: two runs, or several."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, Literal
 
-from needlework.haystack_fixtures.command_line import OneLineParser, refuse
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import slug
-from needlework.haystack_fixtures.writing.whole_files import write_whole
-from needlework.results.compare.arrange import ORDERS, arranged, models_of, parse_labels
-from needlework.results.compare.several import Several, comparison_text, several, write_several
-from needlework.results.files.read_run import Run
-from needlework.results.html.comparison import write_comparison_html
-from needlework.results.pictures.difference import write_difference_heatmaps
+from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.files import write_whole
+from needlework.core.grid import slug
+from needlework.results.files.json_files import COMPARISON, SCHEMA, several_object
+from needlework.results.files.read_run import Run, read_run
+from needlework.results.html.boards import several_html
+from needlework.results.html.comparison import several_sentence, write_comparison_html
+from needlework.results.pictures.comparison import write_difference_heatmaps, write_score_lines
 from needlework.results.pictures.heatmap import FORMATS, parse_formats
-from needlework.results.records.windows import common_window, windows_of
+from needlework.results.records.samples import began, common_window, step_of, windows_of
 from needlework.results.statistics.comparison.comparison import Comparison, compare
-from needlework.results.statistics.comparison.identity import weights_lines
-from needlework.results.statistics.comparison.joining import differing_trial
+from needlework.results.statistics.comparison.joining import differing_trial, weights_lines
+from needlework.results.statistics.comparison.many_runs import Against, Base, compare_several
 from needlework.results.statistics.comparison.provenance import check_dtypes, differing_facts, differing_parts
 from needlework.results.statistics.run_report import interrupted
-from needlework.results.style.text import one_line
+from needlework.results.style import one_line
 from needlework.results.tables.comparison import (
     PARTS_SHOWN,
     comparison_lines,
     differing_lines,
     family_name,
     family_sentence,
+    several_lines,
 )
 
 
@@ -185,3 +189,165 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: compared-with-A, beside B)")
     parser.add_argument("--format", type=parse_formats, default=FORMATS, metavar="png,svg", help="default: both")
     return parser
+
+
+@dataclass(frozen=True)
+class Several:
+    """Runs by the names they are shown by; `None`: it has not run. `found`: each against its base."""
+
+    runs: Mapping[str, Run | None]
+    found: tuple[Against, ...]
+    windows: Mapping[str, int | None]
+
+    @property
+    def lines(self) -> list[str]:
+        """What a terminal has of it."""
+        return [*several_lines(self.found, self.windows), *self.same_weights]
+
+    @property
+    def same_weights(self) -> list[str]:
+        """Which runs have the same weights under different names, and the other way round."""
+        return weights_lines({name: run.manifest for name, run in self.runs.items() if run is not None})
+
+    @property
+    def is_one_worse(self) -> bool:
+        """Whether any is shown worse than its base."""
+        return any(each.verdict == "worse" for each in self.found)
+
+
+def several(runs: Mapping[str, Run | None], why: Mapping[str, str] | None = None, base: Base = "first") -> Several:
+    """Compare runs with the first of them, or with the one before. `why`: of some that have not run, the reason."""
+    reasons = why or {}
+    found = tuple(
+        each if each.scores.trials else replace(each, why=reasons.get(each.name) or each.why)
+        for each in compare_several({name: run.records if run else () for name, run in runs.items()}, base)
+    )
+    windows = {
+        name: common_window(windows_of(run.manifest), run.records) if run and run.records else None
+        for name, run in runs.items()
+    }
+    return Several(runs, found, windows)
+
+
+def write_several(
+    found: Several,
+    folder: Path,
+    *,
+    title: str,
+    links: Mapping[str, str] | None = None,
+    facts: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[Path]:
+    """Write report.html, scores.png and .svg, and comparison.json; return their paths. `links`: to each run's report;
+    `facts`: what else comparison.json says of each.
+    """
+    told = several_sentence(found.found).rstrip(".")
+    pictures = write_score_lines(found.found, folder / "scores", title=told or title, below=title if told else "")
+    picture = next((path.read_bytes() for path in pictures if path.suffix == ".png"), None)
+    parts = _parts(found)
+    page = several_html(
+        found.found,
+        title=title,
+        windows=found.windows,
+        parts=parts,
+        links=links or {},
+        picture=picture,
+        notes=found.same_weights,
+    )
+    write_whole(folder / COMPARISON, comparison_text(found, title, facts).encode())
+    write_whole(folder / "report.html", page.encode())
+    return [folder / "report.html", *pictures, folder / COMPARISON]
+
+
+def comparison_text(found: Several, title: str, facts: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+    """The text of comparison.json; `facts` as of `write_several`."""
+    told = {name: {**_facts(found, name), **(facts or {}).get(name, {})} for name in found.runs}
+    summary = {
+        "schema": SCHEMA,
+        "name": title,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "same_weights": found.same_weights,
+        "configurations": several_object(found.found, told),
+    }
+    return json.dumps(summary, ensure_ascii=False, indent=1) + "\n"
+
+
+def _parts(found: Several) -> dict[str, Sequence[str]]:
+    """What differs of each run from its base; of none whose base is not there."""
+    parts: dict[str, Sequence[str]] = {}
+    for each in found.found:
+        run, base = found.runs[each.name], found.runs.get(each.base)
+        if run is not None and base is not None:
+            parts[each.name] = differing_parts(base.manifest or None, run.manifest or None)
+    return parts
+
+
+def _facts(found: Several, name: str) -> dict[str, Any]:
+    run = found.runs[name]
+    manifest = run.manifest if run else {}
+    return {
+        "model": sorted({record["model"] for record in run.records}) if run else [],
+        "window": found.windows.get(name),
+        "started": manifest.get("started"),
+        "commit": manifest.get("commit"),
+    }
+
+
+Order = Literal["given", "name", "date", "step"]
+ORDERS: tuple[Order, ...] = ("given", "name", "date", "step")
+
+
+def arranged(paths: Sequence[Path], order: Order = "given", labels: Sequence[str] | None = None) -> dict[str, Run]:
+    """Read runs, and return them by name: the label given, else the folder's name, else the path. Raises `InputError`.
+
+    `labels`: one for each path, in the order of the paths.
+    """
+    runs = [_read(path) for path in paths]
+    names = list(labels) if labels else _names(paths, runs)
+    if len(names) != len(runs):
+        raise InputError("--labels", ",".join(names), f"give one for each of the {len(runs)} runs")
+    if not labels and len(names) == 2 and names[0] == names[1]:
+        names[1] += " (again)"  # a run against itself differs in nothing: a check of the command
+    if len(set(names)) < len(names):
+        option, what = ("--labels", "one label") if labels else ("runs", "one of them")
+        raise InputError(option, ", ".join(names), f"{what} is given twice")
+    ranked = sorted(zip(names, runs, strict=True), key=lambda pair: _place(order, *pair))
+    return dict(ranked)
+
+
+def parse_labels(text: str) -> tuple[str, ...]:
+    """`base,KV q8_0`: the labels, without space around them."""
+    return tuple(part.strip() for part in text.split(","))
+
+
+def models_of(run: Run) -> list[str]:
+    """The models that a run asked, sorted."""
+    return sorted({record["model"] for record in run.records})
+
+
+def _read(path: Path) -> Run:
+    run = read_run(path)
+    if not run.records:
+        raise InputError("run", path, "holds no trials; there is nothing to compare")
+    return run
+
+
+def _names(paths: Iterable[Path], runs: Sequence[Run]) -> list[str]:
+    alike = len({run.name for run in runs}) < len(runs)
+    return [str(path) if alike else run.name for path, run in zip(paths, runs, strict=True)]
+
+
+def _place(order: Order, name: str, run: Run) -> tuple[float, str]:
+    """Sort key of a run; runs of equal keys stay as they were given."""
+    if order == "given":
+        return 0.0, ""
+    if order == "name":
+        return 0.0, name
+    if order == "date":
+        when = began(run.manifest)
+        if when is None:
+            raise InputError("--order", order, f"{name} has no manifest.json that says when it began; use step or name")
+        return when.timestamp(), ""
+    step = step_of([name, *models_of(run)])
+    if step is None:
+        raise InputError("--order", order, f"no number in {name!r} or in its model's name; use date or name")
+    return step, ""

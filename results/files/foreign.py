@@ -17,11 +17,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
+from needlework.results.records.manifest import check_run_file, read_run_json
 from needlework.results.records.record import OutcomeName
-from needlework.results.records.run_file import check_run_file, read_run_json
 from needlework.results.statistics.panels import Panel, Trial, panels_of
-from needlework.results.style.text import fit, one_line
+from needlework.results.style import fit, one_line
 
 LLMTEST, OPENCOMPASS = "LLMTest_NeedleInAHaystack", "OpenCompass"
 _DATASET = re.compile(

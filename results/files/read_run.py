@@ -8,23 +8,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.tasks.documents.votes import votes_by_embeddings, votes_of
-from needlework.results.files.csv_file import read_csv
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings, votes_of
+from needlework.results.files.csv_files import read_csv
 from needlework.results.files.foreign import foreign_panels, panels_in_json
-from needlework.results.files.json_file import check_record, parsed, read_json, records_in
-from needlework.results.records.answer_vectors import read_vectors
-from needlework.results.records.journal import read_journal
+from needlework.results.files.json_files import check_record, parsed, read_json, records_in
+from needlework.results.records.journal import read_journal, read_vectors
+from needlework.results.records.manifest import check_links, check_run_file, read_run_json
 from needlework.results.records.record import Record
-from needlework.results.records.run_file import check_links, check_run_file, read_run_json
-from needlework.results.records.run_folder import JOURNAL, MANIFEST
-from needlework.results.records.shard_file import SHARDS
-from needlework.results.records.tests_of_cells import latest_of_each
+from needlework.results.records.samples import JOURNAL, MANIFEST, SHARDS, latest_of_each
 from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.panels import Panel, panels_of, summarise
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, interrupted, noted, run_report
-from needlework.results.style.text import one_line, relative
+from needlework.results.style import one_line, relative
 
 RESULTS = "results.json"
 # Of a run folder: the first that is there. A journal knows of trials that a killed run never reported.
@@ -91,8 +88,8 @@ def read_run(path: str | Path) -> Run:
 def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
     """The report of `records`, which are the run's own or made from them: another scorer's verdicts."""
     from needlework.results.records.manifest import settings_of
-    from needlework.results.statistics.length.base import parse_relative_to
-    from needlework.results.statistics.published.needlebench import design_of
+    from needlework.results.statistics.length_scores import parse_relative_to
+    from needlework.results.statistics.suites.needlebench import design_of
 
     try:
         settings = settings_of(run.manifest)

@@ -10,10 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.command_line import OneLineParser, refuse
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.files.json_file import parsed
-from needlework.results.style.text import one_line
+from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.results.files.json_files import parsed
+from needlework.results.style import one_line
 
 KINDS = ("summary", "results", "comparison")
 _SHOWN = 5  # faults of one file

@@ -1,33 +1,34 @@
-"""Gates: conditions on a run's scores that decide the exit code. What they say, and of which records.
-
-    score >= 0.9
-    lower_bound >= 85% [task=niah, length<=32k, depth=40..60] per length
-    drop <= 0.02
-    not worse [length<=4k] per length
-    not worse than 0.02
-
-`score` is the mean score, `lower_bound` the low end of its interval, `drop` how much lower the mean score is than that
-of a baseline run on the same trials. `not worse` passes unless the run is shown to be worse than its baseline, or worse
-by more than so much. A grain (`per length`, `depth`, `cell`, `task`, `needle`, `model`) asks the
-condition of every group. `verdicts` judges them.
-"""
+"""Gates: expressions, scopes, verdicts, baselines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import ceil
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import depth_label
-from needlework.haystack_fixtures.grid.spacing import parse_tokens
-from needlework.results.records.controls import control_of, retriever_of
-from needlework.results.records.record import Record
-from needlework.results.records.tests_of_cells import label_of, task_of
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell, depth_label, parse_tokens
+from needlework.haystack_fixtures.tasks.arms import arms_of, split_label
+from needlework.haystack_fixtures.tasks.catalogue import Series, controls_of
+from needlework.results.records.record import SCORED, OutcomeName, Record
+from needlework.results.records.samples import control_of, label_of, retriever_of, task_of
+from needlework.results.statistics.comparison.comparison import Losses
+from needlework.results.statistics.comparison.joining import Identity, joined, prompts_match
 from needlework.results.statistics.panels import depth_order
+from needlework.results.style import length_labels
 
-OPTION = "--gate"
+# score >= 0.9 lower_bound >= 85% [task=niah, length<=32k, depth=40..60] per length drop <= 0.02 not worse [length<=4k]
+# per length not worse than 0.02
+#
+# `score` is the mean score, `lower_bound` the low end of its interval, `drop` how much lower the mean score is than
+# that of a baseline run on the same trials. `not worse` passes unless the run is shown to be worse than its baseline,
+# or worse by more than so much. A grain (`per length`, `depth`, `cell`, `task`, `needle`, `model`) asks the condition
+# of every group. `verdicts` judges them.
+GATE_OPTION = "--gate"
 COMPARE: dict[str, Callable[[float, float], bool]] = {
     ">=": lambda a, b: a >= b,
     ">": lambda a, b: a > b,
@@ -72,12 +73,14 @@ def parse_gate(text: str) -> Gate:
     """Read a gate. Raises `InputError` naming what is wrong."""
     match = _NOT_WORSE.fullmatch(" ".join(text.split())) or _GATE.fullmatch(text.strip())
     if match is None:
-        raise InputError(OPTION, text, 'write "score >= 0.9 [length<=32k, depth=40..60] per length" or "not worse"')
+        raise InputError(
+            GATE_OPTION, text, 'write "score >= 0.9 [length<=32k, depth=40..60] per length" or "not worse"'
+        )
     metric = match["metric"].replace("_worse", " worse")
     if metric not in get_args(Metric):
-        raise InputError(OPTION, metric, 'use score, lower_bound, drop, or "not worse" without a number')
+        raise InputError(GATE_OPTION, metric, 'use score, lower_bound, drop, or "not worse" without a number')
     if match["grain"] is not None and match["grain"] not in _GRAINS:
-        raise InputError(OPTION, f"per {match['grain']}", f"use per {', '.join(_GRAINS)}")
+        raise InputError(GATE_OPTION, f"per {match['grain']}", f"use per {', '.join(_GRAINS)}")
     compare, limit = (
         ("<=", _limit(match["limit"] or "0")) if metric == "not worse" else (match["compare"], _limit(match["limit"]))
     )
@@ -94,7 +97,7 @@ def _limit(text: str) -> float:
     except ValueError:
         limit = -1.0
     if not 0 <= limit <= 1:
-        raise InputError(OPTION, text, "scores are 0..1, or percents with %")
+        raise InputError(GATE_OPTION, text, "scores are 0..1, or percents with %")
     return limit
 
 
@@ -102,24 +105,26 @@ def _check_provable(text: str, metric: str, compare: str, limit: float) -> None:
     """Refuse what no run could ever show."""
     floor = compare in (">=", ">")
     if metric == "lower_bound" and not floor:
-        raise InputError(OPTION, text, "a lower bound is a floor: lower_bound >= 0.9; for a ceiling use score <= 0.1")
+        raise InputError(
+            GATE_OPTION, text, "a lower bound is a floor: lower_bound >= 0.9; for a ceiling use score <= 0.1"
+        )
     if metric == "drop" and floor:
-        raise InputError(OPTION, text, "a drop has a ceiling: drop <= 0.02")
+        raise InputError(GATE_OPTION, text, "a drop has a ceiling: drop <= 0.02")
     if metric in ("score", "lower_bound") and limit == (1 if floor else 0):
         remedy = "score >= 0.99" if floor else "score <= 0.01"
-        raise InputError(OPTION, text, f"no number of trials shows a score of exactly {limit:g}; write {remedy}")
+        raise InputError(GATE_OPTION, text, f"no number of trials shows a score of exactly {limit:g}; write {remedy}")
 
 
 def _term(gate: str, text: str) -> Test:
     match = _TERM.fullmatch(text.strip())
     if match is None or match["field"] not in (*_WORDS, "length", "depth"):
         raise InputError(
-            OPTION, text.strip(), f"a scope has terms like length<=32k, depth=40..60, {', '.join(_WORDS)}=NAME"
+            GATE_OPTION, text.strip(), f"a scope has terms like length<=32k, depth=40..60, {', '.join(_WORDS)}=NAME"
         )
     field, compare, value = match["field"], match["compare"], match["value"].strip()
     if field in _WORDS:
         if compare != "=":
-            raise InputError(OPTION, text.strip(), f"use {field}=NAME")
+            raise InputError(GATE_OPTION, text.strip(), f"use {field}=NAME")
         if field == "retriever":
             return lambda record: retriever_of(record) == value
         if field == "task":
@@ -128,7 +133,7 @@ def _term(gate: str, text: str) -> Test:
     low, dots, high = value.partition("..")
     bounds = [_number(gate, field, part) for part in ((low, high) if dots else (low,))]
     if dots and compare != "=":
-        raise InputError(OPTION, text.strip(), f"a range is written {field}={value}")
+        raise InputError(GATE_OPTION, text.strip(), f"a range is written {field}={value}")
 
     def test(record: Record) -> bool:
         found = record["length"] if field == "length" else record["depth"]
@@ -143,11 +148,11 @@ def _term(gate: str, text: str) -> Test:
 
 def _number(gate: str, field: str, text: str) -> float:
     if field == "length":
-        return float(parse_tokens(OPTION, text))
+        return float(parse_tokens(GATE_OPTION, text))
     try:
         return float(text.strip().removesuffix("%"))
     except ValueError:
-        raise InputError(OPTION, gate, f"{text!r} is not a percent") from None
+        raise InputError(GATE_OPTION, gate, f"{text!r} is not a percent") from None
 
 
 def groups_of(gate: Gate, records: Iterable[Record], each_model: bool = False) -> dict[str, list[Record]]:
@@ -172,3 +177,206 @@ def groups_of(gate: Gate, records: Iterable[Record], each_model: bool = False) -
                 group += f" of {test}"
             groups.setdefault(group, []).append(record)
     return groups
+
+
+_FIELD = re.compile(r"(\w+)\s*[<>=]")
+_SHOWN = 8
+
+
+def check_scopes(gates: Sequence[Gate], grid: Sequence[Series], selected: Collection[str] | None = None) -> None:
+    """Refuse a gate that no trial of the command can be in the scope of. Raises `InputError`.
+
+    `grid`: of the whole command, whatever part of it this shard asks. `selected`: the ids of the cells that are asked,
+    where `-k` or a node id may leave some out; `None`: all.
+    """
+    if not gates:
+        return
+    planned = [trial for series in grid for trial in _trials(series, selected)]
+    for gate in gates:
+        # Which tests ask the same cells, so that records name them (`niah@test_own`), is known at the end alone.
+        if "@" not in gate.text and not groups_of(gate, planned):
+            remedy = f"no cell of this run is in its scope; the run has {_has(gate, planned)}"
+            raise InputError(GATE_OPTION, gate.text, remedy)
+
+
+def _trials(series: Series, selected: Collection[str] | None) -> Iterator[Record]:
+    """What records of these cells will say that a scope can ask for."""
+    arms, controls = arms_of(series.task, series.suite), controls_of(series.task, series.suite)
+    for cell in series.cells if selected is None else (cell for cell in series.cells if cell.id in selected):
+        label, retriever = split_label(cell.needle, arms)
+        control = "" if retriever else split_label(label, controls)[1]
+        trial: dict[str, Any] = {
+            "task": cell.task, "needle": cell.needle, "model": series.model, "language": series.suite.language,
+            "length": cell.length, "depth": cell.depth, "reference": {"retriever": retriever, "control": control},
+        }  # fmt: skip
+        yield cast("Record", trial)
+
+
+def _has(gate: Gate, planned: Sequence[Record]) -> str:
+    """The run's own values of what the gate's scope names."""
+    fields = dict.fromkeys(_FIELD.findall(gate.text.partition("[")[2])) or {"retriever": None}
+    return "; ".join(f"{field} {_values(field, planned)}" for field in fields)
+
+
+def _values(field: str, planned: Sequence[Record]) -> str:
+    if field == "length":
+        names = length_labels(sorted({record["length"] for record in planned}))
+    elif field == "depth":
+        depths = {record["depth"] for record in planned}
+        names = tuple(depth_label(depth) for depth in sorted(depth for depth in depths if depth is not None))
+    elif field == "retriever":
+        names = tuple({retriever_of(record): None for record in planned if retriever_of(record)})
+    else:
+        names = tuple(dict.fromkeys(record[field] for record in planned))  # type: ignore[literal-required]
+    return ", ".join([*names[:_SHOWN], *(["..."] if len(names) > _SHOWN else [])]) or "none"
+
+
+State = Literal["pass", "fail", "inconclusive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A gate's answer for one group.
+
+    `value`: what the gate asks about (mean score, low end, or drop); `None` where nothing was scored, which fails.
+    `low`, `high`: the interval of the mean (of the drop), at `level` percent; `None` where one sample has none. `n`:
+    trials with a score, or pairs of them; `against`: the trials without one that counted against the gate. `samples`:
+    of all these trials; `more`: the fewest further samples, like those seen, that would decide at the next look's
+    level; `None` where no number would, or the verdict is not inconclusive. `paired`: a trial needs its twin in the
+    baseline. `losses`: what this run could not answer: of trials that the baseline scored, or that did not fit its
+    window; counted as misses. `windows`: of the baseline and of this run in tokens, where known. `nothing`: of the `n`,
+    answers that are empty or a refusal. `sees`: the smallest drop (0..1) that so many samples show in 80 of 100 runs.
+    `several_depths`: a sample was asked at more than one depth of a length.
+    """
+
+    gate: str
+    group: str
+    state: State
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float = 95.0
+    n: int = 0
+    against: Mapping[OutcomeName, int] = field(default_factory=dict)
+    samples: int = 0
+    more: int | None = None
+    note: str = ""
+    paired: bool = False
+    losses: Losses | None = None
+    windows: tuple[int | None, int | None] = (None, None)
+    nothing: Mapping[OutcomeName, int] = field(default_factory=dict)
+    sees: float | None = None
+    several_depths: bool = False
+
+    @property
+    def certain(self) -> bool:
+        """Whether it failed for what no sampling decides: trials that do not fit the model's window."""
+        return self.losses is not None and "skipped" in self.losses.outcomes
+
+    @property
+    def trials(self) -> int:
+        """All that were counted, with a score and without."""
+        return self.n + sum(self.against.values()) + (self.losses.lost if self.losses and not self.paired else 0)
+
+    @property
+    def more_trials(self) -> int | None:
+        """The trials of as many further samples, asked as often as those seen."""
+        return None if self.more is None or not self.samples else ceil(self.more * self.trials / self.samples)
+
+
+OPTION = "--baseline"
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A run's records, by what the trials of two runs are joined on.
+
+    `by_model`: each model is its own baseline; else every model of the run has the same one. `manifest`: what it was
+    made of, empty where nobody knows.
+    """
+
+    path: Path
+    records: Mapping[Identity, Record]
+    by_model: bool
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    def twin_of(self, record: Record) -> Record | None:
+        """The baseline's record of the same trial; `None` where it has none."""
+        return self.records.get(self._identity(record))
+
+    def score_of(self, record: Record) -> float | None:
+        """The baseline's score on the same trial; `None` where it has none."""
+        found = self.twin_of(record)
+        return found["score"] if found is not None and found["outcome"] in SCORED else None
+
+    def check(self, record: Record) -> None:
+        """Refuse a baseline that was asked something else under the same name. Raises `InputError`."""
+        found = self.twin_of(record)
+        if found is not None and prompts_match(found, record) is False:
+            raise InputError(
+                OPTION, self.path,
+                f"its prompt of {record['id']} is another one than this run's; needlework compare says which part"
+                " differs, and a baseline made with this run's options has the same",
+            )  # fmt: skip
+
+    def has(self, model: str, cell: Cell, seed: int) -> bool:
+        """Whether the baseline scored this trial, in whichever test."""
+        named = model if self.by_model else ""
+        tasks = [cell.task, *(f"{cell.task}@{label}" for label in self.labels)]
+        at = cell.length, cell.depth, cell.repeat, seed
+        twins = [self.records.get(((named, task, cell.needle), *at)) for task in tasks]
+        return any(twin is not None and twin["outcome"] in SCORED for twin in twins)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The tests that its records' tasks name, where several asked the same."""
+        return tuple(sorted({label for (_, task, _), *_ in self.records if (label := label_of(task))}))
+
+    @property
+    def repeats(self) -> int:
+        """One more than its highest repeat."""
+        return 1 + max(repeat for _, _, _, repeat, _ in self.records)
+
+    def _identity(self, record: Record) -> Identity:
+        family = (record["model"] if self.by_model else "", record["task"], record["needle"])
+        return family, record["length"], record["depth"], record["repeat"], record.get("seed")
+
+
+def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> Baseline:
+    """Read the baseline of a run that has these (model, cell). Raises `InputError` where they share no trial.
+
+    A run of several models has a baseline of one, which each of them is compared with, or of the same models.
+    """
+    from needlework.results.files.read_run import read_run
+
+    file = path / "results.json" if path.is_dir() else path
+    if not file.is_file():
+        raise InputError(OPTION, path, "has no results.json; give a finished run's folder or its results.json")
+    try:
+        run = read_run(file)
+    except OSError as error:
+        raise InputError(OPTION, path, f"cannot be read ({error.strerror})") from None
+    except InputError as error:
+        raise InputError(OPTION, path, str(error)) from None
+    before = {record["model"] for record in run.records}
+    only = next(iter(before)) if len(before) == 1 else None
+    trials = {
+        (only or model, replace(cell, model="")): {
+            "id": cell.id, "model": only or model, "task": cell.task, "needle": cell.needle, "length": cell.length,
+            "depth": cell.depth, "repeat": cell.repeat, "seed": seed,
+        }
+        for model, cell in cells
+    }  # fmt: skip
+    asked = list(trials.values())
+    labels = {label for record in run.records if (label := label_of(record["task"]))}
+    asked += [{**trial, "task": f"{trial['task']}@{label}"} for trial in asked for label in sorted(labels)]
+    try:
+        index, _, _ = joined(run.records, cast("list[Record]", asked))
+    except InputError as error:
+        raise InputError(OPTION, path, f"cannot be paired (A: the baseline, B: this run): {_remedy(error)}") from None
+    return Baseline(path, index, by_model=any(model for (model, _, _), *_ in index), manifest=run.manifest)
+
+
+def _remedy(error: InputError) -> str:
+    several = "several models" in str(error)
+    return f"{error}{'; a baseline of one model serves each model of a run' if several else ''}"

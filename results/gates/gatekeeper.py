@@ -1,25 +1,28 @@
-"""A run's gates from the first look to the last: their verdicts, and the further trials of `--top-up`."""
+"""The gates of a run, the samples that they need, further ones while they are undecided."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell, parse_id
-from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell, parse_id
+from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series, sample_depths
-from needlework.results.gates.baseline import OPTION, Baseline, load_baseline
-from needlework.results.gates.gate import Gate
-from needlework.results.gates.top_up import Want, next_round
-from needlework.results.gates.verdict import Verdict
-from needlework.results.gates.verdicts import gate_groups, judge_gate, judge_group
+from needlework.results.gates.decide import gate_groups, judge_gate, judge_group
+from needlework.results.gates.gate import OPTION as GATE_OPTION
+from needlework.results.gates.gate import Baseline, Gate, Verdict, load_baseline
 from needlework.results.records.record import Record
-from needlework.results.records.tests_of_cells import task_of
+from needlework.results.records.samples import panel_and_sample, task_of
 from needlework.results.statistics.comparison.provenance import check_dtypes, differing_parts
+from needlework.results.statistics.intervals import BASE, detectable_drop, samples_needed, samples_to_show
+from needlework.results.statistics.paired import samples_to_pass
 from needlework.results.tables.comparison import differing_lines
 
 
@@ -69,7 +72,7 @@ class Gatekeeper:
             return None
         path = Path(settings.baseline).expanduser()
         if folder.resolve() in (path.resolve(), path.resolve().parent):
-            raise InputError(OPTION, path, "is the folder of this very run; give this one another --run-name")
+            raise InputError(GATE_OPTION, path, "is the folder of this very run; give this one another --run-name")
         trials = [
             (model, replace(cell, repeat=repeat))
             for cell, model in self._models.items()
@@ -86,7 +89,7 @@ class Gatekeeper:
         model = record["model"]
         if not self._allow_dtypes and model not in self._checked and model in facts.get("models", {}):
             self._checked.add(model)
-            check_dtypes(OPTION, self._baseline.path, self._baseline.manifest, facts)
+            check_dtypes(GATE_OPTION, self._baseline.path, self._baseline.manifest, facts)
 
     def differences(self, manifest: Path) -> list[str]:
         """Lines on what differs from the baseline besides the scores: model, weights, server, prompts, versions."""
@@ -174,7 +177,7 @@ def check_gates(settings: Settings, gates: Sequence[Gate]) -> None:
     if drops and settings.baseline is None:
         raise InputError("--gate", drops[0], "needs a run to compare with: give --baseline RUN")
     if settings.baseline is not None and not drops:
-        raise InputError(OPTION, settings.baseline, 'is compared by a gate alone: give one such as "not worse"')
+        raise InputError(GATE_OPTION, settings.baseline, 'is compared by a gate alone: give one such as "not worse"')
     if settings.top_up and not gates:
         raise InputError("--top-up", settings.top_up, "asks further trials until gates are decided: give a --gate")
 
@@ -184,3 +187,159 @@ def cell_of_record(record: Record) -> Cell:
     cell = parse_id(record["id"])
     depth, model = record["depth"], cell.model if cell is not None else ""
     return Cell(task_of(record["task"]), record["length"], depth, record["needle"], record["repeat"], model)
+
+
+OPTION = "--power"
+_GOAL = re.compile(
+    r"(?P<what>drop|score)\s*=\s*(?P<size>\d*\.?\d+)\s*(?P<percent>%?)(?:\s*,\s*base\s*=\s*(?P<base>\d*\.?\d+))?"
+)
+# Where between the limit and 100 % the model is taken to be.
+_MARGINS = (1.0, 0.75, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A drop of `size` (0..1) from a score of `base`, or a score of at least `size`."""
+
+    what: Literal["drop", "score"]
+    size: float
+    base: float = BASE
+
+
+def parse_power(text: str) -> Goal:
+    """Read `drop=0.05`, `drop=5%, base=0.98` or `score=0.9`. Raises `InputError`."""
+    match = _GOAL.fullmatch(text.strip())
+    if match is None or (match["base"] and match["what"] == "score"):
+        raise InputError(OPTION, text, "write drop=0.05, drop=0.05,base=0.98 or score=0.9")
+    size = float(match["size"]) / (100 if match["percent"] else 1)
+    base = float(match["base"]) if match["base"] else BASE
+    most = base if match["what"] == "drop" else 1
+    if not 0 < base <= 1 or not 0 < size <= most or (size == 1 and match["what"] == "score"):
+        remedy = f"a drop is above 0 and at most the base, {base:g}" if match["what"] == "drop" else "a score is 0..1"
+        raise InputError(OPTION, text, f"{remedy}; 5 points are 0.05 or 5%")
+    return Goal("drop" if match["what"] == "drop" else "score", size, base)
+
+
+def check_power(settings: Settings) -> None:
+    """Refuse `--power` without `--plan`, or with what is no goal. Raises `InputError`."""
+    if settings.power is not None:
+        parse_power(settings.power)
+        if not settings.plan:
+            raise InputError(OPTION, settings.power, "is told before a run: give --plan too")
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The smallest group of one grain: its samples, those of one repeat, whether one is asked at several depths."""
+
+    samples: int
+    once: int
+    several: bool
+
+
+def power_lines(goal: Goal, cells: Sequence[Cell], own: Collection[str] = ()) -> Iterator[str]:
+    """Lines for a plan of these cells: over all of them, for each length, and for each cell.
+
+    `own`: tasks whose every cell has a needle of its own.
+    """
+    yield ""
+    groups = _groups(cells, own)
+    if goal.what == "drop":
+        yield from _drop_lines(goal, groups)
+    else:
+        yield from _score_lines(goal, groups)
+    if any(group.several for group in groups.values()):
+        yield "  samples count, not trials: more --repeats are more needles, more depths of a needle are not;"
+        yield "  --depths spread asks each at one depth, for as many requests as samples"
+
+
+def _groups(cells: Sequence[Cell], own: Collection[str]) -> Mapping[str, _Group]:
+    found = {}
+    for name, key in (
+        ("in all", lambda _cell: 0),
+        ("per length", lambda cell: cell.length),
+        ("per cell", lambda cell: (cell.task, cell.needle, cell.model, cell.length, cell.depth)),
+    ):
+        groups: dict[object, list[Cell]] = {}
+        for cell in cells:
+            groups.setdefault(key(cell), []).append(cell)
+        found[name] = min((_group(each, own) for each in groups.values()), key=lambda group: group.samples)
+    return found
+
+
+def _group(cells: Sequence[Cell], own: Collection[str]) -> _Group:
+    least = min(cell.repeat for cell in cells)
+    samples = {_sample(cell, own) for cell in cells}
+    first = {_sample(cell, own) for cell in cells if cell.repeat == least}
+    places = {(_sample(cell, own), cell.length) for cell in cells}
+    return _Group(len(samples), len(first), len(places) < len(cells))
+
+
+def _sample(cell: Cell, own: Collection[str]) -> tuple[object, ...]:
+    if cell.task in own:
+        return (cell,)
+    return cell.model, cell.task, *panel_and_sample(cell.task, cell.needle, cell.repeat)
+
+
+def _drop_lines(goal: Goal, groups: Mapping[str, _Group]) -> Iterator[str]:
+    needed = samples_needed(goal.size, base=goal.base)
+    yield f"power: a drop of {_points(goal.size)} from {goal.base:.4g}, found in 80 of 100 comparisons with a baseline"
+    yield f"  (its 95 % interval lies below 0), takes {needed:,} samples at one depth each"
+    for name, group in groups.items():
+        found = detectable_drop(group.samples, base=goal.base)
+        shown = f"find a drop of {_points(found)}" if found is not None else "find no drop"
+        samples = f"{group.samples:,} sample{'s' * (group.samples > 1)} planned"
+        yield f"  {name + ':':12}{samples} {shown}; --repeats {ceil(needed / group.once):,} finds this one"
+
+
+def _score_lines(goal: Goal, groups: Mapping[str, _Group]) -> Iterator[str]:
+    yield f"power: score >= {goal.size:.4g} passes in 80 of 100 runs of a model with the true score"
+    for margin in _MARGINS:
+        true = goal.size + (1 - goal.size) * margin
+        needed = samples_to_show(goal.size, true)
+        if needed is None:
+            yield f"  {true:.4g}: not with ten million samples"
+            continue
+        repeats = ", ".join(f"{ceil(needed / group.once):,} {name}" for name, group in groups.items())
+        fewer = samples_to_pass(goal.size) if true == 1 else None
+        several = f" ({fewer:,} at several)" if fewer else ""
+        yield f"  {true:<6.4g} with {needed:,} samples at one depth each{several}; --repeats: {repeats}"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.3g} points"
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """An undecided group: its cells, each at its first repeat beyond the run's, and the further trials that it needs.
+
+    `may`: whether a cell may be asked (a baseline has to have the trial too); `repeats`: one more than the highest
+    repeat that may.
+    """
+
+    cells: Collection[Cell]
+    trials: int
+    may: Callable[[Cell], bool] = lambda _cell: True
+    repeats: int | None = None
+
+
+def next_round(wants: Sequence[Want], asked: AbstractSet[Cell], order: Mapping[Cell, int], budget: int) -> list[Cell]:
+    """Return the cells of the next round, at most `budget`, none of them in `asked`.
+
+    Every group gets as many whole repeats of its cells as hold the trials that it needs. One repeat of all groups comes
+    before the next: where the budget ends, each has had its share. `order`: where cells, at repeat 0, stand in the run.
+    """
+    found = {cell for want in wants for cell in _whole_repeats(want, asked)}
+    return sorted(found, key=lambda cell: (cell.repeat, order[replace(cell, repeat=0)]))[:budget]
+
+
+def _whole_repeats(want: Want, asked: AbstractSet[Cell]) -> list[Cell]:
+    taken: list[Cell] = []
+    cells = list(want.cells)
+    while cells and len(taken) < want.trials:
+        if want.repeats is not None:
+            cells = [cell for cell in cells if cell.repeat < want.repeats]
+        taken += [cell for cell in cells if cell not in asked and want.may(cell)]
+        cells = [replace(cell, repeat=cell.repeat + 1) for cell in cells]
+    return taken

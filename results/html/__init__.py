@@ -1,1 +1,0 @@
-"""What `report.html` is made of: its template, style sheet and script, and the data that they show."""

@@ -1,26 +1,27 @@
-"""Panels as the template writes them."""
+"""Panels of the page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
+from typing import Any, TypeVar
 
-from needlework.haystack_fixtures.grid.cells import depth_label
-from needlework.results.adaptive.statement import Statement
-from needlework.results.html.budget import Entry
-from needlework.results.html.grid import CellView, GridView, grid_view
-from needlework.results.html.texts import on_one_line, percent_number
-from needlework.results.html.titles import asked_title, panel_title, task_title
-from needlework.results.records.record import NOTHING_SAID, UNSCORED
-from needlework.results.statistics.asked import Asked
-from needlework.results.statistics.panels import Panel, Tally
-from needlework.results.statistics.summary_rows import PanelStatistics
-from needlework.results.style.palette import MARKS, Mark, mark_of
-from needlework.results.style.text import length_labels, percent
+from needlework.core.grid import depth_label
+from needlework.results.adaptive.survey import Statement
+from needlework.results.html.charts import on_one_line, percent_number
+from needlework.results.html.details import Entry
+from needlework.results.html.page import asked_title, panel_title, task_title
+from needlework.results.records.record import NOTHING_SAID, UNDECIDED, UNSCORED, Record
+from needlework.results.records.samples import OWN_DOCUMENTS, task_of
+from needlework.results.statistics.intervals import Interval
+from needlework.results.statistics.panels import OUTCOMES, Asked, Panel, Tally, trial_of
+from needlework.results.statistics.sentence.run import FAULTS, reason_of
+from needlework.results.statistics.tasks import PanelStatistics
+from needlework.results.style import MARKS, Mark, display_width, length_labels, mark_of, percent
 from needlework.results.tables.adaptive import answer, bar_words
-from needlework.results.tables.headline import UNEVEN, range_notes, range_words, score_and_interval, scored_of
 from needlework.results.tables.panels import StatisticRow, panel_rows
+from needlework.results.tables.terminal import UNEVEN, range_notes, range_words, score_and_interval, scored_of
 
 NO_SCORE = "–"
 
@@ -184,3 +185,173 @@ def _rate(label: str, each: Tally) -> RateView:
     notes = range_notes(each) if each.range is not None else ()
     nothing = tuple((name, each.counts[name]) for name in NOTHING_SAID if each.counts[name])
     return RateView(label, score, interval, each.n, unscored, bar, notes, nothing)
+
+
+Stats = dict[tuple[Any, ...], int]
+"""Every different `[n, mean, low, high, outcomes]`, in percent, and its number."""
+
+
+def panels_data(panels: Sequence[Panel]) -> dict[str, Any]:
+    """Return what the script needs of all panels.
+
+    `stats` has every different `[n, mean, low, high, outcomes]` once, in percent; `cells` (rows of columns), `byLength`
+    and `byDepth` are numbers into it, -1 for a cell that never ran.
+    """
+    stats: Stats = {}
+    return {
+        "outcomes": list(OUTCOMES),
+        "undecided": list(UNDECIDED),
+        "panels": [_panel_data(panel, stats, len({each.model for each in panels})) for panel in panels],
+        "stats": [list(stat) for stat in stats],
+    }
+
+
+def axes_data(lengths: Sequence[int], depths: Sequence[float | None]) -> dict[str, Any]:
+    """Return the axes of a grid, as numbers and as labels."""
+    return {
+        "lengths": list(lengths),
+        "lengthLabels": length_labels(lengths),
+        "depths": list(depths),
+        "depthLabels": [depth_label(depth) for depth in depths],
+    }
+
+
+def stat_of(n: int, mean: float | None, interval: Interval | None, outcomes: Sequence[int] = ()) -> tuple[Any, ...]:
+    """Return `[n, mean, low, high, outcomes]`, in percent as the page prints them; zeros at the end are left out."""
+    ends = (None, None) if interval is None else (percent_number(interval.low), percent_number(interval.high))
+    counts = list(outcomes)
+    while counts and not counts[-1]:
+        counts.pop()
+    return (n, None if mean is None else percent_number(mean), *ends, tuple(counts))
+
+
+def _panel_data(panel: Panel, stats: Stats, models: int) -> dict[str, Any]:
+    def number(each: Tally | None) -> int:
+        if each is None:
+            return -1
+        stat = stat_of(each.n, each.mean, each.interval, [each.counts[name] for name in OUTCOMES])
+        return stats.setdefault(stat, len(stats))
+
+    return {
+        "name": panel_title(panel, models),
+        "model": on_one_line(panel.model),
+        "task": on_one_line(panel.task),
+        "needle": on_one_line(panel.needle),
+        **axes_data(panel.lengths, panel.depths),
+        "byLength": [number(column) for column in panel.columns],
+        "byDepth": [number(row) for row in panel.rows],
+        "cells": [[number(panel.cells.get((length, depth))) for length in panel.lengths] for depth in panel.depths],
+    }
+
+
+_ROOM_FOR_N = 12  # columns; in wider grids n is in the tooltip only
+# Widest grid of each size of cells; the style sheet has a width for each name.
+_SIZES = ((8, "large"), (16, "medium"), (40, "small"))
+_LABEL_ROOM = {"large": 9, "medium": 7, "small": 4, "tiny": 0}  # characters of a length that fit across a cell
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CellView:
+    """One cell of the heatmap: class names, the number or letter in it, and n where there is room."""
+
+    look: str
+    text: str
+    n: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GridView:
+    """A table of cells. `size` and `upright` are class names; `rows`: the label of a depth, and its cells."""
+
+    size: str
+    upright: bool
+    lengths: tuple[str, ...]
+    means: tuple[CellView, ...]
+    rows: tuple[tuple[str, tuple[CellView, ...]], ...]
+
+
+def grid_view(
+    lengths: Sequence[int],
+    depths: Sequence[float | None],
+    means: Sequence[T],
+    rows: Sequence[Sequence[T | None]],
+    cell: Callable[[T | None, bool], CellView],
+    *,
+    mean: Callable[[T | None, bool], CellView] | None = None,
+) -> GridView:
+    """Lay out `rows` (a row for each depth) and the row of `means`; `cell` shows one, with its n or without.
+
+    `mean`: shows one of the means, where that is another way.
+    """
+    labels = length_labels(lengths)
+    size = next((name for widest, name in _SIZES if len(lengths) <= widest), "tiny")
+    with_n = len(lengths) <= _ROOM_FOR_N
+    return GridView(
+        size=size,
+        upright=max(display_width(label) for label in labels) > _LABEL_ROOM[size],
+        lengths=labels,
+        means=tuple((mean or cell)(each, with_n) for each in means),
+        rows=tuple(
+            (depth_label(depth), tuple(cell(each, with_n) for each in row))
+            for depth, row in zip(depths, rows, strict=True)
+        ),
+    )
+
+
+MOST = 50
+_QUESTION, _ANSWER = 90, 110  # columns
+# What to look at first: what is no answer at all, then answers that say nothing, then wrong ones.
+_ORDER = ("error", "invalid", "censored", "unclear", "empty", "refused", "distractor", "wrong", "partial", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class MissedView:
+    """One trial: its outcome, where it was asked, what the answer says; `place`: `panel,column,row`."""
+
+    outcome: str
+    where: str
+    question: str
+    answer: str
+    place: str
+
+
+def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[MissedView]:
+    """The trials that were not found, most telling first; `records` in reading order, controls left out."""
+    numbers = {(panel.model, panel.task, panel.needle): at for at, panel in enumerate(panels)}
+    missed = [record for record in records if record["outcome"] in _ORDER]
+    missed.sort(key=lambda record: _ORDER.index(record["outcome"]))
+    missed = _told_once(missed)
+    models = len({panel.model for panel in panels})
+    found = []
+    for record in missed[:MOST]:
+        number = numbers[record["model"], record["task"], trial_of(record).needle]
+        panel = panels[number]
+        column, row = panel.lengths.index(record["length"]), panel.depths.index(record["depth"])
+        parts = [panel_title(panel, models)] if len(panels) > 1 else []
+        parts.append(f"{length_labels([record['length']])[0]} tokens")
+        parts += [f"depth {depth_label(record['depth'])} %"] if record["depth"] is not None else []
+        own = task_of(record["task"]) in OWN_DOCUMENTS
+        question = on_one_line(record["question"], _QUESTION) if own else ""
+        told = on_one_line(_said(record), _ANSWER) or "no text"
+        found.append(MissedView(record["outcome"], ", ".join(parts), question, told, f"{number},{column},{row}"))
+    return found
+
+
+def _told_once(missed: Sequence[Record]) -> list[Record]:
+    """Without trials that failed for a reason that one before them shows."""
+    seen: set[str] = set()
+    kept = []
+    for record in missed:
+        reason = reason_of(record) if record["outcome"] in FAULTS else ""
+        if reason not in seen:
+            kept.append(record)
+        seen |= {reason} - {""}
+    return kept
+
+
+def _said(record: Record) -> str:
+    """The answer; of a trial without one, why."""
+    error = record["error"] or {}
+    return str(record["answer"] or record["response"].get("text") or error.get("message") or record["why"] or "")

@@ -1,25 +1,28 @@
-"""A judge's verdicts on pairs of answers: each pair shown in both orders, each reply read by two rules.
-
-compat: L-Eval's own reading of the first reply, errors dropped one by one. strict: exactly one verdict, in the reply or
-in the one that was asked for after it, and no rate where a judgement is missing.
-"""
+"""Pairs of answers judged: win rates and marks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from math import fsum
 from types import MappingProxyType
+from typing import Literal
 
-from needlework.results.judging.asking import Judge, Question, Replied, key_of
-from needlework.results.leval.pairs import Key, Pair
-from needlework.results.leval.task_scores import RULES, Rule
-from needlework.results.leval.win_rate import ORDERS, Preference, WinRate, win_rate
-from needlework.results.statistics.agreement.rates import share
+from needlework.core.errors import InputError
+from needlework.results.judging.ask import Judge, Question, Replied, key_of
+from needlework.results.leval.predictions import Answers, Prediction
+from needlework.results.leval.scores import RULES, Rule
+from needlework.results.statistics.agreement import share
 from needlework.results.statistics.tasks import Share
-from needlework.scoring.judges.pairwise import Choice, pair_messages, read_choice, read_choice_compat
-from needlework.scoring.judges.replies import JudgeReplyError
+from needlework.scoring.judges.judges import Choice, judge_messages, pair_messages, read_choice, read_choice_compat
+from needlework.scoring.judges.replies import JudgeReplyError, parse_llmtest_reply
 
+Preference = Literal["win", "loss", "tie"]
+
+
+# compat: L-Eval's own reading of the first reply, errors dropped one by one. strict: exactly one verdict, in the reply
+# or in the one that was asked for after it, and no rate where a judgement is missing.
 Verdicts = tuple[Preference | None, Preference | None]
 
 
@@ -134,3 +137,182 @@ def _preference(choice: Choice, order: int) -> Preference:
     if choice == "tie":
         return "tie"
     return "win" if (choice == "A") == (order == 0) else "loss"
+
+
+_FULL = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """One answer. `mark`: 1 to 10, 0 for a blank answer, of which nobody is asked; `None` with its `problem`."""
+
+    row: Prediction
+    mark: int | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MeanMark:
+    """The mean of mark / 10, 0..1, with its interval over questions; none where one of the `expected` is missing.
+
+    `least`, `most`: what it would be if every missing mark were 0, were 10.
+    """
+
+    score: Share
+    least: float
+    most: float
+    n: int
+    expected: int
+
+
+def mark_question(row: Prediction, judge: Judge) -> Question | None:
+    """Return the question about one answer; none about a blank one."""
+    if not row.answer.strip():
+        return None
+    system, user = judge_messages("llmtest", row.question, row.gold, row.answer)
+    key = key_of(judge, system, user)
+    return Question(key, system, user, {"judge": judge.identity.get("spec"), "item": key[:16], "line": row.line})
+
+
+def mark_fields(_question: Question, replied: Replied) -> dict[str, int | None]:
+    """Return what the file of replies tells of a reply."""
+    return {"verdict": _mark(replied)}
+
+
+def marked(rows: Sequence[Prediction], judge: Judge, known: Mapping[str, Replied]) -> tuple[Marked, ...]:
+    """Read the replies to the questions about these answers."""
+    found = []
+    for row in rows:
+        question = mark_question(row, judge)
+        replied = known.get(question.key) if question else None
+        mark = 0 if question is None else _mark(replied)
+        found.append(Marked(row, mark, "" if mark is not None else (replied.problem if replied else "") or "no mark"))
+    return tuple(found)
+
+
+def mean_mark(found: Sequence[Marked], broken: int) -> MeanMark:
+    """Return the mean over all rows; `broken` ones are missing."""
+    there = [((each.row.question, each.row.gold), each.mark / _FULL) for each in found if each.mark is not None]
+    total, expected = fsum(score for _, score in there), len(found) + broken
+    mean = share([score for _, score in there], [question for question, _ in there])
+    most = (total + expected - len(there)) / expected if expected else 1.0
+    return MeanMark(
+        mean if len(there) == expected else Share(None),
+        total / expected if expected else 0.0,
+        most,
+        len(there),
+        expected,
+    )
+
+
+def _mark(replied: Replied | None) -> int | None:
+    if replied is None or replied.problem:
+        return None
+    try:
+        return parse_llmtest_reply(replied.replies[-1])
+    except JudgeReplyError:
+        return None
+
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two answers to one question."""
+
+    ours: Prediction
+    rival: Prediction
+
+    @property
+    def question(self) -> Key:
+        """What makes two rows the same question: its words and its reference."""
+        return _key(self.ours)
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """`alone`, `rival_alone`: rows without a partner in the other file. `repeated`: the pairs of each question that
+    stands in both files more than once; they are paired in the order of the rows.
+    """
+
+    pairs: tuple[Pair, ...]
+    alone: tuple[Prediction, ...]
+    rival_alone: tuple[Prediction, ...]
+    repeated: tuple[tuple[Pair, ...], ...]
+
+
+def match(ours: Answers, rival: Answers) -> Matched:
+    """Pair the rows of both files by question and reference. Raises `InputError` where there is no pair at all."""
+    one, other = _by_question(ours.rows), _by_question(rival.rows)
+    groups = [
+        tuple(Pair(mine, its) for mine, its in zip(one[key], other.get(key, ()), strict=False))  # the rest is alone
+        for key in one
+    ]
+    matched = {pair.ours.line: pair.rival.line for group in groups for pair in group}
+    if not matched:
+        raise InputError("RIVAL", rival.path, f"has no question of {ours.path}: rows are paired by `query` and `gt`")
+    partners = set(matched.values())
+    return Matched(
+        pairs=tuple(sorted((pair for group in groups for pair in group), key=lambda pair: pair.ours.line)),
+        alone=tuple(row for row in ours.rows if row.line not in matched),
+        rival_alone=tuple(row for row in rival.rows if row.line not in partners),
+        repeated=tuple(group for group in groups if len(group) > 1),
+    )
+
+
+def _by_question(rows: Sequence[Prediction]) -> dict[Key, list[Prediction]]:
+    found: dict[Key, list[Prediction]] = {}
+    for row in rows:
+        found.setdefault(_key(row), []).append(row)
+    return found
+
+
+def _key(row: Prediction) -> Key:
+    return row.question, row.gold
+
+
+_POINTS = {"win": 1.0, "tie": 0.5, "loss": 0.0}
+ORDERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class WinRate:
+    """`(wins + ties / 2) / judgements`, 0..1, with its interval over questions.
+
+    `score` has no value where a judgement is missing or in error: `n` of `expected` are there. `of_those_there` is the
+    rate of these alone, as it is published. `least`, `most`: what it would be if every missing one were a loss, a win.
+    """
+
+    score: Share
+    of_those_there: Share
+    least: float | None
+    most: float | None
+    wins: int
+    losses: int
+    ties: int
+    n: int
+    expected: int
+
+
+def win_rate(judgements: Sequence[tuple[Hashable, Preference | None]], pairs: int) -> WinRate:
+    """Rate the judgements (question, preference) of a run that was to judge so many pairs in both orders.
+
+    `None` is a judgement without a verdict. All judgements of a question are one cluster.
+    """
+    there = [(question, preference) for question, preference in judgements if preference is not None]
+    points = [_POINTS[preference] for _, preference in there]
+    rate = share(points, [question for question, _ in there])
+    expected = ORDERS * pairs
+    found = [preference for _, preference in there]
+    return WinRate(
+        score=rate if len(there) == expected else Share(None),
+        of_those_there=rate,
+        least=fsum(points) / expected if expected else None,
+        most=(fsum(points) + expected - len(there)) / expected if expected else None,
+        wins=found.count("win"),
+        losses=found.count("loss"),
+        ties=found.count("tie"),
+        n=len(there),
+        expected=expected,
+    )

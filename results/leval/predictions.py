@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.tasks.leval.own import own_rule
-from needlework.haystack_fixtures.tasks.leval.rows import SCORED
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.tasks.published.leval import own_rule
+from needlework.haystack_fixtures.tasks.published.leval_files import SCORED
 from needlework.scoring.leval.tasks import BY_JUDGES, TASKS, Task, own_task
 
 SUFFIX = ".pred.jsonl"

@@ -1,34 +1,59 @@
-"""`needlework merge RUN`: put the shards of a run together, and judge its gates."""
+"""`needlework merge`."""
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from needlework.haystack_fixtures.command_line import OneLineParser, refuse
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.places import READ, READ_HELP, Places
+from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.files import drop_halves
+from needlework.core.settings import READ, READ_HELP, Places, Settings
+from needlework.results.gates.decide import gate_lines, gate_rows
 from needlework.results.gates.gate import parse_gate
-from needlework.results.gates.report import gate_rows
-from needlework.results.merge.agreement import check_agreement
-from needlework.results.merge.judged import judged
-from needlework.results.merge.missing import missing_lines, missing_of, selected_of
-from needlework.results.merge.parts import Part, is_shard, parts_of, read_part
-from needlework.results.merge.settings import merged_settings
-from needlework.results.merge.tell import tell
-from needlework.results.merge.union import Keep, Twice, Union, union
-from needlework.results.merge.write import merged_manifest, own_records, write_merged
-from needlework.results.records.manifest import start_of
+from needlework.results.merge.shards import (
+    PART,
+    Judged,
+    Keep,
+    Part,
+    Twice,
+    Union,
+    check_agreement,
+    is_shard,
+    judged,
+    merged_settings,
+    missing_lines,
+    missing_of,
+    parts_of,
+    read_part,
+    selected_of,
+    union,
+)
+from needlework.results.records.journal import Journal, line_of, read_journal
+from needlework.results.records.manifest import (
+    OF_A_PROCESS,
+    changed_facts,
+    command_line,
+    manifest,
+    merge_facts,
+    notes_of,
+    start_of,
+    write_manifest,
+)
 from needlework.results.records.record import Record
-from needlework.results.records.tests_of_cells import latest_of_each
-from needlework.results.records.windows import windows_of
-from needlework.results.run.exit_status import exit_status, is_void
-from needlework.results.run.step_summary import write_step_summary
-from needlework.results.statistics.run_report import interrupted
-from needlework.results.style.text import one_line, relative
+from needlework.results.records.samples import JOURNAL, MANIFEST, latest_of_each, windows_of
+from needlework.results.run.finish import Finished, finish, write_step_summary
+from needlework.results.run.open_folder import exit_status, is_void
+from needlework.results.statistics.run_report import RunReport, interrupted
+from needlework.results.statistics.tasks import GateRow, selection_words
+from needlework.results.style import folded, one_line, relative
+from needlework.results.tables.panels import shared_lines, unscored_lines
+from needlework.results.tables.summary import ending, next_line, run_lines
 
 CONFLICT, MISSING = 1, 3
 _SHOWN = 10  # conflicts that are listed
@@ -172,3 +197,139 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(READ, action="append", default=[], metavar="PATH", help=READ_HELP)
     parser.add_argument("-v", "--verbose", action="store_true", help="print every table and file [at most 25 lines]")
     return parser
+
+
+def tell(
+    finished: Finished,
+    judgement: Judged,
+    settings: Settings,
+    windows: Mapping[str, int],
+    into: Path,
+    parts: Sequence[Part],
+    *,
+    verbose: bool,
+) -> None:
+    """Print the run in short, and its gates; `verbose`: all heatmaps, tables and files. `windows`: model -> tokens."""
+    report = finished.report
+    width = shutil.get_terminal_size().columns
+    color, encoding, colors = sys.stdout.isatty(), sys.stdout.encoding, settings.heatmap_colors
+    selection = selection_words(report.gates, len(report.records))
+    below = [line for line, _ in gate_lines(judgement.verdicts, 0, selection=selection)]
+    below += [*judgement.differences, *_of_parts(report, into, parts)]
+    unscored = unscored_lines(report.records, windows)
+    if verbose:
+        lines = run_lines(report, color=color, encoding=encoding, width=width, colors=colors)
+        print(*lines, *unscored, *shared_lines(report.records), *below, *map(relative, finished.files), sep="\n")
+        print(next_line(report, relative(into)))
+        return
+    last = sum(len(folded(line, width)) for line in below)
+    skipped = [line for line in unscored if line.startswith("skipped")]
+    short = ending(
+        report,
+        skipped=skipped,
+        folder=relative(into),
+        last=last,
+        width=width,
+        encoding=encoding,
+        color=color,
+        colors=colors,
+    )
+    print(*(line for line, _ in short), sep="\n")
+    print(*(part for line in below for part in folded(line, width)), sep="\n")
+
+
+def _of_parts(report: RunReport, into: Path, parts: Sequence[Part]) -> Iterator[str]:
+    """What the parts were made by and hold besides, and that they are merged."""
+    versions = sorted({str(made) for part in parts if (made := _version(part)) is not None})
+    if len(versions) > 1:
+        yield f"parts were made by several versions of needlework: {', '.join(versions)}"
+    for part in parts:
+        if part.others:
+            yield f"{part.name} also holds {part.others} records of a run with other options: they are left out"
+    from_parts = f"{len(parts)} {'part' if len(parts) == 1 else 'parts'}"
+    yield f"merged {from_parts}, {len(report.records):,} of {report.planned:,} trials, into {relative(into)}"
+
+
+def _version(part: Part) -> object:
+    versions = part.manifest.get("versions")
+    return versions.get("needlework") if isinstance(versions, Mapping) else None
+
+
+def own_records(into: Path, recipe: str | None) -> list[Record]:
+    """What the folder has of this recipe that no merge put there: trials of a run in this very folder."""
+    return [
+        record
+        for record in read_journal(into / JOURNAL)
+        if record["details"].get("recipe") == recipe and PART not in record["timing"]
+    ]
+
+
+def merged_manifest(settings: Settings, parts: Sequence[Part], *, planned: int, recorded: int) -> dict[str, Any]:
+    """The manifest of the merged run: facts of all parts, code and machine of the first, and what each part was."""
+    facts: dict[str, Any] = {}
+    for part in parts:
+        merge_facts(facts, {k: v for k, v in part.manifest.items() if k not in OF_A_PROCESS and isinstance(v, dict)})
+    changed = list(dict.fromkeys(line for part in parts for line in changed_facts(part.manifest)))
+    first = next(part.manifest for part in parts if part.settings is not None)
+    ended = [part.manifest.get("ended") for part in parts]
+    content = manifest(
+        settings,
+        argv=command_line(),
+        root=Path.cwd(),
+        facts={**facts, "changed_facts": changed, "parts": [_write_told(part) for part in parts]},
+        started=min(str(part.manifest.get("started", "")) for part in parts),
+        ended=None if None in ended else max(map(str, ended)),
+        planned=planned,
+        recorded=recorded,
+    )
+    said = ("folder", "versions", "python", "platform", "commit", "left_out")
+    return content | {name: first[name] for name in said if name in first}
+
+
+def write_merged(
+    into: Path, records: Sequence[Record], settings: Settings, content: Mapping[str, Any], gates: Sequence[GateRow]
+) -> Finished:
+    """Write the journal, the manifest and every file of a run. `records`: with the part of each in its `timing`.
+
+    Killed at any moment, the folder has the old journal or the new one, whole, and the parts have theirs. Raises
+    `InputError` where another run writes there, `OSError` where the folder cannot be written.
+    """
+    with closing(Journal(into / JOURNAL, fresh=False, option="RUN")) as journal:
+        if journal.warning:
+            print(journal.warning, file=sys.stderr)
+        drop_halves(into)
+        before = (into / JOURNAL).read_bytes()
+        kept = [record for record in read_journal(into / JOURNAL) if PART not in record["timing"]]
+        lines = [line_of(record) for record in (*kept, *(r for r in records if PART in r["timing"]))]
+        after = "".join(f"{line}\n" for line in lines).encode("ascii")
+        if after != before:
+            journal.replace(after)
+        write_manifest(into / MANIFEST, {**content, "ended": None})
+        finished = finish(
+            into,
+            latest_of_each(records),
+            settings,
+            planned=int(content["planned"]),
+            gates=gates,
+            notes=notes_of(content),
+            manifest=content,
+        )
+        write_manifest(into / MANIFEST, content)
+    return finished
+
+
+def check_into(into: Path) -> None:
+    """Refuse a folder that is a file, or that cannot be made. Raises `InputError`."""
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError("--into", into, f"cannot be written ({error.strerror})") from None
+
+
+def _write_told(part: Part) -> dict[str, Any]:
+    """What the merged manifest says of a part."""
+    names = ("started", "ended", "planned", "recorded", "platform", "commit")
+    models = part.manifest.get("models")
+    told = models.values() if isinstance(models, Mapping) else ()
+    servers = sorted({str(model["server"]) for model in told if isinstance(model, Mapping) and model.get("server")})
+    return {"name": part.name, **{name: part.manifest.get(name) for name in names}, "servers": servers}

@@ -15,18 +15,16 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from needlework.haystack_fixtures.grid.cells import slug
-from needlework.haystack_fixtures.writing.whole_files import write_whole
-from needlework.results.pictures.grid import draw
+from needlework.core.files import write_whole
+from needlework.core.grid import slug
 from needlework.results.pictures.layout import MARGIN, TITLE_SIZE, Layout, layout_of
-from needlework.results.pictures.panel import DEFAULT, Style, grid_of
-from needlework.results.pictures.parts import Canvas, write
+from needlework.results.pictures.parts import DEFAULT, Canvas, Style, draw, grid_of, write
 from needlework.results.statistics.panels import Panel
-from needlework.results.style.fonts import Fonts, fonts_for
-from needlework.results.style.text import one_line
+from needlework.results.style import Fonts, fonts_for, one_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
 
 Format = Literal["png", "svg"]
 FORMATS: tuple[Format, ...] = ("png", "svg")

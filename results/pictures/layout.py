@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 
-from needlework.haystack_fixtures.grid.cells import depth_label
+from needlework.core.grid import depth_label
 from needlework.results.statistics.panels import Panel, Tally
-from needlework.results.style.palette import MARKS, Mark, mark_of
-from needlework.results.style.text import display_width, fit, length_labels, one_line, percent
-from needlework.results.tables.headline import headline, range_words, scored_of
+from needlework.results.style import MARKS, Mark, display_width, fit, length_labels, mark_of, one_line, percent
+from needlework.results.tables.terminal import headline, range_words, scored_of
 
 POINTS = 72.0  # in an inch
 TITLE_SIZE, SUBTITLE_SIZE, LEGEND_SIZE = 12.0, 8.5, 8.0

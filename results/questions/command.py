@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from needlework.haystack_fixtures.command_line import OneLineParser, refuse
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.session.signals import ending_signals
-from needlework.results.judging.asking import OpenJudge
-from needlework.results.questions import check_command, make_command
+from needlework.core.errors import InputError, OneLineParser, ending_signals, refuse
+from needlework.results.judging.ask import OpenJudge
+from needlework.results.questions import check_command, make
 
-_STEPS = {"make": make_command, "check": check_command}
+_STEPS = {"make": make, "check": check_command}
 
 
 def main(argv: Sequence[str], open_judge: OpenJudge) -> int:

@@ -1,24 +1,41 @@
-"""The journal: one JSON line for each record, appended as cells end. What is in it survives the process."""
+"""The journal of a run: records, and answers that wait for their test."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from io import FileIO
 from math import isfinite
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.writing.json_encoder import encoder_of
-from needlework.haystack_fixtures.writing.whole_files import write_whole
-from needlework.results.records.checks import completed, fault_of
-from needlework.results.records.claim import Claim
-from needlework.results.records.record import Record, WaitingAnswer, WaitingRuling
-from needlework.results.records.run_file import check_run_file, read_run_file
+import numpy as np
+from numpy.typing import NDArray
+
+from needlework.core.errors import InputError
+from needlework.core.files import encoder_of, write_whole
+from needlework.models.model import ModelError, Response
+from needlework.pipeline.exchange import Again, StoredAnswer
+from needlework.results.records.manifest import check_run_file, read_run_file
+from needlework.results.records.record import (
+    FINAL,
+    WAITING,
+    Record,
+    WaitingAnswer,
+    WaitingRuling,
+    completed,
+    fault_of,
+    is_ruling,
+    is_waiting,
+)
+from needlework.results.records.samples import SHARDS, Claim
 
 FSYNC_EVERY_S = 1.0
 _encode = encoder_of(json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")))
@@ -173,3 +190,209 @@ def _cut_torn_tail(file: FileIO) -> None:
 def _cut_to(file: FileIO, size: int) -> None:
     if file.seek(0, os.SEEK_END) > size:  # a cut that cuts nothing would still count as written now
         file.truncate(size)
+
+
+_NONE: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+
+
+def stored_answers(
+    records: list[Record], waiting: list[WaitingAnswer], rulings: Mapping[str, Mapping[str, Any]] = _NONE
+) -> dict[str, StoredAnswer]:
+    """The answers that are there, by key; of a key's answers the last one counts, and any record before the waiting.
+
+    An error that came after an answer, as in journals that were joined, takes nothing away. What only a judge failed at
+    is an answer. `rulings`: the judges' on these answers, by key, where they are newer than the records.
+    """
+    final = {record["key"]: record for record in records if record["outcome"] in FINAL or _unjudged(record)}
+    waited = {answer["key"]: stored_answer(answer) for answer in waiting}
+    found = waited | {key: stored_answer(record) for key, record in final.items()}
+    return found | {key: replace(found[key], score=score) for key, score in rulings.items() if key in found}
+
+
+def stored_answer(record: Record | WaitingAnswer) -> StoredAnswer:
+    """The answer that a record tells of."""
+    response, timing, details = record["response"], record["timing"], record["details"]
+    return StoredAnswer(
+        response=Response(
+            text=response.get("text", ""),
+            reasoning=response.get("reasoning", ""),
+            finish_reason=response.get("finish_reason"),
+            prompt_tokens=response.get("prompt_tokens"),
+            completion_tokens=response.get("completion_tokens"),
+            reasoning_tokens=response.get("reasoning_tokens"),
+            cached_tokens=timing.get("cached_tokens"),
+            latency_s=timing.get("latency_s"),
+            ttft_s=timing.get("ttft_s"),
+            attempts=timing.get("attempts", 1),
+            model=response.get("model", ""),
+            fingerprint=response.get("fingerprint", ""),
+            server=response.get("server", ""),
+        ),
+        question=record["question"],
+        reference=record["reference"],
+        prompt=record["prompt"],
+        flags=tuple(details.get("flags", ())),
+        again=tuple(map(_again, details.get("stability", ()))),
+        build_s=timing.get("build_s"),
+        scored=record["outcome"] != WAITING,
+        score=_score(record),
+    )
+
+
+def _unjudged(record: Record) -> bool:
+    """Whether an answer is there, and only its judge failed: the judge is asked again, not the model."""
+    return record["outcome"] == "error" and (record["error"] or {}).get("kind") == "judge"
+
+
+def ruling_of(record: Record | WaitingAnswer) -> str | None:
+    """What names the ruling of judges on this answer (`ruling_key`); `None` where no judge ruled."""
+    return (record["details"].get("score") or {}).get("ruling")
+
+
+def _score(record: Record | WaitingAnswer) -> Mapping[str, Any] | None:
+    """The score that the answer has, as the fields of one, and its scorer; `None` where it has none."""
+    if record.get("score") is None:
+        return None
+    told = cast("Record", record)
+    return {
+        "name": told["scorer"],
+        "version": told["scorer_version"],
+        "value": told["score"],
+        "verdict": told["outcome"],
+        "answer": told["answer"],
+        "why": told["why"],
+        "details": told["details"].get("score", {}),
+    }
+
+
+def _again(told: Mapping[str, Any]) -> Again:
+    error = ModelError(told["error"]["kind"], told["error"]["message"]) if told["error"] else None
+    return Again(told["how"], Response(text=told["text"], finish_reason=told["finish_reason"], error=error))
+
+
+# Cells are asked ahead of pytest, one test at a time, so answers wait for their test. Until then they stand in files of
+# the journal's format, one for each process that asks, and the lines are of two kinds more: `answers-PID.jsonl`. A run
+# that is whole removes these; after one that was interrupted or killed they are read with the journal.
+WAITING_FILES = "answers-*.jsonl"
+
+
+class WaitingAnswers:
+    """This process's file of waiting answers, made with the first. `append` may be called from several threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / WAITING_FILES.replace("*", str(os.getpid()))
+        self._turn = threading.Lock()
+        self._file: FileIO | None = None
+        self._closed = False
+
+    def append(self, answer: WaitingAnswer | WaitingRuling) -> None:
+        """Write an answer or a ruling down. A disk that is full is told by the journal, which is written next."""
+        line = f"{line_of(answer)}\n".encode("ascii")
+        with self._turn, contextlib.suppress(OSError):
+            if not self._closed:
+                self._file = self._file or FileIO(self._path, "a")
+                self._file.write(line)
+
+    def close(self) -> None:
+        """Write no more: requests may still end when the run has."""
+        with self._turn:
+            self._closed = True
+            if self._file is not None:
+                self._file.close()
+
+
+def read_waiting(folder: Path) -> list[WaitingAnswer]:
+    """The answers that processes of a run that ended early had got and that no test of theirs has scored."""
+    found = []
+    for path in sorted(folder.glob(WAITING_FILES)):
+        with contextlib.suppress(OSError):
+            found += _waiting_in(path)
+    return found
+
+
+def read_rulings(folder: Path) -> dict[str, Mapping[str, Any]]:
+    """What judges made of answers before the tests of these did, by key: scores as in `StoredAnswer.score`."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for path in sorted(folder.glob(WAITING_FILES)):
+        with contextlib.suppress(OSError):
+            found |= {line["key"]: line["score"] for line in lines_of(read_run_file(path)) if is_ruling(line)}
+    return found
+
+
+def _waiting_in(path: Path) -> list[WaitingAnswer]:
+    return [line for line in lines_of(read_run_file(path)) if is_waiting(line)]
+
+
+class ArrivingAnswers:
+    """The answers that processes of a run write down from now on, whichever they are; those before are left out."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[Path, int] = {}  # bytes, up to the last whole line
+        for _ in self.new():
+            pass
+
+    def new(self) -> Iterator[WaitingAnswer]:
+        """Those that have come since the last look."""
+        for path in self._folder.glob(WAITING_FILES):
+            with contextlib.suppress(OSError):
+                check_run_file(path)
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                file.seek(self._read.get(path, 0))
+                data = file.read()
+                self._read[path] = self._read.get(path, 0) + data.rfind(b"\n") + 1
+                yield from (line for line in lines_of(data) if is_waiting(line))
+
+
+def drop_waiting(folder: Path, *, earlier: Container[Path] = (), answered: Container[str] = ()) -> None:
+    """Remove the files of waiting answers: everything in them is in the journal, or not wanted.
+
+    Of `earlier` sessions only those whose keys are all `answered`: they may have asked more than this one.
+    """
+    for path in folder.glob(WAITING_FILES):
+        with contextlib.suppress(OSError):
+            if path not in earlier or all(answer["key"] in answered for answer in _waiting_in(path)):
+                path.unlink()
+
+
+FILE = "answer-vectors.npz"
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerVectors:
+    """`embedder`: as it was asked for. `by_hash`: float32 [size] of each answer, by the sha256 of its text."""
+
+    embedder: str
+    by_hash: Mapping[str, Vector]
+
+    def of(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
+        """The vectors of texts, float32 [texts, size]; `None` where one is missing."""
+        found = [self.by_hash.get(_hash(text)) for text in texts]
+        return None if any(each is None for each in found) else np.stack([each for each in found if each is not None])
+
+
+def write_vectors(folder: Path, embedder: str, vectors: Mapping[str, Vector]) -> None:
+    """Write the vectors of answers by their texts. Raises `OSError`."""
+    if vectors:
+        hashes = np.array([_hash(text) for text in vectors])
+        np.savez(folder / FILE, embedder=np.array(embedder), hashes=hashes, vectors=np.stack(list(vectors.values())))
+
+
+def read_vectors(folder: Path) -> AnswerVectors | None:
+    """The vectors of a run and of its shards; `None` where there are none, or none that can be read."""
+    found: dict[str, Vector] = {}
+    embedders: set[str] = set()
+    for path in (folder / FILE, *sorted(folder.glob(f"{SHARDS}/*/{FILE}"))):
+        try:
+            check_run_file(path)
+            with np.load(path, allow_pickle=False) as stored:
+                embedders.add(str(stored["embedder"]))
+                found |= zip(stored["hashes"].tolist(), stored["vectors"], strict=True)
+        except (OSError, ValueError, KeyError, EOFError):
+            continue
+    return AnswerVectors(embedders.pop(), found) if len(embedders) == 1 else None
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

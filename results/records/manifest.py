@@ -1,26 +1,29 @@
-"""`manifest.json`: what a run was made of, so that its numbers can be made again."""
+"""`manifest.json`: what a run was made of, and the hash of its recipe."""
 
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
+import stat
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cache
+from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.configuration.own_values import run_table, suite_table
-from needlework.haystack_fixtures.configuration.written_settings import read_settings
-from needlework.haystack_fixtures.grid.limit import limit_note
-from needlework.haystack_fixtures.redact import Redactor, option_secrets, redactor, without_credentials
-from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.writing.whole_files import write_whole
-from needlework.results.records.run_file import read_run_json
+from needlework.core.errors import InputError
+from needlework.core.files import write_whole
+from needlework.core.grid import limit_note
+from needlework.core.redact import Redactor, option_secrets, redactor, without_credentials
+from needlework.core.settings import Settings
+from needlework.haystack_fixtures.configuration.resolve import recipe_fields, run_table, suite_table
+from needlework.haystack_fixtures.configuration.stored_settings import read_settings
 
 _PACKAGES = (
     "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "numpy",
@@ -156,3 +159,146 @@ def _commit(root: Path) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None
+
+
+def adaptive_design(settings: Settings) -> list[object]:
+    """What an adaptive run decides by: another mode, bar or grid decides anew, as if nothing were known."""
+    axes = [[suite.task, suite.needle_set, suite.language, suite.lengths, suite.depths] for suite in settings.suites]
+    rules = [settings.adaptive, settings.adaptive_bar, settings.relative_to, settings.max_errors, settings.seed]
+    return json.loads(json.dumps([*rules, settings.censored_is_wrong, axes]))  # type: ignore[no-any-return]
+
+
+def judging_design(settings: Settings) -> list[object]:
+    """What judges, and when: other judges, prompts and strategies give other scores."""
+    return ["judges", settings.judge, settings.judge_strategy, settings.judge_prompt_sha256]
+
+
+def _judged_otherwise(settings: Settings) -> bool:
+    """Whether judges differ from the one that all runs had before there were several: recipes of these stay."""
+    by_default = any(suite.judge_by_default for suite in settings.suites)
+    other = len(settings.judge) > 1 or settings.judge_strategy != "auto" or by_default
+    return bool(settings.judge) and (other or settings.judge_prompt_sha256 is not None)
+
+
+def recipe_of(settings: Settings) -> str:
+    """A hash of everything but the grid's axes: records of one recipe are one run, whatever was selected when.
+
+    Records of another recipe (another seed, prompt, needle set, ...) that lie in the same folder stay in the journal
+    and out of the files.
+    """
+    content = [
+        [recipe_fields(suite) for suite in settings.suites],
+        settings.model, settings.model_arg, settings.server, settings.tokenizer, settings.seed, settings.cache_policy,
+        *(["canary"] if settings.canary else []),
+        *([adaptive_design(settings)] if settings.adaptive else []),
+        *([judging_design(settings)] if _judged_otherwise(settings) else []),
+    ]  # fmt: skip
+    return sha256(json.dumps(content, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+Facts = Mapping[str, Mapping[str, Any]]
+"""What a manifest tells of texts, prompts and models: part (`corpora`) -> name -> what is said of it."""
+
+_SERVER = "server "  # before the name of what a server says of itself
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a folder's manifest said before this session: when its run began and ended, `facts`, and which of them had
+    `changed` by then. Where that run had other options, the facts are of the same models alone: answers to the same
+    prompts are taken over, and what else there is to know is learnt without asking."""
+
+    started: str | None = None
+    ended: str | None = None
+    facts: Facts = field(default_factory=dict)
+    changed: tuple[str, ...] = ()
+
+
+def told_before(path: Path, recipe: str, models: Container[str]) -> Before:
+    """Read it, for a run of this recipe and these models; whatever cannot be read is empty."""
+    try:
+        content = read_run_json(path)
+        started, ended = (content.get(name) for name in ("started", "ended"))
+        same = recipe_of(settings_of(content)) == recipe
+    except (OSError, ValueError, RecursionError, AttributeError, InputError):
+        return Before()
+    facts = {name: told for name, told in content.items() if name not in OF_A_PROCESS and isinstance(told, dict)}
+    known = facts.get("models", {}).items()
+    facts["models"] = {spec: model for spec, model in known if spec in models and isinstance(model, dict)}
+    if not same:
+        return Before(_date(started), _date(ended), {"models": facts["models"]})
+    return Before(_date(started), _date(ended), facts, tuple(changed_facts(content)))
+
+
+def _date(told: object) -> str | None:
+    return told if isinstance(told, str) else None
+
+
+def with_known(known: Facts, learnt: Facts) -> dict[str, dict[str, Any]]:
+    """What was learnt now, and what was known before and is not learnt anew: a session whose answers are all there
+    loads no model and asks nothing."""
+    found = {name: {**known.get(name, {}), **learnt.get(name, {})} for name in (*known, *learnt)}
+    before, now = known.get("models", {}), learnt.get("models", {})
+    for spec in before.keys() & now.keys():
+        found["models"][spec] = _model(before[spec], now[spec])
+    return found
+
+
+def _model(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """A model's facts. What a server says of itself belongs together; a window belongs to where it is from; and of a
+    server that is away nothing is learnt."""
+    told = {name: of for name, of in now.items() if of is not None and not (name in before and _nothing(name, now))}
+    kept = dict(before)
+    if any(name.startswith(_SERVER) for name in told):
+        kept = {name: value for name, value in kept.items() if not name.startswith(_SERVER)}
+    if told.get("window", kept.get("window")) != kept.get("window"):
+        kept.pop("window_source", None)
+    return {**now, **kept, **told}
+
+
+def _nothing(name: str, now: Mapping[str, Any]) -> bool:
+    """Whether a fact only says that nothing could be learnt."""
+    failed = name.startswith("calibration") and str(now[name]).startswith("failed")
+    return failed or (name == "window_source" and now.get("window") is None)
+
+
+LARGEST = 2 * 2**30
+"""Bytes. A record has about 5 KB: results.json of 100,000 trials has 0.5 GB."""
+
+
+def check_run_file(path: Path) -> None:
+    """Refuse a link out of its folder, a FIFO, a device, and what is too large. Raises `InputError`, and `OSError` for
+    what is not there."""
+    if path.is_symlink() and not path.resolve().is_relative_to(path.parent.resolve()):
+        raise InputError("run", path, "is a link that leads out of its folder: give the file itself")
+    found = path.stat()
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(21, "Is a directory", str(path))
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError("run", path, "is no regular file: remove it")
+    if found.st_size > LARGEST:
+        raise InputError("run", path, f"is larger than {LARGEST >> 30} GiB")
+
+
+def check_links(folder: Path) -> None:
+    """Refuse a run's folder with a link out of it: what a command writes would go there. Raises `InputError`."""
+    inside = folder.resolve()
+    for path in folder.iterdir():
+        if path.is_symlink() and not path.resolve().is_relative_to(inside):
+            raise InputError("run", path, "is a link that leads out of the run's folder: remove it")
+
+
+def read_run_file(path: Path) -> bytes:
+    """The whole file. Raises as `check_run_file` does."""
+    check_run_file(path)
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise InputError("run", path, f"is larger than {LARGEST >> 30} GiB")
+    return data
+
+
+def read_run_json(path: Path) -> Any:
+    """The JSON of a whole file. Raises as `read_run_file` does, and `ValueError` or `RecursionError` for no JSON."""
+    return json.loads(read_run_file(path).decode("utf-8-sig"))

@@ -1,20 +1,36 @@
-"""Questions on documents: all of a task and an arm are one panel, and those that share a document are one sample.
-
-In L-Eval that is the questions of one document; on documents of one's own each question is a sample, whatever the order
-of the documents around it (the repeats). An arm is a retriever (`doc3_q7_bm25`), or an absence (`q0_near`).
-"""
+"""Which records belong together, and the folder that they lie in."""
 
 from __future__ import annotations
 
+import errno
+import json
 import re
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
 
+from needlework.core.devices import Division, Shard, shard_named
+from needlework.core.errors import InputError
+from needlework.core.files import write_whole
+from needlework.core.grid import parse_id, slug
+from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.results.records.record import Record
-from needlework.results.records.tests_of_cells import task_of
+from needlework.pipeline.exchange import OTHER_SERVER
+from needlework.results.records.manifest import read_run_json
+from needlework.results.records.record import FINAL, Record
 
+if TYPE_CHECKING:
+    from filelock import SoftFileLease
+
+
+# In L-Eval that is the questions of one document; on documents of one's own each question is a sample, whatever the
+# order of the documents around it (the repeats). An arm is a retriever (`doc3_q7_bm25`), or an absence (`q0_near`).
 PANEL = "questions"
 OWN_DOCUMENTS = ("doc_position", "doc_size", "doc_absent")
 _LABEL = re.compile(r"doc(?P<document>\d+)_q(?P<question>\d+)(?P<retriever>_[a-z0-9]+)?")
@@ -71,3 +87,374 @@ def _by_label(task: str, needle: str) -> tuple[str, int | None]:
     if label is None:
         return needle, None
     return f"{PANEL}{label['retriever'] or ''}", int(label["question" if task == _APART else "document"])
+
+
+def control_of(record: Record) -> str:
+    """`absent` or `focused` for a record of a control, else empty."""
+    reference = record.get("reference")
+    control = reference.get("control") if isinstance(reference, dict) else None
+    return control if isinstance(control, str) else ""
+
+
+def retriever_of(record: Record) -> str:
+    """`bm25` or `dense` for a record whose context was retrieved, else empty."""
+    reference = record.get("reference")
+    retriever = reference.get("retriever") if isinstance(reference, dict) else None
+    return retriever if isinstance(retriever, str) else ""
+
+
+def without_controls(records: Iterable[Record]) -> list[Record]:
+    """The records that a score is made of: of a task, and apart from it of each retriever."""
+    return [record for record in records if not control_of(record)]
+
+
+def as_asked(records: Iterable[Record]) -> list[Record]:
+    """The records that a task's own score is made of: no controls, nothing retrieved."""
+    return [record for record in records if not control_of(record) and not retriever_of(record)]
+
+
+_MARK = "@"
+
+
+def name_of_test(nodeid: str, cell_id: str) -> str:
+    """What names a test whatever folder pytest runs in, with its parameters beside the cell.
+
+    `test_own.py::test_needle[strict]` for `tests/test_own.py::test_needle[strict-niah-len400-depth50-code-r0]`.
+    """
+    file, _, test = nodeid.partition("::")
+    name, _, words = test.partition("[")
+    beside = words.removesuffix("]").replace(cell_id, "").strip("-")
+    return f"{file.rpartition('/')[2]}::{name}" + (f"[{beside}]" if beside else "")
+
+
+def task_of(name: str) -> str:
+    """The task of a record whose `task` may name its test too: `niah` of `niah@test_needle`."""
+    return name.partition(_MARK)[0]
+
+
+def label_of(name: str) -> str:
+    """The test that a record's `task` names, empty where it names none."""
+    return name.partition(_MARK)[2]
+
+
+def by_test(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The records as each test asked them, under their tasks' plain names: what one test alone asked is in all.
+
+    One entry, without a name, where no two tests have asked the same.
+    """
+    found = [(label_of(record["task"]), record) for record in records]
+    labels = sorted({label for label, _ in found if label}) or [""]
+    return {
+        label: [cast("Record", {**each, "task": task_of(each["task"])}) for own, each in found if own in ("", label)]
+        for label in labels
+    }
+
+
+def latest_of_each(records: Iterable[Record]) -> list[Record]:
+    """The last record of each cell and test; an answer stays where only a failure of the same trial came later.
+
+    Where several tests have asked the same cell, the records of its task say which: `niah@test_needle`, in task and id.
+    """
+    latest: dict[tuple[str, str, str], Record] = {}
+    for record in records:
+        at = identity(record)
+        if at not in latest or not answered_before(latest[at], record):
+            latest[at] = record
+    of_task: dict[tuple[str, str], set[str]] = {}
+    for (model, test, _), record in latest.items():
+        of_task.setdefault((model, record["task"]), set()).add(test)
+    if all(len(asked_by) == 1 for asked_by in of_task.values()):
+        return list(latest.values())
+    tests: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for (model, test, cell_id), record in latest.items():
+        tests.setdefault((model, record["task"]), {}).setdefault(cell_id, set()).add(test)
+    labels = {
+        at: _labels(set().union(*cells.values()))
+        for at, cells in tests.items()
+        if any(len(asked_by) > 1 for asked_by in cells.values())
+    }
+    return [
+        _labelled(record, labels[model, record["task"]][test]) if (model, record["task"]) in labels else record
+        for (model, test, _), record in latest.items()
+    ]
+
+
+def answered_before(before: Record, later: Record) -> bool:
+    """Whether `later` is a failure of a trial that `before` has the answer to: of the same prompt and server.
+
+    A record without a key is of a cell whose process died. What was replayed is the same answer, judged again: there a
+    failure is the scorer's, and counts.
+    """
+    if before["outcome"] not in FINAL or later["outcome"] in FINAL or later["key"] not in ("", before["key"]):
+        return False
+    if later["timing"].get("replayed"):
+        return False
+    return OTHER_SERVER not in later["details"].get("flags", ())
+
+
+def of_tests(records: Iterable[Record], nodeids: Iterable[str]) -> list[Record]:
+    """The records, of one run, that these tests have asked; a record's `task` may name its test."""
+    wanted = {(name_of_test(nodeid, cell.id), cell.id) for nodeid in nodeids if (cell := parse_id(nodeid)) is not None}
+    return [record for record in records if _place(record) in wanted]
+
+
+def _place(record: Record) -> tuple[str, str]:
+    cell = f"{task_of(record['task'])}{record['id'].removeprefix(record['task'])}"
+    return name_of_test(record["nodeid"], cell), cell
+
+
+def identity(record: Record) -> tuple[str, str, str]:
+    """Model, test and cell: what a run has one record of."""
+    return record["model"], name_of_test(record.get("nodeid", ""), record["id"]), record["id"]
+
+
+def _labels(tests: set[str]) -> dict[str, str]:
+    """The tests' own names; with their files, where two have the same."""
+    found = {test: slug(test.partition("::")[2]) for test in tests}
+    alike = len(set(found.values())) < len(found)
+    return {test: slug(test.replace(".py::", ".")) for test in found} if alike else found
+
+
+def _labelled(record: Record, test: str) -> Record:
+    task = f"{record['task']}{_MARK}{test}"
+    named = {"task": task, "id": f"{task}{record['id'].removeprefix(record['task'])}"}
+    return cast("Record", {**record, **named})
+
+
+def windows_of(facts: Mapping[str, object]) -> dict[str, int]:
+    """Return model -> window that a manifest tells; a model whose window is unknown is left out."""
+    models = facts.get("models")
+    told = {
+        name: model.get("window")
+        for name, model in (models.items() if isinstance(models, Mapping) else ())
+        if isinstance(model, Mapping)
+    }
+    return {name: window for name, window in told.items() if type(window) is int}
+
+
+def common_window(windows: Mapping[str, int], records: Iterable[Record]) -> int | None:
+    """Return the window of the records' models; `None` where it is unknown, or not the same for all."""
+    found = {windows.get(model) for model in {record["model"] for record in records}}
+    return found.pop() if len(found) == 1 else None
+
+
+def refused_below_window(record: Record, windows: Mapping[str, int]) -> bool:
+    """Whether a trial was skipped because the server called it too long, though its length is within the window.
+
+    A trial that was skipped before it was asked has no latency: there our own count says that it does not fit.
+    """
+    asked = record.get("timing", {}).get("latency_s") is not None
+    return record["outcome"] == "skipped" and asked and record["length"] <= windows.get(record["model"], 0)
+
+
+_NAMED = re.compile(
+    r"(?i)(?:step|checkpoint|ckpt|iter|iteration|epoch|tokens)s?[-_ =]*(\d+(?:\.\d+)?)([kmb]?)(?![a-z0-9])"
+)
+_LAST = re.compile(r"(\d+(?:\.\d+)?)(?!.*\d)")
+_TIMES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
+
+
+def step_of(names: Iterable[str]) -> float | None:
+    """Return the step that the first of `names` with one holds: `step-2k` is 2000, `ckpt_500` 500, else its last
+    number; `None` where there is no number.
+    """
+    texts = list(names)
+    for text in texts:
+        if named := _NAMED.findall(text):
+            number, unit = named[-1]
+            return float(number) * _TIMES[unit.lower()]
+    return next((float(found[1]) for text in texts if (found := _LAST.search(text))), None)
+
+
+def began(manifest: Mapping[str, Any]) -> datetime | None:
+    """Return when a run began, as its manifest has it; `None` where it does not say."""
+    started = manifest.get("started")
+    try:
+        when = datetime.fromisoformat(started) if isinstance(started, str) else None
+    except ValueError:
+        return None
+    return when if when is None or when.tzinfo else when.replace(tzinfo=UTC)
+
+
+JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
+_LONGEST_NAME = 200
+# What a run writes at its end.
+_WRITTEN = (
+    "heatmap-*", "asked-*", "tasks*", "models-*", "documents-*", "results.*", "summary.json", "cells.csv", "report.html"
+)  # fmt: skip
+
+
+def run_folder(settings: Settings) -> Path:
+    """The named run's folder, or a new one called by time and model; of a shard the folder `shards/2-of-4` in it."""
+    name = settings.run_name
+    if name is None:
+        models = "+".join(slug(spec) for spec in dict.fromkeys(settings.model))
+        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{models[:80]}"
+    elif name in (".", "..") or any(mark in name for mark in "/\\\0"):
+        raise InputError("--run-name", name, "is a folder's name, without slashes; --results-dir says where it lies")
+    elif len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME or not name.isprintable():
+        raise InputError("--run-name", name, f"give a name that can be shown, up to {_LONGEST_NAME} bytes")
+    folder = settings.results_dir / name
+    return folder if settings.shard is None else folder / SHARDS / shard_named(settings.shard).name
+
+
+def drop_written(folder: Path) -> None:
+    """Remove what a run has written at its end. Raises `OSError`."""
+    for old in (file for pattern in _WRITTEN for file in folder.glob(pattern)):
+        old.unlink()
+
+
+def has_earlier_answers(earlier: list[Record], now: list[Record], recipe: str) -> bool:
+    """Whether an answer of an earlier session is among `whole_run`."""
+    if any(record["timing"].get("replayed") for record in now):
+        return True
+    there = {identity(record) for record in now}
+    return any(
+        record["outcome"] in FINAL and record["details"].get("recipe") == recipe and identity(record) not in there
+        for record in earlier
+    )
+
+
+def whole_run(earlier: list[Record], now: list[Record], recipe: str) -> list[Record]:
+    """The run that the folder holds: this session's records, and earlier ones of the same recipe."""
+    return latest_of_each([*(record for record in earlier if record["details"].get("recipe") == recipe), *now])
+
+
+SHARDS, SHARD_FILE = "shards", "shard.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a shard is to run: the node ids of its cells' tests. `division`: see there."""
+
+    division: Division
+    tests: tuple[str, ...]
+
+
+def write_shard_file(folder: Path, division: Division, tests: Sequence[str]) -> None:
+    """Write it, whole or not at all; every worker of a shard writes the same."""
+    content = {
+        "schema": 1,
+        "shard": division.shard.number,
+        "of": division.shard.of,
+        "counts": division.counts,
+        "selection": division.selection,
+        "tests": tests,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / SHARD_FILE, f"{json.dumps(content, indent=0)}\n".encode())
+
+
+def read_shard_file(folder: Path) -> Planned | None:
+    """What was written there; `None` where there is none, or where it is damaged."""
+    try:
+        told = read_run_json(folder / SHARD_FILE)
+        number, of, counts = told["shard"], told["of"], tuple(told["counts"])
+        shard = Shard(number, of)
+        whole = all(type(each) is int for each in (number, of, *counts)) and 1 <= number <= of == len(counts)
+        tests = tuple(told["tests"])
+        if not whole or counts[number - 1] != len(tests) or not all(isinstance(test, str) for test in tests):
+            return None
+        return Planned(Division(shard, counts, str(told["selection"])), tests)
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return None
+
+
+LEASE_S = 30.0
+"""An owner file that was not renewed for so long is a dead process's; it is renewed three times as often."""
+_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
+_BUSY = "another run is writing there; wait for it or use another name"
+
+
+class Claim:
+    """Held until `release`. `warning`: a sentence where the file system has no locks, else empty."""
+
+    def __init__(self, file: FileIO, path: Path, named: tuple[str, Path]) -> None:
+        """Lock the open `file` at `path`. Raises `InputError` about `named` where another process has it."""
+        self._named = named
+        self._lease: SoftFileLease | None = None
+        self._lost = threading.Event()
+        self.warning = ""
+        reason = _lock(file, named)
+        if reason:
+            self._lease = self._own(path)
+            self.warning = (
+                f"{path.parent}: the file system has no locks ({reason}); {path.name}.owner stands for one: after a"
+                f" machine died, the next run waits {LEASE_S:.0f} s, and a process that hangs for longer may be taken"
+                " for dead"
+            )
+
+    def move(self, file: FileIO) -> None:
+        """Lock another file that has taken the first one's place. Raises `InputError`."""
+        if self._lease is None:
+            _lock(file, self._named)
+
+    def check(self) -> None:
+        """Raise `InputError` where another process has taken this one for dead."""
+        if self._lost.is_set():
+            problem = "another run has taken this one for dead and writes there; run again when it has ended"
+            raise InputError(*self._named, problem)
+
+    def release(self) -> None:
+        """Let others write. The system frees its own lock with the file."""
+        if self._lease is not None:
+            self._lease.release()
+
+    def _own(self, path: Path) -> SoftFileLease:
+        from filelock import SoftFileLease, Timeout
+
+        lease = SoftFileLease(
+            path.with_name(f"{path.name}.owner"),
+            lease_duration=LEASE_S,
+            timeout=LEASE_S + 2,
+            on_compromise=lambda _loss: self._lost.set(),
+        )
+        try:
+            lease.acquire()
+        except Timeout:
+            who = f" (process {lease.owner.pid} on {lease.owner.hostname})" if lease.owner else ""
+            raise InputError(*self._named, f"{_BUSY}{who}") from None
+        except OSError as error:
+            raise InputError(*self._named, f"cannot be written ({error.strerror})") from None
+        return lease
+
+
+def _lock(file: FileIO, named: tuple[str, Path]) -> str:
+    """Lock it; what the system says where it cannot. Raises `InputError` where another process has it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: no advisory lock in the standard library worth having
+        return ""
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _HELD:
+            raise InputError(*named, _BUSY) from None
+        return error.strerror or "no reason given"
+    return ""
+
+
+BATCH_CELLS = "batch_cells.json"
+_AGAIN = "give the pytest command again, with --batch-in in place of --batch-out"
+
+
+def write_batch_cells(folder: Path, cells: Iterable[str], *, packaged: bool) -> None:
+    """Write the ids of the cells that were selected. `packaged`: all their tests are needlework's own."""
+    content = {"schema": 1, "packaged": packaged, "cells": sorted(set(cells))}
+    write_whole(folder / BATCH_CELLS, f"{json.dumps(content, indent=0)}\n".encode())
+
+
+def read_batch_cells(folder: Path) -> frozenset[str]:
+    """The ids of the cells that requests were written of. Raises `InputError` where they are not known, or were asked
+    by the user's own tests, which no data can run again."""
+    try:
+        told = read_run_json(folder / BATCH_CELLS)
+        cells, packaged = frozenset(map(str, told["cells"])), told["packaged"] is True
+    except OSError:
+        remedy = f"has no {BATCH_CELLS}, which --batch-out writes: {_AGAIN}"
+        raise InputError("RUN", folder, remedy) from None
+    except (ValueError, RecursionError, KeyError, TypeError):
+        raise InputError("RUN", folder, f"its {BATCH_CELLS} is damaged: {_AGAIN}") from None
+    if not packaged:
+        raise InputError("RUN", folder, f"was asked by test files of your own, which this does not run: {_AGAIN}")
+    return cells

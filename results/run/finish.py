@@ -1,26 +1,34 @@
-"""The end of a run: from its records to its report and files."""
+"""The end of a run: files, report, exit status."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
-from needlework.haystack_fixtures.tasks.documents.votes import votes_by_embeddings, votes_of
-from needlework.results.pictures.panel import Style
-from needlework.results.records.answer_vectors import read_vectors
+from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings, votes_of
+from needlework.results.files.csv_files import write_cells, write_csv
+from needlework.results.files.json_files import SUMMARY, write_json, write_summary
+from needlework.results.gates.decide import markdown_rows
+from needlework.results.gates.gate import Verdict
+from needlework.results.html.report import write_html
+from needlework.results.pictures.documents import write_asked_charts, write_document_charts
+from needlework.results.pictures.heatmap import write_heatmaps
+from needlework.results.pictures.models import write_model_lines, write_task_charts
+from needlework.results.pictures.parts import DEFAULT, Style, heatmap_title, telling
+from needlework.results.records.journal import read_vectors
 from needlework.results.records.record import Record
-from needlework.results.run.sending import sending_notes
-from needlework.results.run.write_all import write_files
 from needlework.results.statistics.adaptive import adaptive_statements
-from needlework.results.statistics.gate_row import GateRow
-from needlework.results.statistics.length.base import parse_relative_to
-from needlework.results.statistics.published.needlebench import design_of
+from needlework.results.statistics.length_scores import parse_relative_to
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, run_report
+from needlework.results.statistics.suites.needlebench import design_of
+from needlework.results.statistics.tasks import GateRow, selection_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +70,73 @@ def finish(
     )
     style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)
     return Finished(report, write_files(folder, report, style))
+
+
+PICTURES = ("asked-*", "tasks*", "models-*", "documents-*", "heatmap-*")
+FILES = ("report.html", "results.json", SUMMARY, "results.csv", "cells.csv")
+
+
+def write_files(folder: Path, report: RunReport, style: Style = DEFAULT) -> tuple[Path, ...]:
+    """Write report.html, results.json, summary.json, results.csv, cells.csv and the pictures; return their paths.
+
+    Pictures of an earlier run with other options are removed. Raises `OSError` when the folder cannot take them.
+    """
+    page, json, summary, rows, cells = paths = [folder / name for name in FILES]
+    write_json(json, report)
+    write_summary(summary, report)
+    write_csv(rows, report.records)
+    write_cells(cells, report.panels)
+    write_html(page, report, colors=style.colors)
+    shown = telling(report.panels)
+    pictures = [
+        *write_asked_charts(report.adaptive, folder),
+        *write_task_charts(report.tasks, report.macros, folder),
+        *write_document_charts(report.documents, folder),
+        *write_model_lines(report.panels, folder),
+        *write_heatmaps(shown, folder, style=style, titles=list(map(heatmap_title, shown))),
+    ]
+    for pattern in PICTURES:
+        for old in set(folder.glob(pattern)) - set(pictures):
+            old.unlink()
+    return (*paths, *pictures)
+
+
+_HERE = ("smollm2", "hf", "gguf")
+_SLOTS = "server total_slots"
+
+
+def sending_notes(settings: Settings, manifest: Mapping[str, Any] | None) -> Iterator[str]:
+    """A sentence for models on this machine, and one for servers that were asked several requests at once.
+
+    A server that tells its slots (llama.cpp) is asked no more than that; others queue what is too much for them.
+    """
+    kinds = {spec.partition(":")[0] for spec in settings.model}
+    if kinds & set(_HERE):
+        yield "a model on this machine works on prompts together: a time is one prompt's share of that of all"
+    if not kinds - {*_HERE, "mock"} or settings.concurrency < 2:
+        return
+    told = (manifest or {}).get("models")
+    facts = [each for each in told.values() if isinstance(each, Mapping)] if isinstance(told, Mapping) else []
+    slots = min((int(each[_SLOTS]) for each in facts if str(each.get(_SLOTS, "")).isdecimal()), default=0)
+    if 0 < slots < settings.concurrency:
+        yield f"the server works on {slots} at once and was asked no more (--concurrency {settings.concurrency})"
+    else:
+        yield (
+            f"up to {settings.concurrency} requests at once (--concurrency): a time has the wait in the server's queue"
+            " in it; --concurrency 1 measures a request alone"
+        )
+
+
+def write_step_summary(report: RunReport | None, verdicts: Sequence[Verdict]) -> None:
+    """Gates and overall scores for the page of a GitHub run."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path or report is None:
+        return
+    from needlework.results.tables.summary import markdown_lines
+
+    lines = ["## Needlework", "", *markdown_lines(report)]
+    if verdicts:
+        selection = selection_words(report.gates, len(report.records))
+        lines += ["", *markdown_rows(verdicts), *(["", selection] if selection else [])]
+    with suppress(OSError), Path(path).open("a", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n\n")

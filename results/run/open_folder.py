@@ -1,37 +1,60 @@
-"""A run's folder while records come: what stood in its journal, the journal, the manifest."""
+"""A run's folder while records come."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.misfit import Misfit, left_out
-from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.writing.whole_files import drop_halves
-from needlework.results.records.before import Before, told_before, with_known
-from needlework.results.records.journal import Journal, line_of, read_and_count, unread_note
+import pytest
+
+from needlework.core.errors import InputError
+from needlework.core.files import drop_halves
+from needlework.core.grid import Misfit, left_out, parse_id
+from needlework.core.settings import Settings
+from needlework.results.records.journal import (
+    WAITING_FILES,
+    Journal,
+    drop_waiting,
+    line_of,
+    read_and_count,
+    read_waiting,
+    ruling_of,
+    unread_note,
+)
 from needlework.results.records.manifest import (
+    Before,
     command_line,
     manifest,
     merge_facts,
     models_before,
     notes_of,
+    read_run_json,
+    recipe_of,
+    told_before,
+    with_known,
     write_manifest,
 )
-from needlework.results.records.recipe import recipe_of
 from needlework.results.records.record import Record
-from needlework.results.records.run_folder import JOURNAL, MANIFEST, drop_written, has_earlier_answers, whole_run
-from needlework.results.records.stored_answers import ruling_of
-from needlework.results.records.tests_of_cells import identity
-from needlework.results.records.waiting_answers import WAITING_FILES, drop_waiting, read_waiting
-from needlework.results.run.pace import Pace, pace_facts, pace_of
-from needlework.results.run.selected import Selected
+from needlework.results.records.samples import (
+    JOURNAL,
+    MANIFEST,
+    drop_written,
+    has_earlier_answers,
+    identity,
+    of_tests,
+    refused_below_window,
+    whole_run,
+)
 from needlework.results.statistics.comparison.provenance import changed_parts
+from needlework.results.style import duration
+
+if TYPE_CHECKING:
+    from needlework.results.gates.gate import Verdict
 
 
 class OpenFolder:
@@ -193,9 +216,9 @@ class OpenFolder:
 
     def early_lines(self) -> Iterator[str]:
         """What a session says that was ended before its first record."""
-        from needlework.results.statistics.in_short.surer import asks_the_rest
         from needlework.results.statistics.run_report import interrupted
-        from needlework.results.tables.journaled import kept_lines
+        from needlework.results.statistics.sentence.sentence import asks_the_rest
+        from needlework.results.tables.adaptive import kept_lines
 
         records = self.whole([])
         early = interrupted(len(records), self._selected.planned(records))
@@ -218,3 +241,130 @@ class OpenFolder:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+_MOST_RUNS = 100  # that are looked through for a pace, the newest first
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What a session asked, and the seconds that it took, loading the model included."""
+
+    trials: int
+    prompt_tokens: int
+    seconds: float
+
+    @property
+    def trial_s(self) -> float:
+        return self.seconds / self.trials
+
+    @property
+    def tokens_per_s(self) -> float:
+        return self.prompt_tokens / self.seconds
+
+
+def pace_of(now: Iterable[Record], seconds: float) -> Pace | None:
+    """The pace of a session with these records; `None` where it asked nothing, or all that it asked failed."""
+    tokens = [
+        record["prompt"]["tokens"]
+        for record in now
+        if not record["timing"].get("replayed") and record["outcome"] != "error" and record["prompt"].get("tokens")
+    ]
+    return Pace(len(tokens), sum(tokens), seconds) if tokens and seconds > 0 else None
+
+
+def pace_facts(pace: Pace) -> dict[str, Any]:
+    """The pace as a manifest has it."""
+    return asdict(pace) | {"seconds": round(pace.seconds, 3)}
+
+
+def last_pace(settings: Settings) -> tuple[str, Pace] | None:
+    """The newest run of the same models at the same address in the folder of runs: its name, its pace."""
+    manifests: list[tuple[float, Path]] = []
+    for path in settings.results_dir.glob(f"*/{MANIFEST}"):
+        with suppress(OSError):
+            manifests.append((path.stat().st_mtime, path))
+    for _, path in sorted(manifests, reverse=True)[:_MOST_RUNS]:
+        with suppress(OSError, ValueError, RecursionError, InputError):
+            manifest = read_run_json(path)
+            pace = _pace_in(manifest, settings) if isinstance(manifest, dict) else None
+            if pace is not None:
+                return path.parent.name, pace
+    return None
+
+
+def _pace_in(manifest: Mapping[str, Any], settings: Settings) -> Pace | None:
+    options, pace = manifest.get("options"), manifest.get("pace")
+    if not isinstance(options, dict) or not isinstance(pace, dict):
+        return None
+    if options.get("model") != list(settings.model) or options.get("base_url") != settings.base_url:
+        return None
+    with suppress(TypeError, ValueError, KeyError):
+        found = Pace(int(pace["trials"]), int(pace["prompt_tokens"]), float(pace["seconds"]))
+        return found if found.trials > 0 and found.prompt_tokens > 0 and found.seconds > 0 else None
+    return None
+
+
+def time_lines(settings: Settings, lengths: Sequence[int]) -> list[str]:
+    """How long trials of these `lengths` (tokens, one each) take: at `--tokens-per-s`, else at the last run's pace."""
+    last = None if settings.tokens_per_s else last_pace(settings)
+    speed = settings.tokens_per_s or (last[1].tokens_per_s if last else None)
+    if not speed or not lengths:
+        return []
+    by = f", the pace of run {last[0]} (trials: {last[1].trials})" if last else ""
+    whole, one = sum(lengths) / speed, sum(lengths) / len(lengths) / speed
+    return [f"at {speed:,.0f} prompt tokens a second{by}: at most {duration(whole)}, {duration(one)} a trial"]
+
+
+class Selected:
+    """Cells by the node ids of their tests; other tests are not counted."""
+
+    def __init__(self) -> None:
+        self._asked: set[str] = set()
+        self._ended: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._asked)
+
+    def add(self, nodeids: Iterable[str]) -> None:
+        """These were collected, and not deselected."""
+        self._asked.update(nodeid for nodeid in nodeids if parse_id(nodeid) is not None)
+
+    def end(self, nodeid: str) -> None:
+        """This one has run to its end, with or without a record: a test may skip itself."""
+        self._ended.add(nodeid)
+
+    def of(self, records: Iterable[Record], now: Iterable[Record]) -> list[Record]:
+        """Of a run's records those that this session is about: of the cells that it selects, and of those that it has
+        asked beyond, of which `now` has the records. A run's folder may hold more, of earlier commands."""
+        return of_tests(records, {*self._asked, *(record["nodeid"] for record in now)})
+
+    def planned(self, records: Iterable[Record]) -> int:
+        """The trials of a run whose `records` there are, those included that the session did not come to."""
+        known = [record["nodeid"] for record in records]
+        return len(known) + len(self._asked - self._ended - set(known))
+
+
+GATE_FAILED, INCONCLUSIVE, VOID = 1, 10, 11
+
+
+def exit_status(status: int, *, fault: bool, early: bool, void: bool, verdicts: Sequence[Verdict]) -> int:
+    """`status`: pytest's own. `fault`: results could not be written. `early`: the run ended before its last cell."""
+    if status not in (0, 1, 2):
+        return status
+    if fault:
+        return 4
+    if verdicts and early:
+        return VOID
+    if status == pytest.ExitCode.INTERRUPTED:
+        return status
+    if void:
+        return VOID
+    states = {verdict.state for verdict in verdicts}
+    return GATE_FAILED if "fail" in states else status or (INCONCLUSIVE if "inconclusive" in states else 0)
+
+
+def is_void(records: Sequence[Record], windows: Mapping[str, int], max_errors: float) -> bool:
+    """Whether more than `max_errors` percent of the cells are invalid, errors, or refused though they fit."""
+    void = sum(record["outcome"] in ("invalid", "error") or refused_below_window(record, windows) for record in records)
+    return void * 100 > max_errors * len(records)

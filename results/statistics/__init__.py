@@ -1,1 +1,0 @@
-"""What may be said about scores beyond their means: depth, length and run effects, each with its uncertainty."""

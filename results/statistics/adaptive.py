@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series, grid
-from needlework.results.adaptive.statement import Statement, Stopped, statements_of
-from needlework.results.adaptive.survey import Place, Rules, Survey
+from needlework.results.adaptive.survey import Place, Rules, Statement, Stopped, Survey, statements_of
 from needlework.results.records.record import SCORED, Record
-from needlework.results.statistics.length.base import RELATIVE_TO, parse_relative_to
+from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
 
 _RELATIVE = "relative"
 

@@ -1,4 +1,4 @@
-"""Records to panels: the only aggregation. Every file, picture and table is written from its panels."""
+"""Panels: scores by length and depth."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import NamedTuple, get_args
 
-from needlework.results.records.controls import without_controls
 from needlework.results.records.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
-from needlework.results.records.samples import panel_and_sample_of
-from needlework.results.statistics.intervals.clustered import counts_of
-from needlework.results.statistics.intervals.score import Interval, interval_of
+from needlework.results.records.samples import control_of, panel_and_sample_of, retriever_of, without_controls
+from needlework.results.statistics.intervals import Interval, counts_of, interval_of
 
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 OWN = "needlework"
@@ -232,3 +230,17 @@ def _panel(key: tuple[str, str, str], trials: list[Trial], source: str) -> Panel
 def outcome_named(name: str) -> OutcomeName | None:
     """Return the outcome that a file calls `name`; `None` when there is no such outcome."""
     return next((outcome for outcome in OUTCOMES if outcome == name), None)
+
+
+class Asked(NamedTuple):
+    """A record, its trial, its control (`absent`, `focused`) and its retriever; both are empty for most."""
+
+    record: Record
+    trial: Trial
+    control: str
+    retriever: str
+
+
+def asked_of(records: Iterable[Record]) -> list[Asked]:
+    """Return all records with theirs."""
+    return [Asked(record, trial_of(record), control_of(record), retriever_of(record)) for record in records]

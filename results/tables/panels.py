@@ -1,18 +1,21 @@
-"""What the statistics of a panel say, in words: one row for each finding, with what its words mean."""
+"""Tables of panels and tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from needlework.results.records.record import Record
+from needlework.results.records.samples import refused_below_window
 from needlework.results.statistics.absent import AbsentTwins, Rate
-from needlework.results.statistics.depth.effect import DepthEffect, Extremes
-from needlework.results.statistics.depth.shapes import place_words
-from needlework.results.statistics.length.answer import EffectiveLength
-from needlework.results.statistics.length.trend import Trend
-from needlework.results.statistics.summary_rows import PanelStatistics
-from needlework.results.style.text import length_labels, one_line, percent, percent1
+from needlework.results.statistics.depth import DepthEffect, Extremes
+from needlework.results.statistics.depth_tables import place_words
+from needlework.results.statistics.effective_length import EffectiveLength, Trend
+from needlework.results.statistics.tasks import Macro, PanelStatistics, Share, TaskScore
+from needlework.results.style import folded_table, length_labels, one_line, percent, percent1
 from needlework.results.tables.comparison import p_words
+from needlework.results.tables.terminal import range_words, score_and_interval
 
 # One sentence each, for the report; docs/statistics.md has them with their sources.
 _MEANINGS = {
@@ -150,3 +153,159 @@ def _trend(found: Trend) -> str:
         )
     half = "not reached" if found.half_life is None else length_labels([found.half_life])[0]
     return ", ".join([*parts, f"half-life {half}"])
+
+
+HEAD = (
+    "task",
+    "score %",
+    "95 %",
+    "n",
+    "unscored",
+    "focused %",
+    "of focused %",
+    "chance %",
+    "floor %",
+    "corrected %",
+)
+MEANINGS = {
+    "focused %": "the same questions where the text is nothing but what the answer rests on",
+    "of focused %": "the score as a share of the focused one",
+    "chance %": "what guessing among the allowed answers scores",
+    "floor %": "what the best answer that is always the same scores",
+    "corrected %": "the score with chance at 0 and a full score at 100",
+    "invents %": "of questions whose answer is not in the text, those that got one",
+    "abstains %": "of questions whose answer is in the text, those that got none",
+}
+_TWINS = ("invents %", "abstains %")
+_NONE = "–"
+_WIDE = 1000  # columns of what is no terminal: a table stays in one piece
+
+
+def task_columns(rows: Sequence[TaskScore], found: Sequence[Macro]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The head and the rows of the table, one row a task and one for each macro score. Columns that nothing fills are
+    left out; where there are several models their name is the first column."""
+    several = len({row.model for row in rows}) > 1
+    table: list[tuple[str, ...]] = []
+    for model in dict.fromkeys(row.model for row in rows):
+        own = [row for row in rows if row.model == model]
+        table += [(model, *_cells(row)) for row in own]
+        table += [(model, *_macro(each)) for each in found if each.model == model]
+    head = ("model", *HEAD, *_TWINS)
+    always = {1, 2, 3, 4} | ({0} if several else set())
+    shown = [
+        at for at in range(len(head)) if at in always or (at > 4 and any(row[at] not in (_NONE, "") for row in table))
+    ]
+    return tuple(head[at] for at in shown), [tuple(row[at] for at in shown) for row in table]
+
+
+def task_lines(
+    rows: Sequence[TaskScore], found: Sequence[Macro], *, ascii_only: bool = False, width: int = _WIDE
+) -> list[str]:
+    """The table for a terminal of so many columns; nothing for a run of a single task without controls."""
+    if len(rows) == len({row.model for row in rows}) and not any(row.focused.trials or row.twins for row in rows):
+        return []
+    head, table = task_columns(rows, found)
+    left = sum(name in ("model", "task") for name in head)
+    lines = list(folded_table((head, *table), left, width))
+    notes = [f"{name}: {MEANINGS[name]}" for name in head if name in MEANINGS]
+    told = [*lines, *notes, *missing_lines(found)]
+    return [line.replace("–", "-") for line in told] if ascii_only else told
+
+
+def missing_lines(found: Sequence[Macro]) -> list[str]:
+    """Say why there is no macro score."""
+    return [
+        f"no macro score of {each.model}: nothing scored for {', '.join(each.missing)}"
+        for each in found
+        if each.missing
+    ]
+
+
+def _cells(row: TaskScore) -> tuple[str, ...]:
+    overall = row.overall
+    unscored = ", ".join(f"{count} {name}" for name, count in overall.unscored.items())
+    twins = row.twins
+    return (
+        one_line(row.task),
+        *score_and_interval(overall),
+        str(overall.n),
+        unscored,
+        f"{_percent(row.focused.mean)} (n {row.focused.n})" if row.focused.trials else _NONE,
+        _share(row.relative),
+        _percent(row.chance),
+        _percent(row.floor),
+        _share(row.corrected) if row.chance else _NONE,
+        _percent(twins.hallucination.value) if twins else _NONE,
+        _percent(twins.needless.value) if twins else _NONE,
+    )
+
+
+def _macro(each: Macro) -> tuple[str, ...]:
+    name = f"macro ({each.families} families, {each.tasks} tasks)"
+    score, corrected = each.score, each.corrected
+    ends = _NONE if score.low is None or score.high is None else f"{_number(score.low)}–{_number(score.high)}"
+    told = _share_value(score), ends
+    if each.range is not None:
+        scored = _NONE if score.value is None else f"scored {_number(score.value)}"
+        told = range_words(each.range), scored if ends == _NONE else f"{scored} ({ends})"
+    return (name, *told, "", "", _NONE, _NONE, _NONE, _NONE, _share(corrected), _NONE, _NONE)
+
+
+def _percent(value: float | None) -> str:
+    return _NONE if value is None else percent1(value)
+
+
+def _number(value: float) -> str:
+    """A share in percent that may lie beyond 0 and 100."""
+    return percent1(value) if 0 <= value <= 1 else f"{100 * value:.1f}"
+
+
+def _share_value(share: Share) -> str:
+    return _NONE if share.value is None else _number(share.value)
+
+
+def _share(share: Share) -> str:
+    if share.value is None or share.low is None or share.high is None:
+        return _share_value(share)
+    return f"{_number(share.value)} ({_number(share.low)}–{_number(share.high)})"
+
+
+_SHOWN = 300  # characters of an example
+
+
+def unscored_lines(records: Sequence[Record], windows: Mapping[str, int] = MappingProxyType({})) -> list[str]:
+    """One line for each reason why trials are invalid or were skipped: how many there are, and the first one's why.
+
+    Errors are told by pytest itself, censored and unclear trials by their answers. `windows`: model -> tokens; what a
+    server refused below them is told too.
+    """
+    found: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        if record["outcome"] in ("invalid", "skipped"):
+            reasons = ", ".join(record["details"].get("invalid", ()))
+            found.setdefault((record["outcome"], reasons), []).append(record)
+    lines = [
+        f"{outcome}: {len(those)} {'trial' if len(those) == 1 else 'trials'}: {one_line(those[0]['why'])[:_SHOWN]}"
+        for (outcome, _), those in sorted(found.items())
+    ]
+    below = [record for record in records if refused_below_window(record, windows)]
+    if below:
+        length, window = min((record["length"], windows[record["model"]]) for record in below)
+        lines.append(
+            f"skipped below the window: {len(below)}, from length {length} on, where {window} tokens are told:"
+            " the server gives less; these count for --max-errors"
+        )
+    return lines
+
+
+def shared_lines(records: Sequence[Record]) -> Iterator[str]:
+    """One line for each model whose answers tell that tokens were shared, when they were asked for."""
+    for model in dict.fromkeys(record["model"] for record in records):
+        own = [each for each in records if each["model"] == model]
+        tokens = sum(each["prompt"].get("tokens") or 0 for each in own)
+        shared = sum(each["timing"].get("cached_tokens") or 0 for each in own)
+        if 0 < shared < tokens:
+            yield one_line(
+                f"{model}: {tokens:,} prompt tokens, {tokens - shared:,} computed and {shared:,} shared with other "
+                f"prompts ({100 * shared / tokens:.0f} % saved)"
+            )

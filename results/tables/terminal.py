@@ -1,17 +1,36 @@
-"""Heatmaps for the terminal: rows are depths, columns lengths, cells percent."""
+"""Heatmaps, headlines and tables for a terminal and Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from needlework.haystack_fixtures.grid.cells import depth_label
-from needlework.results.statistics.panels import Panel, Tally
-from needlework.results.style.glyphs import can_encode, score_glyph
-from needlework.results.style.palette import MARKS, NOT_RUN, ColorsName, color_of, dark, mark_of
-from needlework.results.style.text import display_width, fit, length_labels, one_line, percent
-from needlework.results.tables.headline import headline, range_words, scored_of
+from needlework.core.grid import depth_label
+from needlework.results.adaptive.survey import Statement
+from needlework.results.records.record import NOTHING_SAID, UNDECIDED, UNSCORED, OutcomeName
+from needlework.results.statistics.agreement import Agreement
+from needlework.results.statistics.effective_length import EffectiveLength
+from needlework.results.statistics.intervals import FEW
+from needlework.results.statistics.panels import OWN, Panel, Range, Tally
+from needlework.results.statistics.tasks import PanelStatistics, Share
+from needlework.results.style import (
+    MARKS,
+    NOT_RUN,
+    ColorsName,
+    can_encode,
+    color_of,
+    dark,
+    display_width,
+    fit,
+    length_labels,
+    mark_of,
+    one_line,
+    percent,
+    percent1,
+    score_glyph,
+)
+from needlework.results.tables.adaptive import answer
 
 _CELL = 5  # terminal columns of the narrowest cell: a space, three digits, a glyph or space
 PARTLY = "*"  # after a cell whose score leaves trials out
@@ -173,3 +192,167 @@ def _encodable(line: str, encoding: str) -> str:
         return line.encode(encoding, "replace").decode(encoding)
     except LookupError:
         return line.encode("ascii", "replace").decode("ascii")
+
+
+_PLURAL: dict[OutcomeName, str] = {"error": "errors"}
+
+
+UNEVEN = "no score over all lengths: each was asked as often as it took"
+
+
+def headline(panel: Panel) -> str:
+    """`score 87.5 % (95 % interval 81.0–92.1), n = 96 · 20 cells of 5 trials · 1 error`; and the system, if not ours.
+
+    Where answers are undecided the score is a range, and that of the scored ones comes second: `score 70.0–80.0 % (10
+    censored of 100: all missed to all hit) · of the scored 77.8 % (95 % interval 68.3–85.1), n = 90 · ...`. Where the
+    answers decided how often each length was asked there is none.
+    """
+    overall = panel.overall
+    score = f"{UNEVEN}, n = {overall.n}" if panel.uneven else score_words(overall)
+    parts = [score, _cells(panel), *_counts(overall)]
+    if panel.source != OWN:
+        parts.append(f"data: {panel.source}")
+    if panel.context_alone:
+        parts.append("lengths are of the context alone")
+    if panel.note:
+        parts.append(panel.note)
+    return " · ".join(parts)
+
+
+def score_words(found: Tally) -> str:
+    """`score 87.5 % (95 % interval 81.0–92.1), n = 96`; for few samples their number too; a range where it is one."""
+    if found.range is not None:
+        undecided, scored = range_notes(found)
+        return f"score {range_words(found.range)} % ({undecided}) · {scored}"
+    return "no score, n = 0" if found.mean is None else f"score {_mean_words(found)}"
+
+
+def range_notes(found: Tally) -> tuple[str, str]:
+    """What a range is made of: `10 censored of 100: all missed to all hit`, and the score of the others."""
+    undecided = ", ".join(f"{found.counts[name]} {name}" for name in UNDECIDED if found.counts[name])
+    trials = found.n + sum(found.counts[name] for name in UNDECIDED)
+    scored = f"of the scored {_mean_words(found)}" if found.n else "none scored"
+    return f"{undecided} of {trials}: all missed to all hit", scored
+
+
+def score_and_interval(found: Tally, none: str = "–") -> tuple[str, str]:
+    """The score and its interval in two cells of a table, percent: `87.5`, `81.0–92.1`.
+
+    Where answers are undecided: `70.0–80.0`, `scored 77.8 (68.3–85.1)`.
+    """
+    interval = none if found.interval is None else f"{percent1(found.interval.low)}–{percent1(found.interval.high)}"
+    score = none if found.mean is None else percent1(found.mean)
+    if found.range is None:
+        return score, interval
+    ends = f" ({interval})" if found.interval is not None else ""
+    return range_words(found.range), f"scored {score}{ends}" if found.n else none
+
+
+def range_words(ends: Range, *, whole: bool = False) -> str:
+    """`70.0–80.0`, percent; in `whole` percents `70–80`."""
+    low, high = (percent(each) if whole else percent1(each) for each in ends)
+    return f"{low}–{high}"
+
+
+def _mean_words(found: Tally) -> str:
+    text = f"{percent1(found.mean or 0.0)} %"
+    if found.interval is not None:
+        few = f" from {found.samples} samples" if found.samples < FEW else ""
+        text += f" (95 % interval {percent1(found.interval.low)}–{percent1(found.interval.high)}{few})"
+    elif found.n > 1:
+        text += " (one sample: says nothing of other needles)"
+    return f"{text}, n = {found.n}"
+
+
+def scored_of(cell: Tally) -> str:
+    """How many of a cell's trials its score counts: `4`, or `3/4` where some have none."""
+    return str(cell.n) if cell.n == cell.trials else f"{cell.n}/{cell.trials}"
+
+
+def _cells(panel: Panel) -> str:
+    sizes = {cell.trials for cell in panel.cells.values()}
+    trials = f"{min(sizes)}–{max(sizes)}" if len(sizes) > 1 else str(*sizes)
+    cells = "1 cell" if len(panel.cells) == 1 else f"{len(panel.cells)} cells"
+    if panel.source != OWN and sizes == {1}:  # other systems' files have the mean of a cell, of as many as there were
+        return cells
+    return f"{cells} of {trials} trial{'' if trials == '1' else 's'}"
+
+
+def _counts(overall: Tally) -> list[str]:
+    parts = []
+    for outcome, count in overall.unscored.items():
+        if outcome not in UNDECIDED:  # those stand beside the score
+            parts.append(f"{count} {_PLURAL.get(outcome, outcome) if count > 1 else outcome}")
+    nothing = [f"{overall.counts[name]} {name}" for name in NOTHING_SAID if overall.counts[name]]
+    return [*(parts if overall.unscored else ["every trial scored"]), *nothing]
+
+
+NONE = "–"
+
+
+def aligned(rows: Sequence[Sequence[str]], names: int) -> Iterator[str]:
+    """Columns of one width; the first `names` are names, to the left, the others numbers, to the right."""
+    widths = [max(display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for row in rows:
+        padding = [" " * (width - display_width(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [
+            cell + pad if at < names else pad + cell for at, (cell, pad) in enumerate(zip(row, padding, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()
+
+
+def percent2(value: float | None) -> str:
+    """A share of 0..1 as percent with two decimals, as published tables have it."""
+    return NONE if value is None else f"{100 * value:.2f}"
+
+
+def ends(share: Share) -> str:
+    """The interval of a share of 0..1, in percent."""
+    return NONE if share.low is None or share.high is None else f"{100 * share.low:.1f}–{100 * share.high:.1f}"
+
+
+def agreement_lines(found: Agreement, rows: str, columns: str) -> Iterator[str]:
+    """How far two agree, and the table of their labels; `rows` and `columns` say whose labels they are."""
+    kappa = found.kappa
+    span = NONE if kappa.low is None or kappa.high is None else f"{kappa.low:.3f} to {kappa.high:.3f}"
+    told = f"{found.n} verdicts on {found.items} items"
+    yield f"{rows} and {columns} agree: {percent2(found.agreement.value)} % ({ends(found.agreement)}), {told}"
+    yield f"  Cohen's kappa: {NONE if kappa.value is None else f'{kappa.value:.3f}'} ({span})"
+    names = [one_line(label) for label in found.labels]
+    table = [(name, *map(str, counts)) for name, counts in zip(names, found.table, strict=True)]
+    yield from (f"  {line}" for line in aligned([(f"{rows} \\ {columns}", *names), *table], names=1))
+
+
+_HEAD = ("model · task · needle", "score %", "95 % interval", "n", *UNSCORED, "effective length (95 %)")
+
+
+def panel_table(
+    panels: Sequence[Panel], statistics: Sequence[PanelStatistics], adaptive: Sequence[Statement] = ()
+) -> list[str]:
+    """Return a row for each panel: its score with interval and n, the trials without a score, how far it reads."""
+    found = {(each.model, each.task, each.needle): each for each in statistics}
+    walked = {(each.model, each.task, each.needle): answer(each) for each in reversed(adaptive)}
+    rows = []
+    for panel in panels:
+        overall = panel.overall
+        counts = (str(overall.counts[name]) for name in UNSCORED)
+        statistic = found.get((panel.model, panel.task, panel.needle))
+        reads = "–" if statistic is None or statistic.absolute is None else _length(statistic.absolute)
+        reads = walked.get((panel.model, panel.task, panel.needle), reads)
+        score = ("–", "–") if panel.uneven else score_and_interval(overall)
+        rows.append((panel.name, *score, str(overall.n), *counts, reads))
+    return table(_HEAD, rows)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table."""
+    return [_row(head), f"|{'---|' * len(head)}", *map(_row, rows)]
+
+
+def _length(found: EffectiveLength) -> str:
+    certain = found.status == "at least" or found.longest_tested is None or found.few
+    return found.answer if certain else f"{found.answer} ({found.between})"
+
+
+def _row(texts: Sequence[str]) -> str:
+    return f"| {' | '.join(one_line(text).replace('|', chr(92) + '|') for text in texts)} |"

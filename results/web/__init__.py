@@ -1,1 +1,0 @@
-"""The pages for people: a small web app on 127.0.0.1 (`needlework serve`)."""

@@ -1,24 +1,27 @@
-"""What stands before every page: whom it answers, and what a browser may do with an answer.
-
-A page of another site can make a browser ask us, so requests must name our own address (else a name that is made to
-point here would do), have been let in (`login.py`), and those that change something come from our own pages and carry
-this server's token.
-"""
+"""Who may use the pages: token, origin, login."""
 
 from __future__ import annotations
 
+import re
 from asyncio import CancelledError
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
 from hmac import compare_digest
+from hmac import new as keyed
+from secrets import token_urlsafe
 
-from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from needlework.results.web.login import PARAMETER, Login
+from needlework.core.errors import InputError
 
+# A page of another site can make a browser ask us, so requests must name our own address (else a name that is made to
+# point here would do), have been let in (`login.py`), and those that change something come from our own pages and carry
+# this server's token.
 TOKEN_HEADER = "x-needlework-token"  # noqa: S105 - the name of a header
 MOST_BYTES = 16 * 1024 * 1024  # of a request
 _READS = ("GET", "HEAD")
@@ -124,3 +127,51 @@ def _limited(receive: Receive) -> Receive:
         return message
 
     return limited
+
+
+# Other people may have accounts on the same machine, and 127.0.0.1 is theirs too.
+VARIABLE = "NEEDLEWORK_TOKEN"
+PARAMETER = "token"
+_GIVEN = re.compile(r"[A-Za-z0-9_-]{16,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """`token`: what opens the pages. `cookie`: the name of the cookie that is given for it.
+
+    A browser sends cookies to all ports of a host: the name has to tell one server from another. What is in the cookie
+    is made of the token, and is not the token.
+    """
+
+    token: str = field(repr=False)
+    cookie: str
+
+    def opened_by(self, token: str) -> bool:
+        """Whether this is the token; in the same time for every wrong one."""
+        return compare_digest(token.encode(), self.token.encode())
+
+    def knows(self, headers: Headers) -> bool:
+        """Whether a request has the cookie, or names the token as scripts do (`Authorization: Bearer TOKEN`)."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self.opened_by(token.strip()):
+            return True
+        shown = cookie_parser(headers.get("cookie", "")).get(self.cookie, "")
+        return compare_digest(shown.encode(), self.proof.encode())
+
+    @property
+    def proof(self) -> str:
+        """What is in the cookie."""
+        return keyed(self.token.encode(), b"needlework serve", sha256).hexdigest()
+
+    @property
+    def set_cookie(self) -> str:
+        """The header that gives the cookie: scripts do not see it, and no other site's request carries it."""
+        return f"{self.cookie}={self.proof}; Path=/; HttpOnly; SameSite=Strict"
+
+
+def login_for(port: int, environment: Mapping[str, str]) -> tuple[Login, bool]:
+    """The login of a server, and whether its token was given: that one is not printed. Raises `InputError`."""
+    given = environment.get(VARIABLE, "")
+    if given and not _GIVEN.fullmatch(given):
+        raise InputError(VARIABLE, "***", "give at least 16 of A-Z, a-z, 0-9, - and _, or unset it")
+    return Login(given or token_urlsafe(24), f"needlework-{port}"), bool(given)

@@ -1,15 +1,21 @@
-"""L-Eval's twenty tasks: which rule scores each, and how many questions each document has, in the order of its file.
-
-Facts of the data at cd34b05, of the rows that are scored by rule (`exam`, `f1`, `rouge`). Rows for judges (`LLM`,
-`human`) are not among them.
-"""
+"""L-Eval's rule of each task: letters, mathematics, code, topics."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal, cast
 
+from needlework.scoring.leval.overlap import OPTIONS, exact_match, first_reply, gold_of, judged
+from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scores import Reference, Score, Scorer
+
+# Facts of the data at cd34b05, of the rows that are scored by rule (`exam`, `f1`, `rouge`). Rows for judges (`LLM`,
+# `human`) are not among them.
 Evaluation = Literal["exam", "f1", "rouge"]
 BY_JUDGES = ("LLM", "human")
 
@@ -67,3 +73,342 @@ TASKS = MappingProxyType({task.name: task for task in _ALL})
 CLOSED = ("tpo", "quality", "coursera", "sci_fi", "gsm100", "codeU")
 WITH_F1 = tuple(task.name for task in _ALL if task.evaluation == "f1")
 WITH_ROUGE = tuple(task.name for task in _ALL if task.evaluation == "rouge")
+
+
+# Compatible: upstream's extraction. It takes letters out of words (`Based on` is B), takes the first of several letters
+# where one is wanted, loses letters before a comma and at the end where several are, guesses A where there is none, and
+# gives 0.25 for any part of the right letters.
+#
+# Strict: a letter counts where it stands alone and is not denied; `the answer is C` beats labels, and labels (`B. ...`)
+# beat what else is said. No letter, or several where one is wanted, is wrong, and so is a part of the right letters.
+_BEFORE_END = re.compile(r"[A-D](?=[\s.)])")
+_RUN = re.compile(r"[A-D]+")
+_MARKUP = re.compile(r"[*_`#]+")
+
+# An A before a word in small letters is the article, unless that word goes on about an option.
+_LETTER = r"(?:[B-D]|A(?!\s+[a-z])|A(?=\s+(?:and|or|is|are|was|because|since|as|for|but|due)\b))"
+_ONE = rf"\(?\b{_LETTER}\b\)?"
+_BETWEEN = r"(?:\s*(?:[,;/&+]|\band\b|\bor\b))+\s*"
+_SPACED = rf"{_ONE}(?:\s+{_ONE})+(?=\W*(?:\n|$))"
+_LIST = rf"(?:{_SPACED}|{_ONE}(?:{_BETWEEN}{_ONE})*|\b[A-D]{{2,4}}\b)"
+_CONCLUDED = re.compile(
+    r"(?i:(?:answers?|choices?|options?|letters?)\s*(?:(?:is|are|would be|should be|must be)\b\s*:?|[:=])\s*"
+    r"(?:(?:clearly|therefore|both|options?|choices?|letters?)\s+)*)"
+    rf"[\"'“]?(?P<list>{_LIST})(?![a-z'’])"
+)
+_LABEL = re.compile(r"(?:^|(?<=[,;/&])|(?<=\band)|(?<=\bor))\s*[-•]?\s*\(?\b([A-D])(?:\)|[.:](?=\s|$))", re.MULTILINE)
+_OPENING = re.compile(rf"\W*(?P<list>{_LIST})")
+_ALONE = re.compile(rf"(?<![\w'’])(?:{_LETTER}|[A-D]{{2,4}})(?![\w'’])")
+_DENIED = re.compile(
+    r"(?:\bnot|n['’]t(?:\s+be)?|\bneither|\bnor|\bexcept|\brather than)\s+(?:options?\s+)?\(?$", re.IGNORECASE
+)
+_LOOK_BACK = 40  # characters before a letter in which it may be denied
+
+
+def compat_letters(answer: str, *, several: bool) -> str:
+    """Take letters out of an answer as upstream does; `None` for a blank one, A where it finds no letter."""
+    if not answer.strip():
+        return "None"
+    if answer in OPTIONS:
+        return answer
+    if not several:
+        return next((char for char in answer if char in OPTIONS), "A")
+    leading = _RUN.match(answer)
+    run = leading[0] if leading else ""
+    if len(run) > 1:
+        return "".join(sorted(set(run)))
+    rest = answer[len(run) :].partition("Question")[0]
+    found = {*_BEFORE_END.findall(rest), *run}
+    if found:
+        return "".join(sorted(found))
+    anywhere = _RUN.search(rest)
+    return anywhere[0] if anywhere else "A"
+
+
+def gold_letters(gold: str) -> str:
+    """The letters of a reference: those of its first word (`(B) the text`)."""
+    words = gold.split(None, 1)
+    return "".join(char for char in words[0] if char in OPTIONS) if words else ""
+
+
+def stated_letters(answer: str) -> str:
+    """The letters that an answer states, sorted; nothing where it states none."""
+    text = _MARKUP.sub("", unicodedata.normalize("NFKC", first_reply(answer))).strip()
+    if not text:
+        return ""
+    bare = text.strip("()[]{}.,:;!\"' \t\n")
+    if len(bare) == 1 and bare in "abcd":
+        return bare.upper()
+    concluded = _CONCLUDED.findall(text)
+    if concluded:
+        return _spread(concluded[-1])
+    labels = {match[1] for match in _LABEL.finditer(text) if not _is_denied(text, match.start(1))}
+    opening = _OPENING.match(text)
+    if opening:
+        return _joined(set(_spread(opening["list"])) | labels)
+    alone = (match for match in _ALONE.finditer(text) if not _is_denied(text, match.start()))
+    return _joined(labels) or _spread(" ".join(match[0] for match in alone))
+
+
+def _is_denied(text: str, start: int) -> bool:
+    return bool(_DENIED.search(text[max(0, start - _LOOK_BACK) : start]))
+
+
+def _spread(listed: str) -> str:
+    """The letters of `A, B and D` and of `ABD`; small letters are words."""
+    return _joined({char for word in re.findall(r"\b[A-D]+\b", listed) for char in word})
+
+
+def _joined(letters: set[str]) -> str:
+    return "".join(sorted(letters))
+
+
+def _compat(answer: str, reference: Reference, *, several: bool) -> Score:
+    gold = gold_letters(gold_of(reference))
+    taken = compat_letters(answer, several=several)
+    return judged(exact_match(taken, gold), answer, taken, gold)
+
+
+def _strict(answer: str, reference: Reference, *, several: bool) -> Score:
+    gold = _joined(set(gold_letters(gold_of(reference))))
+    taken = stated_letters(answer)
+    why = "" if taken else "names no option"
+    if len(taken) > 1 and not several:
+        why = f"names {len(taken)} options where one is wanted"
+    return judged(float(bool(gold) and taken == gold), answer, taken, gold, why)
+
+
+LETTER = Scorer("leval_letter", 1, lambda answer, reference: _strict(answer, reference, several=False))
+LETTER_COMPAT = Scorer("leval_letter_compat", 1, lambda answer, reference: _compat(answer, reference, several=False))
+LETTERS = Scorer("leval_letters", 1, lambda answer, reference: _strict(answer, reference, several=True))
+LETTERS_COMPAT = Scorer("leval_letters_compat", 1, lambda answer, reference: _compat(answer, reference, several=True))
+
+
+# Compatible: upstream's extraction, on the reference too: digits up to the first point behind the first `The answer
+# is`, else those of the last word with a digit in the first paragraph. It cuts decimals (`294.67` is 294), loses signs,
+# joins fractions (`69/3` is 693) and overlooks `The answer is: 5`.
+#
+# Strict: the number behind the last `answer is`, `####` or `\boxed`, else the last number, compared by value: signs,
+# decimals, thousands separators and fractions are read.
+_COMPAT_CUE = re.compile(r"The answer is (\S+)")
+_CUE = re.compile(r"\banswer\b(?:\s+is\b\s*[:=]?|\s*[:=])|####|\\boxed\s*\{", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(?<![\w.])(?P<sign>[-−+](?=[$€£¥.\d]))?(?:[$€£¥]\s?(?P<inner>[-−])?)?"
+    r"(?P<digits>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?:\s?/\s?(?P<under>\d+))?"
+)
+_SENTENCE = re.compile(r"[.!?](?=\s|$)|\n\s*\n")
+_CUES = 50  # how many of the last places that announce a number are looked at
+_BEHIND = 300  # characters behind `the answer is` in which its number stands
+_LONGEST = 60  # digits; nothing longer is a number that was worked out
+
+
+def compat_number(text: str) -> str:
+    """The digits that upstream takes; nothing where there is none."""
+    cued = _COMPAT_CUE.search(text)
+    if cued:
+        word = cued[1]
+    else:
+        words = text.partition("\n\n")[0].split(" ")
+        word = next((word for word in reversed(words) if any(char.isdigit() for char in word)), "")
+    return "".join(char for char in word.partition(".")[0] if char.isdigit())
+
+
+def stated_number(text: str) -> Fraction | None:
+    """The number that a text ends with, or `None`."""
+    plain = unicodedata.normalize("NFKC", first_reply(text)).replace("\\$", "$").replace("\u2044", "/")
+    for cue in list(_CUE.finditer(plain))[: -_CUES - 1 : -1]:
+        sentence = _SENTENCE.split(plain[cue.end() : cue.end() + _BEHIND].lstrip(), maxsplit=1)[0]
+        found = _numbers(sentence.rpartition("=")[2]) or _numbers(sentence)
+        if found:
+            return found[0]
+    everywhere = _numbers(plain)
+    return everywhere[-1] if everywhere else None
+
+
+def _numbers(text: str) -> list[Fraction]:
+    read = (_read(match) for match in _NUMBER.finditer(text))
+    return [number for number in read if number is not None]
+
+
+def _read(match: re.Match[str]) -> Fraction | None:
+    digits = match["digits"].replace(",", "")
+    under = match["under"] or "1"
+    if len(digits) > _LONGEST or len(under) > _LONGEST or not digits.replace(".", "").isascii() or not under.isascii():
+        return None
+    if not int(under):
+        return None
+    value = Fraction(digits) / int(under)
+    negative = match["sign"] in ("-", "−") or bool(match["inner"])
+    return -value if negative else value
+
+
+def _mathematics_compat(answer: str, reference: Reference) -> Score:
+    gold, taken = compat_number(gold_of(reference)), compat_number(answer)
+    value = exact_match(taken, gold) if taken and gold else 0.0
+    return judged(value, answer, taken, gold)
+
+
+def _mathematics_strict(answer: str, reference: Reference) -> Score:
+    gold, taken = stated_number(gold_of(reference)), stated_number(answer)
+    value = float(taken is not None and taken == gold)
+    shown = "" if taken is None else str(taken)
+    return judged(value, answer, shown, str(gold), "" if shown else "gives no number")
+
+
+MATH = Scorer("leval_math", 1, _mathematics_strict)
+MATH_COMPAT = Scorer("leval_math_compat", 1, _mathematics_compat)
+
+
+# Compatible: upstream's rule. It looks for the reference as a piece of text in the last words of the answer, or in the
+# first words behind the last `the final output`, as many as the reference has and three more. So 2 is found in
+# `operation2` and 32 in `[14, 32, 54]`; deleted words (`is`, `of the code`) make references with them unreachable, `.0`
+# is deleted from `1.05` too, and a reference of punctuation is found in any answer of punctuation.
+#
+# Strict: the answer, or the value that it states at its end, has to be the reference: the same numbers, brackets and
+# words in the same order, spaces, commas and `3.` for `3` aside.
+_SPACES = re.compile(r"\s+")
+_DELETED = ("will be", "of the code", "is", "would be", "the value of", "the result of", "printed")
+_CODE_CUE = "the final output"
+_WINDOW = 3
+
+_STATED = re.compile(
+    r"\b(?:outputs?|results?|answers?|prints?|printed|returns?|value)\b[^\n:=]{0,80}?(?:\b(?:is|are|be)\b\s*:?|[:=])",
+    re.IGNORECASE,
+)
+_SHOWN_VALUE = re.compile(
+    r"```[^\n`]*\n(?P<fence>.*?)```|`+(?P<tick>[^`\n]+)`+|\"(?P<quote>[^\"\n]*)\"|“(?P<curly>[^”\n]*)”"
+    r"|(?P<bracket>(?:(?:np\.|numpy\.)?array)?[\[({])",
+    re.DOTALL,
+)
+_BRACKET = re.compile(r"[\[\](){}]")
+_ARRAY = re.compile(r"(?:\b(?:np|numpy)\.)?\b(?:array|list|tuple)\((.*)\)", re.DOTALL)
+_TOKEN = re.compile(r"(?<![\d.])[-+]?\d+(?:\.\d*)?(?!\w)|\w+|[\[\](){}]|[^\w\s\[\](){},'\"`]+")
+_FRACTION = re.compile(r"([-+]?\d+)(?:\.0*|(\.\d*?)0*)")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
+_CODE_NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?!\w)")
+_TAIL = 4_000  # characters of an answer's end in which a value is looked for
+
+
+def compat_gold(gold: str) -> str:
+    """The reference as upstream compares it."""
+    return _plain(gold)
+
+
+def compat_output(answer: str, gold_words: int) -> str:
+    """The part of an answer in which upstream looks for a reference of so many words."""
+    text = _plain(answer)
+    for words in _DELETED:
+        text = text.replace(words, "")
+    text = _SPACES.sub(" ", text)
+    if _CODE_CUE in text:
+        return " ".join(text.rpartition(_CODE_CUE)[2].split(" ")[: gold_words + _WINDOW])
+    return " ".join(text.split(" ")[-(gold_words + _WINDOW) :])
+
+
+def _plain(text: str) -> str:
+    text = _SPACES.sub(" ", text)
+    for piece in (",", "'", "\\", ".0"):
+        text = text.replace(piece, "")
+    return text.replace("] [", "][").replace("[ [", "[[").replace("] ]", "]]")
+
+
+def tokens(text: str) -> tuple[str, ...]:
+    """Numbers, words, brackets and runs of other signs; commas, quotes and spaces only separate."""
+    found = []
+    for token in _TOKEN.findall(text):
+        number = _FRACTION.fullmatch(token)
+        found.append(number[1] + (number[2] or "") if number else token)
+    return tuple(found)
+
+
+def stated_value(answer: str) -> str:
+    """The value that an answer states at its end: behind the last words that announce one, else the last one shown.
+
+    That is the first array, quotation or piece of code there; without any the one number of the sentence, else the
+    sentence.
+    """
+    text = first_reply(answer)[-_TAIL:]
+    announced = [(match[0], tail) for match in _STATED.finditer(text) if (tail := text[match.end() :].strip())]
+    if not announced:
+        shown = list(_expressions(text))
+        return shown[-1] if shown else text.rpartition("\n")[2]
+    final = [tail for words, tail in announced if "final" in words.lower()]
+    tail = (final or [tail for _, tail in announced])[-1]
+    tail = tail if tail.startswith("```") else tail.partition("\n\n")[0]
+    first = next(_expressions(tail), None)
+    if first is not None:
+        return first
+    sentence = _SENTENCE_END.split(tail, maxsplit=1)[0]
+    numbers = _CODE_NUMBER.findall(sentence)
+    return numbers[0] if len(numbers) == 1 else sentence
+
+
+def _expressions(text: str) -> Iterator[str]:
+    """Fenced, quoted and bracketed pieces, in order; none inside another."""
+    at = 0
+    while match := _SHOWN_VALUE.search(text, at):
+        if match["bracket"] is None:
+            yield next(group for group in match.group("fence", "tick", "quote", "curly") if group is not None)
+            at = match.end()
+            continue
+        end = _closing(text, match.start())
+        yield text[match.start() : end]
+        at = end
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the bracket that opens at `start` is closed; the end of the text where it is not."""
+    depth = 0
+    for match in _BRACKET.finditer(text, start):
+        depth += 1 if match[0] in "[{(" else -1
+        if depth == 0:
+            return match.end()
+    return len(text)
+
+
+def _code_compat(answer: str, reference: Reference) -> Score:
+    gold = compat_gold(gold_of(reference))
+    taken = compat_output(answer, len(gold.split()))
+    return judged(exact_match(taken, gold), answer, taken, gold)
+
+
+def _code_strict(answer: str, reference: Reference) -> Score:
+    gold = gold_of(reference)
+    wanted = tokens(gold)
+    taken = answer if tokens(answer) == wanted else stated_value(answer)
+    return judged(float(bool(wanted) and _same(taken, wanted)), answer, taken, gold)
+
+
+def _same(taken: str, wanted: tuple[str, ...]) -> bool:
+    bare = taken.strip()
+    array = _ARRAY.fullmatch(bare)
+    forms = (bare, bare.removesuffix("."), array[1] if array else bare)
+    return any(tokens(form) == wanted for form in forms)
+
+
+CODE = Scorer("leval_code", 1, _code_strict)
+CODE_COMPAT = Scorer("leval_code_compat", 1, _code_compat)
+
+
+# Compatible: the reference wherever it stands in the answer as a piece of text, so that naming every topic is right.
+# Strict: the answer gives the reference, whole and affirmed, and none of the other topics (`Reference.distractors`).
+ORDINALS = ("first", "second", "third")
+
+
+def asked_for(question: str) -> str | None:
+    """Which topic a question asks for: `first`, `second` or `third`; `None` where it names none of them or several."""
+    named = [ordinal for ordinal in ORDINALS if f"the {ordinal} topic" in question.lower()]
+    return named[0] if len(named) == 1 else None
+
+
+def _topics_compat(answer: str, reference: Reference) -> Score:
+    gold = gold_of(reference)
+    return judged(exact_match(answer, gold), answer, answer, gold)
+
+
+def _topics_strict(answer: str, reference: Reference) -> Score:
+    return match_score(answer, replace(reference, answers=(gold_of(reference),), parts=(), statement=""))
+
+
+TOPIC = Scorer("leval_topic", 2, _topics_strict)
+TOPIC_COMPAT = Scorer("leval_topic_compat", 1, _topics_compat)

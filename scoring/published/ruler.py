@@ -1,21 +1,24 @@
-"""RULER's two rules, and a strict one beside them.
-
-RULER (`string_match_all`, `string_match_part`): values count wherever they stand in the answer as a piece of text,
-in capitals or not: in longer numbers and words, in denials, among any number of wrong ones. `ruler_strict` wants whole,
-affirmed values, and takes off for every further one; both compatible rules tell its score in their details.
-"""
+"""Rules of RULER and EvalScope."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import string
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import fsum
 
-from needlework.scoring.answers.normalize import normalize_lines, normalize_value
-from needlework.scoring.answers.values import find_whole
+from needlework.scoring.match.normalize import find_whole, normalize_lines, normalize_value
+from needlework.scoring.published import data_sets
 from needlework.scoring.scorers.match import match_score
+from needlework.scoring.scorers.sets import NODE_SET
+from needlework.scoring.scorers.values import CHOICE_LETTER, MRCR
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.verdicts import expected_text, verdict_for
 
+# RULER (`string_match_all`, `string_match_part`): values count wherever they stand in the answer as a piece of text, in
+# capitals or not: in longer numbers and words, in denials, among any number of wrong ones. `ruler_strict` wants whole,
+# affirmed values, and takes off for every further one; both compatible rules tell its score in their details.
 _CONTROLS = re.compile(r"[\x00-\x1f]")
 _SHOWN = 160
 _ITEMS = re.compile(r"[,;:、，；：。\n]|\.(?=\s|$)|\s(?:and|or|&)\s|(?:^|\s)(?:\d{1,3}[.)]|[-*•])\s+")
@@ -129,3 +132,103 @@ def _listed_beside(answer: str, parts: Sequence[str]) -> set[str]:
 RULER_ALL = Scorer("ruler_all", 1, _all)
 RULER_PART = Scorer("ruler_part", 1, _part)
 RULER_STRICT = Scorer("ruler_strict", 3, strict_score)
+
+
+# EvalScope's rule wants the whole needle text: a correct short answer scores 0 (`exact_match_compat`). `exact_match`
+# also takes an accepted spelling of the value; `normalized_match` wants one of them anywhere in the answer.
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+
+
+def normalize_answer(text: str) -> str:
+    """Normalise as EvalScope and SQuAD do: lower case, no ASCII punctuation, no a/an/the, single spaces."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
+
+
+def rule_score(prediction: str, reference: str) -> int:
+    """EvalScope's rule: 1 if the two normalised texts are equal; an empty prediction is 0 whatever the reference."""
+    left = normalize_answer(prediction)
+    return int(bool(left) and left == normalize_answer(reference))
+
+
+def _exact_compat(answer: str, reference: Reference) -> Score:
+    value = float(rule_score(answer, expected_text(reference)))
+    return Score(value, verdict_for(value, answer), answer[:200], "equal" if value else "not the whole needle text")
+
+
+def _exact(answer: str, reference: Reference) -> Score:
+    for text in _accepted(reference):
+        if rule_score(answer, text):
+            return Score(1.0, "found", answer[:200], "equal to an accepted text")
+    return Score(0.0, verdict_for(0.0, answer), answer[:200], "equal to no accepted text")
+
+
+def _contained(answer: str, reference: Reference) -> Score:
+    said = normalize_answer(answer)
+    for text in _accepted(reference):
+        wanted = normalize_answer(text)
+        if find_whole(said, wanted):
+            return Score(1.0, "found", wanted, f"contains {wanted[:80]!r}")
+    return Score(0.0, verdict_for(0.0, answer), answer[:200], "contains no accepted text")
+
+
+def _accepted(reference: Reference) -> tuple[str, ...]:
+    texts = tuple(text for text in (reference.statement, *reference.answers) if text.strip())
+    return texts or (expected_text(reference),)
+
+
+EXACT_MATCH = Scorer("exact_match", 1, _exact)
+EXACT_MATCH_COMPAT = Scorer("exact_match_compat", 1, _exact_compat)
+NORMALIZED_MATCH = Scorer("normalized_match", 1, _contained)
+
+
+# The score is the sound one. Details have each other rule's as `as_WHO`, 0..1; of MRCR also `noise`: what the published
+# ratio gives, on the average, for any of the pieces that were written for the ask, the wanted one among them.
+AS = "as_"
+
+
+def _beside(
+    name: str, sound: Scorer, others: Mapping[str, Scorer], ratio: Callable[[str, str], float] | None = None
+) -> Scorer:
+    """`ratio`: the published likeness of two pieces, for the noise of MRCR."""
+
+    def judge(answer: str, reference: Reference) -> Score:
+        score = sound.judge(answer, reference)
+        told = {f"{AS}{who}": other.judge(answer, reference).value for who, other in others.items()}
+        if ratio is not None and reference.kinds:
+            told["noise"] = _noise(reference, ratio)
+        return replace(score, details={**score.details, **told})
+
+    return Scorer(name, 1, judge, whole=sound.whole)
+
+
+def _noise(reference: Reference, ratio: Callable[[str, str], float]) -> float:
+    """The mean ratio of the pieces of the ask to the wanted one (eval_hub's noise rate over relevant pieces)."""
+    wanted = expected_text(reference).strip().removeprefix(data_sets.string_of(reference)).strip()
+    others = [text for text in reference.distractors if text in reference.kinds]
+    return fsum((1.0, *(ratio(text, wanted) for text in others))) / (len(others) + 1)
+
+
+OPENAI_MRCR = _beside(
+    "openai_mrcr",
+    MRCR,
+    {"card": data_sets.MRCR_CARD, "openbench": data_sets.MRCR_OPENBENCH, "evalscope": data_sets.MRCR_EVALSCOPE},
+    lambda given, wanted: data_sets.openbench_ratio(given, wanted, ""),
+)
+DEEPMIND_MRCR = _beside(
+    "deepmind_mrcr",
+    MRCR,
+    {"deepmind": data_sets.DEEPMIND},
+    lambda given, wanted: data_sets.openbench_ratio(wanted, given, ""),
+)
+GRAPHWALKS = _beside(
+    "graphwalks",
+    NODE_SET,
+    {
+        "openbench": data_sets.OPENBENCH,
+        "lm_eval": data_sets.LM_EVAL,
+        "lm_eval_flexible": data_sets.LM_EVAL_FLEXIBLE,
+        "card": data_sets.CARD,
+    },
+)
+LONGBENCH_V2 = _beside("longbench_v2", CHOICE_LETTER, {"authors": data_sets.AUTHORS, "evalscope": data_sets.EVALSCOPE})

@@ -1,31 +1,28 @@
-"""`documents`: does an answer to a question on documents say what the reference says? Words count, not strings.
-
-It does where 0.3 of the reference's content words stand in the answer and the answer does not abstain: what agrees best
-with judges (`content_words`). Beside that:
-
-* clauses that say that the text is silent do not count: what stands beside them does (`it is not stated, but ... X`);
-* a word that the question has too is no answer by itself (`the Nile river` to `which river?`);
-* short numbers and dates have all their figures, and a longer answer has no others in place of the reference's;
-* Chinese names of up to four characters stand whole;
-* an answer that denies the reference's words is wrong;
-* in a long answer (1000 letters) the first sentence and the end count: elsewhere the words were copied.
-"""
+"""Scorers of answers about documents, and of questions without an answer."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from needlework.scoring.answers.content_words import content_word_places, content_words
-from needlework.scoring.answers.normalize import flatten, normalize_lines, normalize_value
-from needlework.scoring.answers.passages import CLOSING, LONG, first_sentence, weight
-from needlework.scoring.answers.polarity import is_refusal
-from needlework.scoring.answers.standing import is_negated
-from needlework.scoring.answers.values import Span, find_whole
-from needlework.scoring.scorers.abstaining import abstain_score
+from needlework.scoring.match.claims import is_negated
+from needlework.scoring.match.mentions import CLOSING, LONG, first_sentence, weight
+from needlework.scoring.match.normalize import Span, find_whole, flatten, normalize_lines, normalize_value
+from needlework.scoring.match.polarity import content_word_places, content_words, is_refusal
+from needlework.scoring.scorers.match import match_score
 from needlework.scoring.scores import Reference, Score, Scorer
 
+# It does where 0.3 of the reference's content words stand in the answer and the answer does not abstain: what agrees
+# best with judges (`content_words`). Beside that:
+#
+# * clauses that say that the text is silent do not count: what stands beside them does (`it is not stated, but ... X`);
+# * a word that the question has too is no answer by itself (`the Nile river` to `which river?`);
+# * short numbers and dates have all their figures, and a longer answer has no others in place of the reference's;
+# * Chinese names of up to four characters stand whole;
+# * an answer that denies the reference's words is wrong;
+# * in a long answer (1000 letters) the first sentence and the end count: elsewhere the words were copied.
 RECALL = 0.3
 _SHOWN = 160
 _FEW_WORDS = 4
@@ -84,7 +81,11 @@ def documents_score(answer: str, reference: Reference) -> Score:
     return Score(0.0, "wrong", told, best.fault or f"has {best.recall:.0%} of the reference's words", details)
 
 
-DOCUMENTS = Scorer("documents", 4, documents_score)
+def _spellings(value: str) -> list[str]:
+    """A value as it stands, and each side of one that is said again in brackets: `74°C (165°F)`."""
+    sides = [_BRACKETS.sub(" ", value), *(match[1] for match in _BRACKETS.finditer(value))]
+    twice = len(sides) > 1 and all(any(char.isdigit() for char in side) for side in sides)
+    return [value, *sides] if twice and len(content_words(value)) <= _FEW_WORDS else [value]
 
 
 def _compare(lines: str, value: str, asked: frozenset[str]) -> _Compared:
@@ -98,6 +99,20 @@ def _compare(lines: str, value: str, asked: frozenset[str]) -> _Compared:
     had = {word for word, _ in places}
     missing = tuple(sorted(wanted - had))
     return _Compared(len(had) / len(wanted), missing, _fault(text, value, wanted, places, asked) if had else "")
+
+
+def _stated(lines: str, *, silent: bool) -> str:
+    """What an answer states: without the clauses that say that the text is `silent`, unless that is what is asked."""
+    if silent or not is_refusal(flatten(lines)):
+        return flatten(lines)
+    return " ; ".join(clause for clause in _CLAUSE.split(lines) if clause.strip() and not is_refusal(flatten(clause)))
+
+
+def _outside_copies(lines: str) -> str:
+    if weight(lines) <= LONG:
+        return lines
+    first = first_sentence(lines).end
+    return f"{lines[: min(first, CLOSING)]}\n{lines[max(first, len(lines) - CLOSING) :]}"
 
 
 def _fault(text: str, value: str, wanted: frozenset[str], places: list[tuple[str, Span]], asked: frozenset[str]) -> str:
@@ -118,30 +133,59 @@ def _fault(text: str, value: str, wanted: frozenset[str], places: list[tuple[str
     return ""
 
 
-def _spellings(value: str) -> list[str]:
-    """A value as it stands, and each side of one that is said again in brackets: `74°C (165°F)`."""
-    sides = [_BRACKETS.sub(" ", value), *(match[1] for match in _BRACKETS.finditer(value))]
-    twice = len(sides) > 1 and all(any(char.isdigit() for char in side) for side in sides)
-    return [value, *sides] if twice and len(content_words(value)) <= _FEW_WORDS else [value]
+def _denied(text: str, span: Span) -> bool:
+    return is_negated(text, *span) and not _UNTIL.search(text[max(0, span.start - 40) : span.start])
 
 
 def _figures(words: Iterable[str]) -> set[str]:
     return {word for word in words if any(char.isdigit() for char in word)}
 
 
-def _denied(text: str, span: Span) -> bool:
-    return is_negated(text, *span) and not _UNTIL.search(text[max(0, span.start - 40) : span.start])
+# Right is the phrase that the question asks for, or any other refusal, with no known wrong value beside it.
+def abstain_score(answer: str, reference: Reference) -> Score:
+    """1 where the answer abstains, else 0 with the verdict of `match`."""
+    score = match_score(answer, reference)
+    if score.verdict == "refused":
+        return replace(score, value=1.0, verdict="found", why="says that it is not there, or declines to answer")
+    return score
 
 
-def _stated(lines: str, *, silent: bool) -> str:
-    """What an answer states: without the clauses that say that the text is `silent`, unless that is what is asked."""
-    if silent or not is_refusal(flatten(lines)):
-        return flatten(lines)
-    return " ; ".join(clause for clause in _CLAUSE.split(lines) if clause.strip() and not is_refusal(flatten(clause)))
+DOCUMENTS = Scorer("documents", 4, documents_score)
 
 
-def _outside_copies(lines: str) -> str:
-    if weight(lines) <= LONG:
-        return lines
-    first = first_sentence(lines).end
-    return f"{lines[: min(first, CLOSING)]}\n{lines[max(first, len(lines) - CLOSING) :]}"
+ABSTAIN = Scorer("abstain", 3, abstain_score)
+
+
+# For contexts whose distractors are all known: each wrong value has a place and, where it makes sense, a kind.
+STALE = "stale"
+Entry = TypeVar("Entry")
+
+
+def confusion_score(answer: str, reference: Reference) -> Score:
+    """Judge as `match` does; a known wrong value also says which one it was.
+
+    Details of a wrong value: `distance` in percent of the context from the right statement to the wrong one (negative:
+    the wrong one stands before it), `confused` (its kind), and, where there are stale values, whether it is one.
+    """
+    score = match_score(answer, reference)
+    if score.verdict != "distractor":
+        return score
+    details = dict(score.details)
+    right = next((reference.places[value] for value in reference.answers if value in reference.places), None)
+    wrong = _entry(reference.places, score.answer)
+    if right is not None and wrong is not None:
+        details["distance"] = round(wrong - right, 2)
+    kind = _entry(reference.kinds, score.answer)
+    if kind is not None:
+        details["confused"] = kind
+    if STALE in reference.kinds.values():
+        details["stale"] = kind == STALE
+    return replace(score, details=details)
+
+
+def _entry(table: Mapping[str, Entry], value: str) -> Entry | None:
+    """What a table has for a normalised value."""
+    return next((entry for name, entry in table.items() if normalize_value(name) == value), None)
+
+
+CONFUSION = Scorer("confusion", 3, confusion_score)

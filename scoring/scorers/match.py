@@ -1,35 +1,45 @@
-"""The default scorer, `match`: does the final answer give the reference value, whole, affirmed, and nothing else?
-
-Text is folded (`folding`), values are found in all their spellings (`mentions`), and each is read in what stands around
-it (`standing`, `corrections`, `owners`): a value that is denied, corrected, replaced, supposed or another key's is not
-given. Then:
-
-* what stands before a repetition of the question is the prompt, not the answer, unless it opens with the value; a next
-  question that a base model goes on with is no answer either;
-* in a long answer (1000 letters) the value counts in the first sentence or near the end: elsewhere it was copied;
-* the last mention decides between `it is A` and `it is not A`;
-* a value that is given with another one counts where the other is another key's or stands beside the point
-  (`rivals`), or where the last sentence concludes with the value alone;
-* several needles: the share of parts, with every known wrong value as one more part that was missed;
-* where the words around the value cannot be read, the verdict is `unclear`, which is no score.
-"""
+"""The default scorer: the value that an answer states."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from needlework.scoring.answers.folding import fold_lines
-from needlework.scoring.answers.mentions import find_mentions, sketch_of
-from needlework.scoring.answers.passages import CLOSING, LONG, conclusion, first_sentence, split_at_question, weight
-from needlework.scoring.answers.readings import Reading, is_quote, read_values
-from needlework.scoring.answers.refusals import declined_until
-from needlework.scoring.answers.rivals import is_one_of_two, preferred
-from needlework.scoring.answers.wording import familiar_words
-from needlework.scoring.scorers.wanted import Wanted, folded_value, spellings, wanted_of, without_stops
+from needlework.scoring.match.claims import declined_until, familiar_words
+from needlework.scoring.match.mentions import (
+    CLOSING,
+    LONG,
+    Reading,
+    conclusion,
+    find_mentions,
+    first_sentence,
+    is_one_of_two,
+    is_quote,
+    preferred,
+    read_values,
+    sketch_of,
+    split_at_question,
+    weight,
+)
+from needlework.scoring.match.normalize import fold, fold_lines
+from needlework.scoring.match.owners import Asked, asked_for
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
+# Text is folded (`folding`), values are found in all their spellings (`mentions`), and each is read in what stands
+# around it (`standing`, `corrections`, `owners`): a value that is denied, corrected, replaced, supposed or another
+# key's is not given. Then:
+#
+# * what stands before a repetition of the question is the prompt, not the answer, unless it opens with the value; a
+# next
+# question that a base model goes on with is no answer either;
+# * in a long answer (1000 letters) the value counts in the first sentence or near the end: elsewhere it was copied;
+# * the last mention decides between `it is A` and `it is not A`;
+# * a value that is given with another one counts where the other is another key's or stands beside the point
+# (`rivals`), or where the last sentence concludes with the value alone;
+# * several needles: the share of parts, with every known wrong value as one more part that was missed;
+# * where the words around the value cannot be read, the verdict is `unclear`, which is no score.
 _SHOWN = 160
 _SCANNED = 3000
 _NEXT = re.compile(
@@ -206,6 +216,60 @@ def _miss(text: str, why: str, given: Sequence[Reading] = ()) -> Score:
     if declined is not None and all(each.start < declined for each in given):
         return Score(0.0, "refused", text[:_SHOWN], "declines to answer or says that it is not there")
     return Score(0.0, "wrong", text[:_SHOWN], why)
+
+
+@lru_cache(1024)
+def spellings(text: str) -> tuple[str, ...]:
+    """A value folded, and with its umlauts written out (`Goettingen`)."""
+    spelled = (text,) if text.isascii() else (text, text.translate(_UMLAUTS))
+    return tuple(dict.fromkeys(value for value in map(folded_value, spelled) if value))
+
+
+def folded_value(text: str) -> str:
+    """Fold a value, without the quotes and stops around it."""
+    return without_stops(fold(text))
+
+
+def without_stops(folded: str) -> str:
+    """A folded text without the quotes and stops around it; as it is where nothing else is there."""
+    return folded.lstrip(" \"'").rstrip(_TRIM) or folded
+
+
+_TRIM = " .,;:!?。，；：！？、…\"'"
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A reference, folded. `parts` has one tuple of spellings for each value that is wanted.
+
+    `alone`: only whether the value is affirmed, whatever else is given; `size`: how many values the answer may hold.
+    """
+
+    parts: tuple[tuple[str, ...], ...]
+    distractors: tuple[str, ...]
+    statement: str
+    question: str
+    asked: Asked
+    size: int
+    alone: bool = False
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(value for part in self.parts for value in part)
+
+
+def wanted_of(reference: Reference) -> Wanted:
+    """Fold a reference. Raises `ValueError` where it has no value."""
+    spelled = tuple(value for answer in reference.answers for value in spellings(answer))
+    parts = tuple(each for each in map(spellings, reference.parts) if each)
+    if not parts and not spelled:
+        raise ValueError("the reference has no value to match: give answers or parts")
+    statement = folded_value(reference.statement) if reference.statement else ""
+    question = fold(reference.question) if reference.question else ""
+    wrong = tuple(value for value in map(folded_value, reference.distractors) if value)
+    parts = parts or (spelled,)
+    return Wanted(parts, wrong, statement, question, asked_for(question or statement), len(parts))
 
 
 MATCH = Scorer("match", 4, match_score)

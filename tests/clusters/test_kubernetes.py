@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from needlework.launching.kubernetes import Pods, indexed_job
-from needlework.launching.shards.plan import Plan
+from needlework.cluster.kubernetes import Pods, indexed_job
+from needlework.cluster.shards import Plan
 
 yaml = pytest.importorskip("yaml")
 validate = pytest.importorskip("kubernetes_validate", reason="pip install kubernetes-validate")

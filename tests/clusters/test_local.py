@@ -12,7 +12,7 @@ def test_killed_shards_and_a_killed_launcher(launches, one_process):
     launches.wait_for(1, 5)
     launches.kill(1, "pytest")
     launches.wait_for(2, 5)
-    launches.kill(2, "needlework.launching.shards.job")
+    launches.kill(2, "needlework.cluster.job")
     launches.wait_for(3, 5)
     first.kill()
     code, said = launches.ended(launches.start("local", "--jobs=2"))

@@ -48,7 +48,7 @@ def test_killed_requeued_lost_and_followed_by_another_launcher(launches, one_pro
     slurm_says("scontrol", "requeue", task_of(2))
     launches.wait_for(3, 5)
     first.kill()
-    launches.kill(3, "needlework.launching.shards.job")
+    launches.kill(3, "needlework.cluster.job")
     code, said = launches.ended(launches.start("slurm", "-p", "debug", "--gpus-per-job=1"))
 
     assert code == 0, said
@@ -63,7 +63,7 @@ def test_killed_requeued_lost_and_followed_by_another_launcher(launches, one_pro
 def test_a_job_that_dies_is_submitted_again(launches, one_process):
     launch = launches.start("slurm")
     launches.wait_for(3, 5)
-    launches.kill(3, "needlework.launching.shards.job")
+    launches.kill(3, "needlework.cluster.job")
     code, said = launches.ended(launch)
 
     assert code == 0, said

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.cache import default_cache_dir
-from needlework.haystack_fixtures.models.local.smollm2 import installed_gguf, prepare
+from needlework.core.files import default_cache_dir
+from needlework.models.specs import installed_gguf, prepare
 from tests.docs.commands import PAGES, copy_checkout, files
 from tests.docs.readers_files import write_published
 from tests.haystack_fixtures.configuration.test_published_presets import CDME

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from needlework.haystack_fixtures.tasks.leval.sources import SOURCES
+from needlework.haystack_fixtures.tasks.published.leval_files import SOURCES
 from needlework.scoring.leval.tasks import TASKS
 from tests.published_rows import graph_row, longbench_row, mrcr_row, written
 

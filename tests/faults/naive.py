@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from needlework.haystack_fixtures.asking.engine import Engine
-from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.core.files import default_cache_dir
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.pipeline.engine import Engine
 from tests.faults.grid import ROOT, written
 
 

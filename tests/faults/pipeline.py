@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from needlework.haystack_fixtures.prompts.prompt import Message
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.core.prompts import Message
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.faults import wire
 from tests.faults.oracle import read
 from tests.faults.turns import Behaviour, Said, Seen, Session, Turn, Wire

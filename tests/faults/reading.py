@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from needlework.haystack_fixtures.prompts.prompt import Message
+from needlework.core.prompts import Message
 from tests.faults.turns import Turn
 
 Ids = tuple[int, ...]

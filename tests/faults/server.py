@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from needlework.haystack_fixtures.cache import default_cache_dir
-from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.core.files import default_cache_dir
+from needlework.models.specs import resolve_tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.faults import wire
 from tests.faults.catalogue import CATALOGUE, HONEST
 from tests.faults.pipeline import respond, turn_of

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from needlework.haystack_fixtures.prompts.prompt import Message
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.core.prompts import Message
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.faults.oracle import Reading
 
 

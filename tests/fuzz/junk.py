@@ -14,7 +14,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
 
 SEED = int(os.environ.get("NEEDLEWORK_FUZZ_SEED", "0"))
 ROUNDS = int(os.environ.get("NEEDLEWORK_FUZZ_ROUNDS", "1"))

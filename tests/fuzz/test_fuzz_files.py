@@ -18,16 +18,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.errors import InputError
+from needlework.core.prompts import Message, load_shape
 from needlework.haystack_fixtures.configuration.presets import load_preset
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.needles.needle_sets import load_needle_set
-from needlework.haystack_fixtures.prompts.prompt import Message
-from needlework.haystack_fixtures.prompts.shape import load_shape
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.fuzz.junk import ODD_WORDS, ROUNDS, SEED, bounded, complaint, damaged, swapped
 from tests.toy_tokenizers import LLAMA_TEMPLATE, write_llama_like
 

@@ -11,19 +11,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.configuration.options import OPTIONS
+from needlework.core.options import key_value
+from needlework.core.settings import Own, Settings
+from needlework.haystack_fixtures.configuration.presets import OPTIONS
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.models.local.args import local_options
-from needlework.haystack_fixtures.models.model_named import check_model_args, parse_spec
-from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.settings.option_values import key_value
-from needlework.haystack_fixtures.settings.own import Own
-from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
+from needlework.models.local.memory import local_options
+from needlework.models.served.connection import Connection, served_options
+from needlework.models.specs import check_model_args, parse_spec
 from needlework.results.gates.gate import parse_gate
-from needlework.results.records.recipe import recipe_of
-from needlework.results.records.run_folder import run_folder
+from needlework.results.records.manifest import recipe_of
+from needlework.results.records.samples import run_folder
 from tests.fuzz.junk import ODD_WORDS, complaint, junk
 
 RUNNABLE = 2_000  # cells; more are not unfolded here

@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.models.model import Request, Response
-from needlework.haystack_fixtures.models.reader import reader
-from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.models.event_loop import reader
+from needlework.models.model import Request, Response
+from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.model import ServedModel
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.fuzz.junk import ODD_VALUES, ROUNDS, SEED, bounded, damaged, swapped
 from tests.haystack_fixtures.models.conftest import make_prompt
 

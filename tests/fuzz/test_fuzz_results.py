@@ -15,17 +15,17 @@ import pytest
 
 import needlework
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.pipeline.reconstruct import rebuild
 from needlework.results.compare.command import main as compare
-from needlework.results.files.csv_file import csv_text
-from needlework.results.files.json_file import json_text, read_json
+from needlework.results.files.csv_files import csv_text
+from needlework.results.files.json_files import json_text, read_json
 from needlework.results.files.read_run import load_panels
-from needlework.results.prompt import rebuild, stored_of
-from needlework.results.records.journal import Journal, line_of, read_journal
-from needlework.results.records.recipe import recipe_of
-from needlework.results.records.run_folder import whole_run
-from needlework.results.records.stored_answers import stored_answers
+from needlework.results.prompt import stored_of
+from needlework.results.records.journal import Journal, line_of, read_journal, stored_answers
+from needlework.results.records.manifest import recipe_of
+from needlework.results.records.samples import whole_run
 from needlework.results.rescore import rescored
-from needlework.results.run.write_all import write_files
+from needlework.results.run.finish import write_files
 from needlework.results.statistics.comparison.comparison import compare as paired
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.run_report import run_report
@@ -55,7 +55,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "command" not in request.fixturenames:
-        monkeypatch.setattr("needlework.results.run.write_all.write_heatmaps", lambda *_, **__: [])
+        monkeypatch.setattr("needlework.results.run.finish.write_heatmaps", lambda *_, **__: [])
 
 
 @pytest.fixture

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures import cache
-from needlework.haystack_fixtures.cache import cache_key, folder_of_run, keep, kept, learnt_once, locked
-from needlework.haystack_fixtures.writing.whole_files import drop_halves, write_whole
+from needlework.core import files
+from needlework.core.files import cache_key, drop_halves, folder_of_run, keep, kept, learnt_once, locked, write_whole
 
 
 @given(content=st.binary(), more=st.binary(), cut=st.integers(0), flip=st.integers(0))
@@ -94,7 +93,7 @@ def test_where_there_are_no_locks_nobody_waits(tmp_path: Path, monkeypatch: pyte
 
 def test_a_lock_goes_when_its_holder_is_killed(tmp_path: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from needlework.haystack_fixtures.cache import locked\n"
+        "import sys, time; from pathlib import Path; from needlework.core.files import locked\n"
         "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code, tmp_path / "a.lock"], stdout=subprocess.PIPE) as holder:
@@ -109,7 +108,7 @@ def test_what_runs_of_earlier_days_left_is_dropped(tmp_path: Path) -> None:
     old, young = folder_of_run(tmp_path, "old"), folder_of_run(tmp_path, "young")
     for folder in (old, young):
         keep(folder / "window", b"{}")
-    day = time.time() - cache._RUN_S - 1
+    day = time.time() - files._RUN_S - 1
     os.utime(old, (day, day))
     assert folder_of_run(tmp_path, "young") == young
     assert list(tmp_path.iterdir()) == [young]

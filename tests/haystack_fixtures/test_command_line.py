@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.haystack_fixtures.command_line import OneLineParser, refuse
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError, OneLineParser, refuse
 
 
 def parser() -> OneLineParser:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.draws import below, digits, draws, pick, sample, shuffled, uuid4
+from needlework.core.draws import below, digits, draws, pick, sample, shuffled, uuid4
 
 SEEDS = st.integers(0, 10**9)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.haystack_fixtures.errors import nearest
+from needlework.core.errors import nearest
 
 OURS = ["needle", "needle_set", "retrieve", "lengths", "question"]
 THEIRS = ["retrieval_question", "length", "context_lengths"]

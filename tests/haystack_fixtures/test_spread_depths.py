@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.configuration.own_values import recipe_fields
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.spread import spread_depths, spread_questions
+from needlework.core.errors import InputError
+from needlework.core.grid import spread_depths, spread_questions
+from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 
 DEPTHS = (0.0, 25.0, 50.0, 75.0, 100.0)

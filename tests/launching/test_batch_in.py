@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from needlework.launching.batch_in import main
+from needlework.pytest_plugin.batch_in import main
 from tests.batch_runner import run_batch
 from tests.loopback import loopback
 from tests.plugin.conftest import Project, project  # noqa: F401 - a fixture

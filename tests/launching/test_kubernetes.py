@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.launching.kubernetes import Pods, indexed_job, kubernetes_name
-from needlework.launching.shards.plan import Plan
+from needlework.cluster.kubernetes import Pods, indexed_job, kubernetes_name
+from needlework.cluster.shards import Plan
+from needlework.core.errors import InputError
 
 yaml = pytest.importorskip("yaml")
 PLAN = Plan(Path("/runs/results/runs/Big run"), 8, ("--model", "m", "--gate", "score >= 0.9"), Path("/runs"), 2)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.haystack_fixtures.workers.devices import Gpus
-from needlework.launching.local import places
+from needlework.cluster.launch import places
+from needlework.core.devices import Gpus
 
 
 def cards(*names):

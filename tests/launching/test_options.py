@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.launching.options import parsed
+from needlework.cluster.launch import parsed
+from needlework.core.errors import InputError
 
 
 def test_what_stands_after_the_dashes_is_pytests():
@@ -61,5 +61,5 @@ def test_what_is_wrong_is_one_line(words, capsys):
 
 
 def test_what_reads_runs_is_not_loaded_before_the_first_shard() -> None:
-    code = "import sys, needlework.launching.launch; assert not {'numpy', 'jinja2'} & set(sys.modules)"
+    code = "import sys, needlework.cluster.launch; assert not {'numpy', 'jinja2'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

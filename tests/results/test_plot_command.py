@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import needlework
-from needlework.results.files.csv_file import write_csv
-from needlework.results.files.json_file import write_json
+from needlework.results.files.csv_files import write_csv
+from needlework.results.files.json_files import write_json
 from needlework.results.files.read_run import load_panels
 from needlework.results.plot import _parser, _plot, _sources, main
 from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
-from needlework.results.tables.headline import headline
+from needlework.results.tables.terminal import headline
 
 Make = Callable[..., Record]
 

@@ -13,7 +13,7 @@ from weakref import ref
 
 import pytest
 
-from needlework.scoring.ahead import Ahead
+from needlework.scoring.background import Ahead
 from needlework.scoring.recording import Scored, score_all
 from needlework.scoring.scores import Reference
 from tests.scoring.judges.planted import Judging

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from needlework.scoring.judges.scorers import judged
-from needlework.scoring.outcomes import outcome_of
+from needlework.scoring.judges.judges import judged
 from needlework.scoring.recording import as_reference, score_exchange
 from needlework.scoring.registry import SCORERS
-from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.scores import Reference, Score, Scorer, outcome_of
 from tests.scoring.judges.planted import Judging
 
 pytest_plugins = ["pytester"]
@@ -200,7 +199,7 @@ _SUITE = """
 from types import SimpleNamespace
 import pytest
 from needlework.scoring.scorers.match import MATCH
-from needlework.scoring.plugin import SCORED
+from needlework.pytest_plugin.scoring import SCORED
 
 def exchange(answer, **more):
     plain = dict(answer=answer, reference={"answers": ["48213"]}, error_kind=None, finish_reason="stop",
@@ -227,7 +226,7 @@ def test_explains(assert_scored):
 
 
 def test_the_fixture_records_and_explains(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest('pytest_plugins = ("needlework.scoring.plugin",)')
+    pytester.makeconftest('pytest_plugins = ("needlework.pytest_plugin.scoring",)')
     pytester.makepyfile(_SUITE)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=2, failed=1)

@@ -1,4 +1,4 @@
-"""Two runs compared trial by trial: the same prompts, asked twice."""
+"""Comparison of two runs, trial by trial."""
 
 from __future__ import annotations
 
@@ -8,21 +8,12 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.records.controls import as_asked, without_controls
+from needlework.core.errors import InputError
 from needlework.results.records.record import SCORED, OutcomeName, Record
-from needlework.results.records.samples import panel_and_sample, panel_and_sample_of
+from needlework.results.records.samples import as_asked, panel_and_sample, panel_and_sample_of, without_controls
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
-from needlework.results.statistics.comparison.losses import Losses, certain_sign, losses_of
-from needlework.results.statistics.intervals.paired import (
-    FEWEST_FOR_P,
-    Difference,
-    holm,
-    mean_difference,
-    pairs_of,
-    sign_flip_p,
-)
-from needlework.results.statistics.intervals.score import FEW, Interval, score_interval
+from needlework.results.statistics.intervals import FEW, Interval, score_interval
+from needlework.results.statistics.paired import FEWEST_FOR_P, Difference, holm, mean_difference, pairs_of, sign_flip_p
 from needlework.results.statistics.panels import OUTCOMES, depth_order
 
 Verdict = Literal["better", "worse", "no difference shown", "undetermined"]
@@ -327,3 +318,46 @@ def _scorer(record: Record) -> tuple[object, object]:
 
 def _mean(values: Sequence[float]) -> float | None:
     return fsum(values) / len(values) if values else None
+
+
+Side = Literal[0, 1]
+"""Of two runs: 0 is A, 1 is B."""
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """The losses of one run, `side`. `of`: trials in both runs that the other one scored; `outcomes`: what became of
+    the lost ones; `by_length`: of each length (tokens) with losses, how many and of how many.
+    """
+
+    side: Side
+    of: int
+    outcomes: Mapping[OutcomeName, int]
+    by_length: Mapping[int, tuple[int, int]]
+
+    @property
+    def lost(self) -> int:
+        """How many trials were lost."""
+        return sum(self.outcomes.values())
+
+
+def losses_of(trials: Iterable[tuple[int, tuple[OutcomeName, OutcomeName], tuple[bool, bool]]]) -> tuple[Losses, ...]:
+    """Return the losses of A and of B, those there are. A trial in both runs is its length (tokens), its outcomes in A
+    and in B, and whether each of the two has a score."""
+    both = list(trials)
+    found = []
+    for side in (0, 1):
+        asked = [(length, outcomes[side], scored[side]) for length, outcomes, scored in both if scored[1 - side]]
+        lost = [(length, outcome) for length, outcome, scored in asked if not scored]
+        at, of = Counter(length for length, _ in lost), Counter(length for length, _, _ in asked)
+        if lost:
+            places = {length: (at[length], of[length]) for length in sorted(at)}
+            outcomes = Counter(outcome for _, outcome in lost)
+            found.append(Losses(side, len(asked), dict(sorted(outcomes.items())), places))
+    return tuple(found)
+
+
+def certain_sign(losses: Iterable[Losses]) -> Literal[-1, 0, 1]:
+    """-1 where B alone has trials that did not fit its window, 1 where A alone has; no sampling decides of those."""
+    sides = {each.side for each in losses if each.outcomes.get("skipped")}
+    return (-1 if sides == {1} else 1) if len(sides) == 1 else 0

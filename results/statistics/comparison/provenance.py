@@ -1,11 +1,11 @@
-"""What two runs were made of, and which parts of it differ: read from their manifests, or from their records."""
+"""What differs between runs beside their scores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
 from needlework.results.records.record import Record
 
 # Axes of the grid do not make a prompt differ: trials are joined on them.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.asking.engine import Engine
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
+from needlework.pipeline.engine import Engine
 
 
 def prepare(folder: Path, budget: str) -> None:

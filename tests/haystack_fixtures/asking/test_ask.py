@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.asking.ask import Ready, ask, ask_many, make_ready, with_check, with_follow_up
-from needlework.haystack_fixtures.asking.engine import Engine
-from needlework.haystack_fixtures.asking.queue import Queue
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.models.model import ModelError, Request, Response
 from needlework.haystack_fixtures.tasks.task import FollowUp
-from needlework.haystack_fixtures.trials.exchange import Exchange
-from needlework.haystack_fixtures.trials.trust import Check
+from needlework.models.model import ModelError, Request, Response
+from needlework.pipeline.ask import Ready, ask, ask_many, make_ready, with_check, with_follow_up
+from needlework.pipeline.engine import Engine
+from needlework.pipeline.exchange import Check, Exchange
+from needlework.pipeline.queue import Queue
 
 GRID = {"task": "niah", "corpus": "pydoc", "lengths": "400", "depths": "0,50,100"}
 

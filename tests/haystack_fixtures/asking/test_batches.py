@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.asking.batches import Batches
+from needlework.pipeline.window import Batches
 
 
 class Squares:

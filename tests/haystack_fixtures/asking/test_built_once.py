@@ -13,16 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.grid import Cell
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.grid.cells import Cell
 from needlework.haystack_fixtures.needles import needle_sets as needle_files
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.tasks.task import Asked
-from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials import sources
-from needlework.haystack_fixtures.trials.resume_key import recipe_frame, trial_key
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.trials import contexts
+from needlework.haystack_fixtures.trials.builder import TrialBuilder, recipe_frame, trial_key
+from needlework.models.tokenizers.tokenizer import Encoded, load_tokenizer
 
 # Windows around seams, at most: three seams of the first draft and a few more for each further try.
 CHARS_PER_CELL = 4000
@@ -72,9 +70,9 @@ def test_a_grid_encodes_its_corpus_once(tmp_path):
 
 def test_each_repeat_opens_its_text_once(tmp_path, monkeypatch):
     opened = []
-    original = sources.order_source
+    original = contexts.order_source
     monkeypatch.setattr(
-        sources, "order_source", lambda *args, **named: opened.append(named["repeat"]) or original(*args, **named)
+        contexts, "order_source", lambda *args, **named: opened.append(named["repeat"]) or original(*args, **named)
     )
     builder, series = built(tmp_path, load_tokenizer("tiktoken:cl100k_base"), repeats="6")
     for cell in series.cells:  # lengths outer: every repeat comes back with each length

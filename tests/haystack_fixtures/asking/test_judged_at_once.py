@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.asking.judging import judged_at_once
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.pipeline.model_pool import judged_at_once
 
 SERVED = ["openai:a", "anthropic:b"]
 

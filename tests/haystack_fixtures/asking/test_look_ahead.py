@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from needlework.haystack_fixtures.asking.look_ahead import LookAhead
-from needlework.haystack_fixtures.models.reader import in_thread
+from needlework.models.event_loop import in_thread
+from needlework.pipeline.queue import LookAhead
 from tests.at_once import AtOnce
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.asking.plan_size import size_lines
-from needlework.haystack_fixtures.models.described import Described, described
+from needlework.models.local.memory import Described, described
+from needlework.pipeline.plan import size_lines
 
 # Llama-3.1-8B as its card tells it: 131,072 bytes of keys and values a token in 16 bit, 14.96 GiB of weights.
 LLAMA = {

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.configuration.notes import notes
-from needlework.haystack_fixtures.configuration.own_values import recipe_fields
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.core.settings import Settings
+from needlework.haystack_fixtures.configuration.messages import notes
+from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.corpora.files import CDME_FILES
-from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.haystack_fixtures.tokenizers.tiktoken_ranks import tiktoken_tokenizer
-from needlework.haystack_fixtures.trials.sources import Sources, of_one_file
+from needlework.haystack_fixtures.trials.contexts import Sources, of_one_file
+from needlework.models.tokenizers.tokenizer import tiktoken_tokenizer
 
 
 @pytest.fixture

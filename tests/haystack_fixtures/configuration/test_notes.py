@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.configuration.notes import notes
+from needlework.haystack_fixtures.configuration.messages import notes
 from needlework.haystack_fixtures.configuration.presets import built_in_presets
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 

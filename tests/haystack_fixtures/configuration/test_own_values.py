@@ -6,15 +6,14 @@ import json
 
 import pytest
 
-from needlework.haystack_fixtures.configuration.own_values import own_from_tables, run_table, suite_table
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.core.settings import Own, own_of
+from needlework.haystack_fixtures.configuration.resolve import own_from_tables, resolve_settings, run_table, suite_table
 from needlework.haystack_fixtures.retrieval.options import OPTIONS as RETRIEVAL
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
-from needlework.haystack_fixtures.settings.own import Own, own_of
-from needlework.haystack_fixtures.tasks.documents.options import OPTIONS as DOCUMENTS
-from needlework.haystack_fixtures.tasks.documents.options import DocumentOptions
-from needlework.haystack_fixtures.tasks.leval.options import OPTIONS as LEVAL
-from needlework.haystack_fixtures.tasks.leval.options import LevalOptions
+from needlework.haystack_fixtures.tasks.document_material import OPTIONS as DOCUMENTS
+from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
+from needlework.haystack_fixtures.tasks.published.leval_files import OPTIONS as LEVAL
+from needlework.haystack_fixtures.tasks.published.leval_files import LevalOptions
 
 
 @pytest.mark.parametrize(

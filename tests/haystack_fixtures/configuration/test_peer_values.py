@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, LLMTEST, NAMES, OPENCOMPASS
-from needlework.haystack_fixtures.configuration.peer_values import translated
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, LLMTEST, NAMES, OPENCOMPASS, translated
 
 
 def ours(table: dict[str, Any], **named: str) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from needlework.core.errors import InputError
+from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.settings import Settings
 
 NEEDLE = "needle = 'It is 7.'\nretrieval_question = 'What is it?'\n"
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from needlework.core.errors import InputError
+from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
 from needlework.haystack_fixtures.configuration.presets import Preset, load_preset
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.settings import Settings
 
 CDME = """
 from opencompass.datasets.cdme.cdme import CDMEDataset

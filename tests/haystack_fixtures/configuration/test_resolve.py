@@ -2,10 +2,9 @@
 
 import pytest
 
-from needlework.haystack_fixtures.configuration.own_values import recipe_fields
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.tasks.documents.votes import votes_of
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
+from needlework.haystack_fixtures.tasks.own_documents import votes_of
 
 
 def settings(tmp_path, ini=None, **command_line):

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from needlework.core.errors import InputError
+from needlework.core.settings import Suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.needles.needle_sets import load_needle_set
-from needlework.haystack_fixtures.settings.settings import Suite
 
 NEEDLE, QUESTION = "\nThe best pizza in Oslo is at Peppes.\n", "Where is the best pizza in Oslo?"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from needlework.haystack_fixtures.configuration.messages import unused
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.configuration.unused import unused
 
 
 def told(**given: str) -> list[str]:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.corpora import corpus_named
-from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.corpora.generated import recipe_sha256
-from needlework.haystack_fixtures.errors import InputError
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.corpora.generated import generate_documents, recipe_sha256
-from needlework.haystack_fixtures.corpora.tables import count_patterns, load_kit
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora.grammar import count_patterns, load_kit
 
 LANGUAGES = ("en", "zh")
 

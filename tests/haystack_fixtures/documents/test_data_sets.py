@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.documents.data_sets.chosen import chosen, nominal_length
-from needlework.haystack_fixtures.documents.data_sets.data_set import iso_date, open_data
-from needlework.haystack_fixtures.documents.data_sets.layout import Layout
-from needlework.haystack_fixtures.documents.data_sets.options import DataOptions, conditions
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.documents.data_set import chosen, iso_date, nominal_length, open_data
+from needlework.haystack_fixtures.documents.data_set_files import DataOptions, Layout, conditions
 from tests.published_rows import deepmind_row, graph_row, longbench_row, written
 
 GRAPHS = Layout("graphs", ("prompt", "problem_type"), "prompt", "prompt_chars", corrected="2026-02-27")

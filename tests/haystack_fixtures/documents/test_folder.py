@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.documents.folder import read_documents
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.documents.readers import read_documents
 
 Folder = Callable[..., Path]
 

@@ -17,10 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.documents.folder import read_documents
-from needlework.haystack_fixtures.documents.formats import read_file
-from needlework.haystack_fixtures.documents.html_text import html_text
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.documents.readers import read_documents, read_file
+from needlework.haystack_fixtures.documents.text_files import html_text
 
 Folder = Callable[..., Path]
 PAGE = """<!doctype html><html><head><title>Tab</title><style>p {color: red}</style></head>

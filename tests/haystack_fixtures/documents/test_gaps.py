@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.documents.folder import DocumentSet, OwnDocument, read_documents
-from needlework.haystack_fixtures.documents.gaps import GAP, gap_questions, gap_rows
-from needlework.haystack_fixtures.documents.near_copies import twins
-from needlework.haystack_fixtures.errors import InputError
+from needlework.haystack_fixtures.documents.near_copies import GAP, gap_questions, gap_rows, twins
+from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument, read_documents
 from needlework.haystack_fixtures.tasks.catalogue import grid
 
 OWL = "The barn owl of Kells was bought in the spring of 1921 by Ada Byrne, who lived beside the mill."

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.documents.folder import OwnDocument
-from needlework.haystack_fixtures.documents.near_copies import NEARLY, twins
-from needlework.haystack_fixtures.documents.shingles import SHINGLE
-from needlework.haystack_fixtures.draws import below, draws
+from needlework.core.draws import below, draws
+from needlework.haystack_fixtures.documents.near_copies import NEARLY, SHINGLE, twins
+from needlework.haystack_fixtures.documents.readers import OwnDocument
 
 WORDS = [f"word{number}" for number in range(3000)]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.documents.questions import question_file, read_question_set, read_rows
-from needlework.haystack_fixtures.errors import InputError
 
 Write = Callable[[Any], str]
 ROW = {"question": "What do owls eat?", "answer": "mice", "answer_doc": "owls.txt"}

@@ -6,7 +6,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.documents.shingles import SHINGLE, shingles_of
+from needlework.haystack_fixtures.documents.near_copies import SHINGLE, shingles_of
 
 WORD = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}]|[[\p{L}\p{N}\p{M}_]--[\p{Han}\p{Hiragana}\p{Katakana}]]+", regex.V1

@@ -9,7 +9,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.documents.words import is_unspaced, pairs_of, word_runs
+from needlework.haystack_fixtures.documents.text_files import is_unspaced, pairs_of, word_runs
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.grid.cells import Cell, depth_label, parse_id, slug
+from needlework.core.grid import Cell, depth_label, parse_id, slug
 
 cells = st.builds(
     Cell,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from needlework.haystack_fixtures.errors import TooLongError
-from needlework.haystack_fixtures.grid.misfit import Misfit, left_out, not_filled, nothing_fits
+from needlework.core.errors import TooLongError
+from needlework.core.grid import Misfit, left_out, not_filled, nothing_fits
 
 COPY = [Misfit("copy", 1000, 2065), Misfit("copy", 2000, 2065)]
 WORDS = [Misfit("ruler_cwe freq6", 1000, 1138), Misfit("ruler_cwe freq6_zh", 1000, 1200)]

@@ -2,9 +2,8 @@
 
 import pytest
 
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.spacing import (
+from needlework.core.errors import InputError
+from needlework.core.grid import (
     doubling,
     linear,
     llmtest_sigmoid,
@@ -14,6 +13,7 @@ from needlework.haystack_fixtures.grid.spacing import (
     parse_lengths,
     parse_tokens,
 )
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from tests.parity.cases import cases
 

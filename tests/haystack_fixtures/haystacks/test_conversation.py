@@ -9,23 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.draws import draws, pick
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.haystacks.build import verify_prompt
-from needlework.haystack_fixtures.haystacks.conversation import (
+from needlework.core.draws import draws, pick
+from needlework.core.errors import InputError
+from needlework.core.prompts import Message, Prompt, Turn, parted, plain_turns
+from needlework.haystack_fixtures.haystacks.builder import verify_prompt
+from needlework.haystack_fixtures.haystacks.conversations import (
+    AroundTurns,
+    Conversation,
     GrowingConversation,
     Round,
     build_conversation,
+    build_given,
+    joints_of,
     list_of_rounds,
 )
-from needlework.haystack_fixtures.haystacks.given_conversation import Conversation, build_given
-from needlework.haystack_fixtures.haystacks.joints import AroundTurns, joints_of
 from needlework.haystack_fixtures.haystacks.listing import ListSources
 from needlework.haystack_fixtures.haystacks.search import near_enough
-from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
-from needlework.haystack_fixtures.prompts.turns import Turn, parted, plain_turns
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
 from tests.chat_templates import IRREGULAR, REGULAR, templated
 
 PROSE = "The ferry left before dawn, and nobody waved. 那天晚上下了很大的雨，谁也没有出门。Was it late? " * 20

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.haystacks.build import verify_prompt
-from needlework.haystack_fixtures.haystacks.document import Document, build_document, compat_span
+from needlework.core.errors import InputError
+from needlework.core.prompts import Message
+from needlework.haystack_fixtures.haystacks.builder import verify_prompt
+from needlework.haystack_fixtures.haystacks.documents import Document, build_document, compat_span
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
-from needlework.haystack_fixtures.prompts.prompt import Message
 
 HEAD, TAIL = "Read this.\n\n", "\n\nQuestion: who wrote it?\nAnswer:"
 PARTS = [

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.haystacks.build import build_prompt, verify_prompt
+from needlework.core.errors import InputError
+from needlework.core.prompts import Message, Prompt, Written
+from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
+from needlework.haystack_fixtures.haystacks.builder import build_prompt, verify_prompt
 from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
-from needlework.haystack_fixtures.prompts.prompt import Message, Prompt, Written
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.strategies import documents, scraps
 
 Needles = Sequence[tuple[str, str]]

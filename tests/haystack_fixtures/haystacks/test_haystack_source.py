@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.haystacks import document_cache
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
+from needlework.haystack_fixtures.haystacks import source
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends_of
 from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
-from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 
 Open = Callable[..., HaystackSource]
 
@@ -104,7 +104,7 @@ def test_only_what_is_needed_is_encoded(opened: Open, monkeypatch: pytest.Monkey
         seen.extend(texts)
         return sentence_ends_of(texts)
 
-    monkeypatch.setattr(document_cache, "sentence_ends_of", noted)
+    monkeypatch.setattr(source, "sentence_ends_of", noted)
     opened(MANY, min_tokens=300)
     assert 1 <= len(seen) < 6
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.draws import draws, pick
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.draws import draws, pick
+from needlework.core.errors import InputError
+from needlework.core.prompts import Message, Prompt
 from needlework.haystack_fixtures.haystacks import listing as listing_module
-from needlework.haystack_fixtures.haystacks.build import verify_prompt
+from needlework.haystack_fixtures.haystacks.builder import verify_prompt
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
-from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer
 
 PROSE = (
     "The ferry left before dawn, and nobody waved. Egon mended an oar. "

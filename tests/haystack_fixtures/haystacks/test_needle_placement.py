@@ -7,11 +7,11 @@ from typing import cast
 import numpy as np
 import pytest
 
+from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.placement import even_depths, gap, place_for, spaced_depths
+from needlework.haystack_fixtures.haystacks.frame import even_depths, gap, place_for, spaced_depths
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.haystack_fixtures.haystacks.unique import occurs
-from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
+from needlework.models.tokenizers.tokenizer import Encoded
 
 
 def test_even_depths_share_what_lies_below_the_first() -> None:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.haystacks import hashes, unique
-from needlework.haystack_fixtures.haystacks.candidate import Draft
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.haystacks import builder, frame
+from needlework.haystack_fixtures.haystacks.builder import check_unique, occurs, stands_elsewhere
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Spliced, text_of
+from needlework.haystack_fixtures.haystacks.search import Draft
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.haystack_fixtures.haystacks.unique import check_unique, occurs, stands_elsewhere
-from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded
+from needlework.models.tokenizers.tokenizer import Encoded
 
 # Few letters, so that texts contain one another; some whose lower case is peculiar.
 LETTERS = "abA. 1ßΣσςİK\u0307你\ud83d"
@@ -49,22 +49,22 @@ def test_a_word_is_found_as_in_the_whole_haystack(haystack, words, few):
     source, cut = haystack
     whole = cut.text(source)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unique, "_FEW", few)
+        patch.setattr(builder, "_FEW", few)
         for word in words:
-            assert unique._holds(source, cut, word) == (word in whole)
-            assert unique._holds_word(source, cut, word) == occurs(word.lower(), whole.lower())
+            assert builder._holds(source, cut, word) == (word in whole)
+            assert builder._holds_word(source, cut, word) == occurs(word.lower(), whole.lower())
 
 
 @given(haystack=haystacks(), block=st.integers(1, 7))
 def test_hashes_are_those_of_the_whole_text(haystack, block):
     source, cut = haystack
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hashes, "_BLOCK", block)
-        assert hashes.filler_sha256(source, cut) == digest(cut.text(source))
+        patch.setattr(frame, "_BLOCK", block)
+        assert frame.filler_sha256(source, cut) == digest(cut.text(source))
         middle = cut.end // 2
         pieces = ["head ", Range(source.encoded, 0, middle), "needle", Range(source.encoded, middle, cut.end), ".", "?"]
         for shown in (pieces, pieces[1:], pieces[:1], [], ["a", "b", pieces[3]], ["other ", *pieces[1:]]):
-            assert hashes.text_sha256(source, shown) == digest(text_of(shown))
+            assert frame.text_sha256(source, shown) == digest(text_of(shown))
 
 
 def digest(text: str) -> str:
@@ -113,5 +113,5 @@ def test_an_answer_elsewhere_is_one_outside_the_needles(made, answer):
     for start, stop in reversed(draft.spans):
         rest = rest[: start - begin] + rest[stop - begin :]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unique, "_SENTENCE", SENTENCE)
+        patch.setattr(builder, "_SENTENCE", SENTENCE)
         assert stands_elsewhere(answer, source, draft) == occurs(answer, rest)

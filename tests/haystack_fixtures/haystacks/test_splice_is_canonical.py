@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from needlework.haystack_fixtures.haystacks.candidate import counted, draft_of
+from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, patched_cuts
 from needlework.haystack_fixtures.haystacks.frame import Frame
 from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, WindowMemo, text_of
+from needlework.haystack_fixtures.haystacks.search import counted, draft_of
 from needlework.haystack_fixtures.haystacks.source import open_source
 from needlework.haystack_fixtures.haystacks.splice import Seams, splice
-from needlework.haystack_fixtures.tokenizers.hf_tokenizer import FolderTokenizer
-from needlework.haystack_fixtures.tokenizers.tokenizer import Encoded, Tokenizer
+from needlework.models.tokenizers.hf_tokenizer import FolderTokenizer
+from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 from tests.strategies import scraps, texts
 
 

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.corpora.corpus import Corpus, documents_sha256
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.haystacks.build import verify_prompt
-from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
-from needlework.haystack_fixtures.haystacks.source import EncodedDocuments
-from needlework.haystack_fixtures.haystacks.whole_documents import (
+from needlework.core.errors import InputError
+from needlework.core.prompts import Message, Prompt
+from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
+from needlework.haystack_fixtures.haystacks.builder import verify_prompt
+from needlework.haystack_fixtures.haystacks.documents import (
     OtherDocuments,
     ShownDocument,
     build_of_documents,
     document_source,
     separator_for,
 )
-from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
+from needlework.haystack_fixtures.haystacks.source import EncodedDocuments
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.strategies import documents, scraps, sentences
 from tests.toy_tokenizers import tokenizer, tokenizers
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.cache import default_cache_dir
-from needlework.haystack_fixtures.models.model import Model, Request
-from needlework.haystack_fixtures.models.model_named import load_model, resolve_tokenizer
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.prompts.prompt import Message, Prompt, Written
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.core.files import default_cache_dir
+from needlework.core.prompts import Message, Prompt, Written
+from needlework.models.model import Model, Request
+from needlework.models.served.connection import Connection
+from needlework.models.specs import load_model, resolve_tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import PlantedServer, planted_server
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
 

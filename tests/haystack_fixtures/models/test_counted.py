@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.counted import server_tokenizer
-from needlework.haystack_fixtures.models.model import Response
-from needlework.haystack_fixtures.models.model_named import served_tokenizer
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.facts.growth import Growth
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.core.errors import InputError
+from needlework.models.model import Response
+from needlework.models.served.calibration import Growth
+from needlework.models.served.connection import Connection
+from needlework.models.tokenizers.tokenizer import load_tokenizer
+from needlework.pipeline.token_counter import served_tokenizer, server_tokenizer
 from tests.loopback import Asked, Said, loopback
 from tests.native_servers import native_server
 
@@ -54,7 +53,7 @@ def test_a_server_that_counts_nothing_is_one_line(tmp_path: Path) -> None:
 
 
 def test_what_is_known_of_a_provider_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("needlework.haystack_fixtures.models.counted.is_loopback", lambda url: False)
+    monkeypatch.setattr("needlework.pipeline.token_counter.is_loopback", lambda url: False)
     with native_server("anthropic") as server:
         connection = Connection(base_url=server.url)
         first = server_tokenizer("anthropic", "mm", {}, connection, tmp_path)

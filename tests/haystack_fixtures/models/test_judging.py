@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.haystack_fixtures.models.judging import ask, open_judge
-from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.models.judge import ask, open_judge
+from needlework.models.served.connection import Connection
 
 
 def test_a_judge_that_is_not_there_is_to_be_mended_at_its_own_address(tmp_path):

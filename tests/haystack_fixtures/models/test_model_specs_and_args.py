@@ -10,28 +10,25 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.cache import default_cache_dir
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models import model_named
-from needlework.haystack_fixtures.models.local.args import (
-    local_options,
-    rope_parameters,
-    sliding_window,
-    window_of,
-    window_source,
-)
-from needlework.haystack_fixtures.models.local.greedy_runner import Limits
-from needlework.haystack_fixtures.models.local.memory import (
+from needlework.core.errors import InputError
+from needlework.core.files import default_cache_dir
+from needlework.models import specs
+from needlework.models.local.memory import (
     Dimensions,
     dimensions,
+    local_options,
     passing_bytes,
     plan,
     require,
+    rope_parameters,
+    sliding_window,
     token_bytes,
+    window_of,
+    window_source,
 )
-from needlework.haystack_fixtures.models.model_named import ModelSpec, load_model, parse_spec, resolve_tokenizer
-from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.connection import Connection, is_loopback
+from needlework.models.local.runners import Limits
+from needlework.models.served.connection import Connection, is_loopback, served_options
+from needlework.models.specs import ModelSpec, load_model, parse_spec, resolve_tokenizer
 
 
 @pytest.mark.parametrize(
@@ -68,8 +65,8 @@ def test_a_plug_in_brings_a_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
             return f"the tokenizer of {name}"
 
     monkeypatch.setattr(EntryPoint, "load", lambda self: Plugin())
-    found = (EntryPoint("cloud", "some.module:plugin", model_named.GROUP),)
-    monkeypatch.setattr(model_named, "entry_points", lambda group: found if group == model_named.GROUP else ())
+    found = (EntryPoint("cloud", "some.module:plugin", specs.GROUP),)
+    monkeypatch.setattr(specs, "entry_points", lambda group: found if group == specs.GROUP else ())
     assert parse_spec("cloud:big") == ModelSpec("cloud", "big")
     tokenizer = resolve_tokenizer("cloud:big", {}, None, tmp_path)
     assert tokenizer == "the tokenizer of big"  # type: ignore[comparison-overlap]
@@ -304,7 +301,7 @@ def test_the_cache_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def test_heavy_libraries_are_imported_only_when_needed() -> None:
     code = (
-        "import importlib, pkgutil, sys, haystack_fixtures.models as m\n"
+        "import importlib, pkgutil, sys, needlework.models as m\n"
         "[importlib.import_module(f'{m.__name__}.{each.name}') for each in pkgutil.iter_modules(m.__path__)]\n"
         "sys.exit(' '.join({'torch', 'transformers', 'openai', 'httpx2'} & set(sys.modules)) or 0)"
     )

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from needlework.haystack_fixtures.models.reader import in_thread, reader
+from needlework.models.event_loop import in_thread, reader
 
 
 async def doubled(number: int) -> int:
@@ -27,7 +27,7 @@ def test_many_threads_wait_for_it_at_once() -> None:
 
 _FIRST = """
 import sys, threading
-from needlework.haystack_fixtures.models.reader import reader
+from needlework.models.event_loop import reader
 sys.setswitchinterval(1e-6)
 together, seen = threading.Barrier(8), set()
 def ask():

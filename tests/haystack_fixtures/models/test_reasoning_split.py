@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.haystack_fixtures.models.reasoning import part_reasoning, split_reasoning
+from needlework.models.model import part_reasoning, split_reasoning
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.served.args import address, served_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.redact import redactor, url_secrets, without_credentials
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.core.errors import InputError
+from needlework.core.redact import redactor, url_secrets, without_credentials
+from needlework.models.model import Request
+from needlework.models.served.connection import Connection, address, served_options
+from needlework.models.served.model import ServedModel
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
 
 KEY = "sk-live-0123456789abcdef"

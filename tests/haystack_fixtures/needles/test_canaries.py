@@ -2,9 +2,9 @@
 
 import pytest
 
-from needlework.haystack_fixtures.models.model import ModelError, Response
-from needlework.haystack_fixtures.needles.canaries import canaries
-from needlework.haystack_fixtures.trials.trust import Check, check_canaries
+from needlework.haystack_fixtures.needles.needle_sets import canaries
+from needlework.models.model import ModelError, Response
+from needlework.pipeline.exchange import Check, check_canaries
 
 HERE = canaries("en", seed=0, repeat=0)
 BOTH = f"They are {HERE.start_mark} and {HERE.end_mark}."

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.needles.codes import draw_codes
 from needlework.haystack_fixtures.needles.needle_sets import draw_set, load_needle_set, needle_names
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.prompts.shape import CONTEXT, guided, lay_out, load_shape, raw_text
+from needlework.core.errors import InputError
+from needlework.core.prompts import CONTEXT, guided, lay_out, load_shape, raw_text
 from tests.parity.cases import cases
 
 SHAPES = [("plain", "en"), ("plain", "zh"), ("llmtest", "en"), ("evalscope", "en"), ("evalscope", "zh"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from needlework.haystack_fixtures.retrieval.bm25 import bm25_index, words
+from needlework.haystack_fixtures.retrieval.search import bm25_index, words
 
 pytest.importorskip("bm25s")
 CHUNKS = [

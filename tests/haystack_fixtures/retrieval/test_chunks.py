@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.retrieval.chunks import Chunking, chunk_spans, chunking
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.retrieval.search import Chunking, chunk_spans, chunking
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.strategies import texts
 
 rules = st.integers(1, 80).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size - 1)))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from needlework.haystack_fixtures.retrieval.embedded import Embedded, store, stored
+from needlework.haystack_fixtures.retrieval.embedders import Embedded, store, stored
 
 numbers = st.floats(-1e3, 1e3, width=32)
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.retrieval.found import Search
-from needlework.haystack_fixtures.retrieval.retrieve import Retrieval
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.haystack_fixtures.retrieval.search import Retrieval, Search
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.haystack_fixtures.retrieval.embeddings import embeddings
 from tests.loopback import loopback
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.retrieval.embedders import load_embedder
+from needlework.models.served.connection import Connection
 
 pytest.importorskip("sentence_transformers")
 

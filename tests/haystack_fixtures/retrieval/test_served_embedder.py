@@ -5,9 +5,9 @@ import socket
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.retrieval.embedders import load_embedder
+from needlework.models.served.connection import Connection
 from tests.haystack_fixtures.retrieval.embeddings import embeddings, vector
 from tests.llama_server import embedding_server  # noqa: F401 - a fixture
 from tests.loopback import Said, loopback

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 import needlework
-from needlework.haystack_fixtures.session.signals import ending_signals
+from needlework.core.errors import ending_signals
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals")
 
@@ -24,7 +24,7 @@ def test_ctrl_c_ends_even_that_when_it_takes_long(monkeypatch):
     with ending_signals():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        monkeypatch.setattr("needlework.haystack_fixtures.session.signals._AGAIN_S", 0.0)
+        monkeypatch.setattr("needlework.core.errors._AGAIN_S", 0.0)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
 

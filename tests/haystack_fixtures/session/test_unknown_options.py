@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.haystack_fixtures.session.unknown_options import hints
+from needlework.pytest_plugin.asking.options import hints
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.settings import default_text
-from needlework.haystack_fixtures.settings.default_text import stand_ins, with_text_at_hand
-from needlework.haystack_fixtures.settings.settings import Settings
-from needlework.results.records.recipe import recipe_of
+from needlework.haystack_fixtures.corpora import corpus_named
+from needlework.haystack_fixtures.corpora.corpus_named import stand_ins, with_text_at_hand
+from needlework.results.records.manifest import recipe_of
 
 
 @pytest.fixture
 def without_essays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(default_text, "missing_package", lambda name: "pip install it" if name == "essays" else None)
+    monkeypatch.setattr(corpus_named, "missing_package", lambda name: "pip install it" if name == "essays" else None)
 
 
 def settings(**options: str) -> Settings:
@@ -23,7 +23,7 @@ def settings(**options: str) -> Settings:
 
 
 def test_a_text_that_is_installed_stays_as_it_was_asked_for(monkeypatch):
-    monkeypatch.setattr(default_text, "missing_package", lambda name: None)
+    monkeypatch.setattr(corpus_named, "missing_package", lambda name: None)
     asked = settings(language="en,zh")
 
     assert with_text_at_hand(asked) == asked

@@ -8,17 +8,15 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from needlework.core.grid import Cell
+from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.haystacks.conversation import GrowingConversation
-from needlework.haystack_fixtures.models.mock.model import MockModel
-from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.settings.settings import Settings, Suite
+from needlework.haystack_fixtures.haystacks.conversations import GrowingConversation
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials.trial import Trial
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
+from needlework.models.mock import MockModel
+from needlework.models.model import Request
+from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
 from needlework.scoring.recording import Scored, score_exchange
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.trials.trial import Trial
+from needlework.haystack_fixtures.trials.builder import Trial
 from tests.haystack_fixtures.tasks.built import build, builder, settings_of
 
 seeds = st.integers(0, 10_000)

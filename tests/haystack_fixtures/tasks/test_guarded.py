@@ -7,12 +7,11 @@ from typing import cast
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.needles.needle import Needle
-from needlework.haystack_fixtures.settings.settings import Suite
-from needlework.haystack_fixtures.tasks.catalogue import TASKS
-from needlework.haystack_fixtures.tasks.of_others import with_tasks
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.core.prompts import Needle
+from needlework.core.settings import Suite
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, with_tasks
 from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
 
 CELL = Cell("berths", 500, 50.0, "berth")

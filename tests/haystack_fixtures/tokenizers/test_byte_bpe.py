@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from needlework.haystack_fixtures.tokenizers import hf_tokenizer
-from needlework.haystack_fixtures.tokenizers.byte_bpe import ByteBpe, byte_bpe
-from needlework.haystack_fixtures.tokenizers.hf_tokenizer import FolderTokenizer, folder_tokenizer
+from needlework.models.tokenizers import hf_tokenizer
+from needlework.models.tokenizers.byte_bpe import ByteBpe, byte_bpe
+from needlework.models.tokenizers.hf_tokenizer import FolderTokenizer, folder_tokenizer
 
 LINES = (
     "The lighthouse keeper wrote down the weather, every morning at 7:45 and 19:30; he didn't forget it once.\n",

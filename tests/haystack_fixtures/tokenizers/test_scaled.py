@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.tokenizers.scaled import ScaledTokenizer, fitted
-from needlework.haystack_fixtures.tokenizers.tiktoken_ranks import tiktoken_tokenizer
+from needlework.models.tokenizers.tokenizer import ScaledTokenizer, fitted, tiktoken_tokenizer
 
 INNER = tiktoken_tokenizer("cl100k_base")
 SCALES = [

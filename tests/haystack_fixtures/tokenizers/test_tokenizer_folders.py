@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.prompts.prompt import Message
-from needlework.haystack_fixtures.tokenizers.hf_tokenizer import folder_tokenizer
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.core.errors import InputError
+from needlework.core.prompts import Message
+from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.toy_tokenizers import smollm2_folder, write_llama_like
 
 TALKS = [

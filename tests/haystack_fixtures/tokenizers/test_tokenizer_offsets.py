@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.prompts.prompt import Message
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.core.errors import InputError
+from needlework.core.prompts import Message
+from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
 from tests.strategies import texts
 
 

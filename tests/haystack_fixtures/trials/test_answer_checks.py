@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.models.model import Calibration, Response
-from needlework.haystack_fixtures.trials.trust import TOLERANCE, check_answer
+from needlework.models.model import Calibration, Response
+from needlework.pipeline.exchange import TOLERANCE, check_answer
 
 TOKENS = st.integers(1, 2_000_000)
 CONSTANTS = st.integers(-100, 100)

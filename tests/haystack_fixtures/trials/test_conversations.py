@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures import Asked, Conversation, GrowingConversation, Needle, Round, Task, Turn
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.core.prompts import Needle, Turn
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.tasks.task import no_depths
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials.trial import Trial
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
+from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
+from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
+from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
 from tests.chat_templates import IRREGULAR, REGULAR, templated
 
 QUESTION = "At which berth does the Aurora lie? Reply with the number only."

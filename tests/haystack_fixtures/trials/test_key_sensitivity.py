@@ -11,16 +11,14 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures import Conversation, Turn
-from needlework.haystack_fixtures.configuration.options import OWN
-from needlework.haystack_fixtures.configuration.own_values import recipe_fields
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.needles.needle import Needle
-from needlework.haystack_fixtures.settings.own import Own
-from needlework.haystack_fixtures.settings.settings import Suite
+from needlework.core.grid import Cell
+from needlework.core.prompts import Needle, Turn
+from needlework.core.settings import Own, Suite
+from needlework.haystack_fixtures.configuration.presets import OWN
+from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
+from needlework.haystack_fixtures.haystacks.conversations import Conversation
 from needlework.haystack_fixtures.tasks.task import Asked
-from needlework.haystack_fixtures.trials.resume_key import recipe_frame, trial_key
+from needlework.haystack_fixtures.trials.builder import recipe_frame, trial_key
 
 RETRIEVES = Own({"retriever": ("bm25",)})
 CELL = Cell("niah", 4000, 50.0, "code", 0)

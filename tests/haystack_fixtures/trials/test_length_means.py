@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.asking.window import filled
+from needlework.core.errors import InputError
+from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials.trial import Trial
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
+from needlework.models.tokenizers.tokenizer import load_tokenizer
+from needlework.pipeline.window import filled
 
 MODEL = {"spec": "mock:perfect", "args": [], "base_url": None}
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from needlework.core.prompts import Message
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.prompts.prompt import Message
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.chat_templates import IRREGULAR, REGULAR, templated
 
 _CONTENT = "{% for message in messages %}{{ message['role'] }}: {{ CONTENT }}\n{% endfor %}"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from needlework.haystack_fixtures.workers import devices
-from needlework.haystack_fixtures.workers.devices import Gpus, free_cores, gpus, places
+from needlework.core import devices
+from needlework.core.devices import Gpus, free_cores, gpus, places
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.workers.scheduling import HaystackScheduling
+from needlework.core.grid import Cell
+from needlework.pytest_plugin.workers.scheduling import HaystackScheduling
 
 
 class Worker:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.workers.shard import Shard, divided, shard_named, shared_out
+from needlework.core.devices import Shard, divided, shard_named, shared_out
+from needlework.core.grid import Cell
 
 ROOT = Path(__file__).parents[3]
 CELLS = st.lists(
@@ -84,8 +84,8 @@ def test_long_prompts_weigh_more_than_their_tokens() -> None:
 @pytest.mark.parametrize("hash_seed", ["0", "1"])
 def test_every_process_divides_alike(hash_seed: str) -> None:
     program = (
-        "from needlework.haystack_fixtures.grid.cells import Cell\n"
-        "from needlework.haystack_fixtures.workers.shard import shared_out\n"
+        "from needlework.core.grid import Cell\n"
+        "from needlework.core.devices import shared_out\n"
         "cells = [Cell('niah', n, d, 'code', r) for n in (500, 900, 901) for d in (0, 50) for r in range(5)]\n"
         "print(sorted(shared_out(cells, 4).items()))"
     )

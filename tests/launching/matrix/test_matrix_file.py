@@ -2,9 +2,8 @@
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.launching.matrix.child import command
-from needlework.launching.matrix.file import read_matrix
+from needlework.cluster.matrix import command, read_matrix
+from needlework.core.errors import InputError
 
 
 def written(tmp_path, text):

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from needlework.launching.launch import main
-from needlework.launching.shards import check
-from needlework.launching.shards.check import check_names
-from needlework.launching.shards.plan import Plan
+from needlework.cluster import shards
+from needlework.cluster.launch import main
+from needlework.cluster.shards import Plan, check_names
 
 POD = ["--image", "i", "--claim", "c"]
 
@@ -57,5 +56,5 @@ def test_of_words_for_pods_the_names_alone_are_checked(
 
 def test_a_fault_of_another_kind_is_none_of_the_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     plan = Plan(tmp_path / "r", 2, ("--documents", "/only/there"), tmp_path, 0)
-    monkeypatch.setattr(check, "_said", lambda words, here: (4, "ERROR: --documents: '/only/there': no such folder"))
+    monkeypatch.setattr(shards, "_said", lambda words, here: (4, "ERROR: --documents: '/only/there': no such folder"))
     check_names(plan)

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.launching.shards import follow as following
-from needlework.launching.shards.ending import Ending, write_ending
-from needlework.launching.shards.follow import follow
-from needlework.launching.shards.plan import Plan, launched_shards
+from needlework.cluster import progress as following
+from needlework.cluster.progress import follow
+from needlework.cluster.shards import Ending, Plan, launched_shards, write_ending
+from needlework.core.errors import InputError
 
 
 class Scheduler:

@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from needlework.launching.shards import job
-from needlework.launching.shards.ending import ending_of
-from needlework.launching.shards.job import STOPPED, Stop, run_shard
+from needlework.cluster import job
+from needlework.cluster.job import STOPPED, Stop, run_shard
+from needlework.cluster.shards import ending_of
 
 pytestmark = pytest.mark.slow
 

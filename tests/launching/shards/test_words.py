@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.launching.shards.words import pytest_words, secret_in
+from needlework.cluster.shards import pytest_words, secret_in
+from needlework.core.errors import InputError
 
 HERE = Path("/here")
 

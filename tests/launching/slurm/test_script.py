@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from needlework.launching.shards.plan import Plan
-from needlework.launching.slurm.queue import Task, latest, tasks_in
-from needlework.launching.slurm.script import Wanted, array_of, job_name, script
+from needlework.cluster.shards import Plan
+from needlework.cluster.slurm import Task, Wanted, array_of, job_name, latest, script, tasks_in
 
 PLAN = Plan(Path("/shared/runs/my run"), 8, ("--model", "mock:perfect", "--gate", "score >= 0.9"), Path("/here"), 2)
 

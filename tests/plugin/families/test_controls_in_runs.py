@@ -2,7 +2,8 @@
 
 import pytest
 
-from needlework.results.prompt import rebuild, stored_run
+from needlework.pipeline.reconstruct import rebuild
+from needlework.results.prompt import stored_run
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from needlework.results.prompt import rebuild
+from needlework.pipeline.reconstruct import rebuild
 
 
 @pytest.mark.slow

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.asking import reconstruct
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
+from needlework.pipeline import reconstruct
 from needlework.results.prompt import PromptsOfRuns
 
 ROOT = Path(__file__).parents[3]

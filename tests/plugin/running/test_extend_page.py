@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import needlework
-from needlework.haystack_fixtures.asking.reconstruct import StoredRun, rebuild
+from needlework.core.settings import Places
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.settings.places import Places
+from needlework.pipeline.reconstruct import StoredRun, rebuild
 
 PAGE = Path(__file__).parents[3] / "docs" / "extend.md"
 

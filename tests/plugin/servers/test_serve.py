@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.models.served.engines.keeper import alive
-from needlework.haystack_fixtures.models.served.engines.recipe import HERE
+from needlework.models.engines.keeper import alive
+from needlework.models.engines.recipes import HERE
 
 SMALL = ("--lengths=300,400", "--depths=0,100", "--answer-budget=16", "--serve-arg=window=1k", "--serve-arg=threads=1")
 

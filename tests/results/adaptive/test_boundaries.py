@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.adaptive.boundaries import boundaries, boundaries_of
-from needlework.results.adaptive.design import Design, absolute, looks_of, unit_of
+from needlework.results.adaptive.design import Design, absolute, boundaries, boundaries_of, looks_of, unit_of
 from tests.parity.cases import cases
 
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.adaptive.design import absolute
-from needlework.results.adaptive.plan import Column, estimates, next_parts
-from needlework.results.adaptive.trials import replacements_from, seen
-from needlework.results.adaptive.walk import Seen, asked_next, walk
+from needlework.results.adaptive.survey import replacements_from, seen
+from needlework.results.adaptive.walk import Column, Seen, asked_next, estimates, next_parts, walk
 
 LENGTHS = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000)
 DESIGN = absolute("normal", LENGTHS, 11, 0.856)

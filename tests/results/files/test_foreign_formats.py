@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
 from needlework.results.files.foreign import LLMTEST, OPENCOMPASS, foreign_panels
 
 SANDWICH = "\nThe best thing to do in San Francisco is eat a sandwich.\n"

@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.files.cells_file import write_cells
-from needlework.results.files.csv_file import COLUMNS, LONGEST, read_csv, read_rows, write_csv
-from needlework.results.files.json_file import json_text, read_json, write_json
+from needlework.core.errors import InputError
+from needlework.results.files.csv_files import COLUMNS, LONGEST, read_csv, read_rows, write_cells, write_csv
+from needlework.results.files.json_files import json_text, read_json, write_json
 from needlework.results.records.record import Record
 from needlework.results.statistics.panels import OUTCOMES, panels_of, summarise
 from needlework.results.statistics.run_report import run_report
-from needlework.results.style.text import clean
+from needlework.results.style import clean
 from tests.results.clopper_pearson import clopper_pearson
 
 Make = Callable[..., Record]

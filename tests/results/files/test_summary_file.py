@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from needlework.results.files.json_file import json_text
+from needlework.results.files.json_files import json_text, summary_object, write_summary
 from needlework.results.files.schema import KINDS, faults_of, main, schema_text
-from needlework.results.files.summary_file import summary_object, write_summary
 from needlework.results.records.record import Record
-from needlework.results.statistics.gate_row import GateRow
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, run_report
+from needlework.results.statistics.tasks import GateRow
 
 Make = Callable[..., Record]
 MANIFEST: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.core.grid import Cell
 from needlework.results.records.record import SCORED, Record
 
 

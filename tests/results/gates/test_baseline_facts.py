@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.compare.command import main
-from needlework.results.files.json_file import write_json
+from needlework.results.files.json_files import write_json
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import Gatekeeper
 from needlework.results.statistics.run_report import run_report

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from needlework.results.gates.cases import gate_case
-from needlework.results.gates.gate import parse_gate
-from needlework.results.gates.report import gate_lines, markdown_rows
-from needlework.results.gates.verdict import Verdict
-from needlework.results.gates.verdicts import judge_gate
+from needlework.pytest_plugin.recording.recorder import gate_case
+from needlework.results.gates.decide import gate_lines, judge_gate, markdown_rows
+from needlework.results.gates.gate import Verdict, parse_gate
 from tests.results.gates.gate_records import record, trials
 
 

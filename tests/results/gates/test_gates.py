@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
 from needlework.results.gates.gate import groups_of, parse_gate
 from tests.results.gates.gate_records import record
 

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from needlework.results.gates.baseline import Baseline
-from needlework.results.gates.cases import gate_case
-from needlework.results.gates.gate import parse_gate
-from needlework.results.gates.report import gate_lines, markdown_rows
-from needlework.results.gates.verdicts import judge_gate
+from needlework.pytest_plugin.recording.recorder import gate_case
+from needlework.results.gates.decide import gate_lines, judge_gate, markdown_rows
+from needlework.results.gates.gate import Baseline, parse_gate
 from needlework.results.records.record import UNSCORED
-from needlework.results.records.windows import common_window, refused_below_window, windows_of
+from needlework.results.records.samples import common_window, refused_below_window, windows_of
 from tests.results.gates.gate_records import record, trials
 
 BEFORE = {"models": {"m": {"window": 8192}}}

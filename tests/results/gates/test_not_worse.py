@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.results.gates.baseline import Baseline
-from needlework.results.gates.gate import parse_gate
-from needlework.results.gates.report import gate_lines
-from needlework.results.gates.verdicts import judge_gate
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.results.gates.decide import gate_lines, judge_gate
+from needlework.results.gates.gate import Baseline, parse_gate
 from needlework.results.statistics.comparison.comparison import compare
-from needlework.results.statistics.intervals.power import detectable_drop, interval_power
+from needlework.results.statistics.intervals import detectable_drop, interval_power
 from tests.results.gates.gate_records import record, trials
 
 

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.results.gates.power_plan import Goal, parse_power, power_lines
-from needlework.results.statistics.intervals.clustered import Counts, exact_ends
-from needlework.results.statistics.intervals.power import detectable_drop, samples_needed, samples_to_show
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.results.gates.gatekeeper import Goal, parse_power, power_lines
+from needlework.results.statistics.intervals import Counts, detectable_drop, exact_ends, samples_needed, samples_to_show
 
 CELLS = [
     Cell("niah", length, depth, "code", repeat)

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.results.gates.gate import parse_gate
-from needlework.results.gates.scope import check_scopes
+from needlework.results.gates.gate import check_scopes, parse_gate
 
 GRID = {"lengths": "400,16k", "depths": "0,50", "model": ["mock:perfect"]}
 

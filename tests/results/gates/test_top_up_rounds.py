@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell, parse_id
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell, parse_id
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.gates.gate import parse_gate
-from needlework.results.gates.gatekeeper import Gatekeeper, check_gates
-from needlework.results.gates.top_up import Want, next_round
+from needlework.results.gates.gatekeeper import Gatekeeper, Want, check_gates, next_round
 from tests.results.gates.gate_records import record
 
 A, B = Cell("niah", 400, 0.0, "code", 1), Cell("niah", 400, 50.0, "code", 1)

@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from needlework.results.gates.baseline import Baseline
-from needlework.results.gates.gate import parse_gate
-from needlework.results.gates.verdicts import judge_gate, judge_group
+from needlework.results.gates.decide import judge_gate, judge_group
+from needlework.results.gates.gate import Baseline, parse_gate
 from needlework.results.records.record import SCORED, UNSCORED
-from needlework.results.statistics.intervals.evidence import error_at, level_of
+from needlework.results.statistics.paired import error_at, level_of
 from tests.results.gates.gate_records import record, trials
 
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
 
-from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.core.grid import Cell
 from needlework.results.records.record import Record
 from needlework.results.statistics.panels import OUTCOMES
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from needlework.results.html.board import board_html
+from needlework.results.html.boards import board_html
 from needlework.results.records.record import Record
-from needlework.results.statistics.asked import asked_of
-from needlework.results.statistics.board.boards import Candidate, boards_of
-from needlework.results.statistics.board.entry import entries_of
+from needlework.results.statistics.leaderboard.boards import Candidate, boards_of
+from needlework.results.statistics.leaderboard.entries import entries_of
+from needlework.results.statistics.panels import asked_of
 from tests.results.html.browser import Browser
 
 NAMES = {"zeta/a-very-long-name-of-a-model-and-its-quantisation-q4_k_m": 0.25, "beta": 1.0, "alpha<script>": 0.5}

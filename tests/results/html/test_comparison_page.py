@@ -10,7 +10,7 @@ import pytest
 from needlework.results.html.comparison import comparison_html
 from needlework.results.records.record import Record
 from needlework.results.statistics.comparison.comparison import compare
-from needlework.results.style.palette import difference_color
+from needlework.results.style import difference_color
 from tests.results.html.pages import EVIL, MakeRecord, Page, grid
 
 Run = Callable[..., list[Record]]

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import needlework
-from needlework.results.files.json_file import write_json
+from needlework.results.files.json_files import write_json
+from needlework.results.html.boards import several_html
 from needlework.results.html.comparison import comparison_html
 from needlework.results.html.report import html_text
-from needlework.results.html.several import several_html
 from needlework.results.records.record import Record
 from needlework.results.statistics.comparison.comparison import compare
-from needlework.results.statistics.comparison.several import compare_several
+from needlework.results.statistics.comparison.many_runs import compare_several
 from needlework.results.statistics.run_report import run_report
 from tests.results.document_records import asked
 from tests.results.html.browser import Browser

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from needlework.results.html.page import word_id
 from needlework.results.html.report import html_text
-from needlework.results.html.words import word_id
 from needlework.results.records.record import UNSCORED, Record
-from needlework.results.statistics.gate_row import GateRow
-from needlework.results.statistics.published.ruler import TASKS
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.summary_rows import run_statistics
+from needlework.results.statistics.suites.ruler import TASKS
+from needlework.results.statistics.tasks import GateRow, run_statistics
 from tests.results.document_records import asked
 from tests.results.html.pages import MakeRecord, Page, one_of_each
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from needlework.results.html.report import html_text, write_html
-from needlework.results.records.checks import completed
+from needlework.results.records.record import completed
 from needlework.results.statistics.run_report import run_report
-from needlework.results.style.palette import ColorsName, color_of
+from needlework.results.style import ColorsName, color_of
 from tests.results.html.pages import MakeRecord, Page, grid, one_of_each
 
 

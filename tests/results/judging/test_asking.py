@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.judging import progress
-from needlework.results.judging.asking import Question, ReplyFile, gather, key_of
-from needlework.scoring.judges.pairwise import read_choice
+from needlework.core.errors import InputError
+from needlework.results.judging import ask
+from needlework.results.judging.ask import Question, ReplyFile, gather, key_of
+from needlework.scoring.judges.judges import read_choice
 
 
 @dataclass
@@ -100,7 +100,7 @@ def test_errors_after_a_reply_do_not_end_it_nor_does_a_reply_of_an_earlier_sessi
 
 
 def test_how_far_it_is_is_told_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "FIRST_S", 0.05)
+    monkeypatch.setattr(ask, "FIRST_S", 0.05)
     told: list[str] = []
     judge = Judge()
     judge.tell = lambda line: (told.append(line), judge.close())

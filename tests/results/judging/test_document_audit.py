@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import needlework
-from needlework.results.files.json_file import write_json
+from needlework.results.files.json_files import write_json
 from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
 from tests.results.document_records import asked

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import needlework
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.judging.audit import audit
-from needlework.results.judging.labels import read_labels
+from needlework.core.errors import InputError
+from needlework.results.judging.audit import audit, read_labels
 
 
 @pytest.fixture

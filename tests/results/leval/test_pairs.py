@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.leval.pairs import match
+from needlework.core.errors import InputError
+from needlework.results.leval.judged_pairs import match
 from needlework.results.leval.predictions import Answers, Prediction
 
 

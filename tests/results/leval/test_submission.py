@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from needlework.results.files.json_file import write_json
-from needlework.results.leval.export_command import main
-from needlework.results.leval.submission import entries
+from needlework.results.files.json_files import write_json
+from needlework.results.leval.submission import entries, main
 from needlework.results.statistics.run_report import run_report
 from needlework.scoring.leval.tasks import TASKS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.results.leval.win_rate import Preference, win_rate
+from needlework.results.leval.judged_pairs import Preference, win_rate
 
 
 def _judgements(wins: int, ties: int, losses: int) -> list[tuple[int, Preference | None]]:

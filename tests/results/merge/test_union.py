@@ -7,7 +7,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.merge.union import union
+from needlework.results.merge.shards import union
 from needlework.results.records.record import FINAL
 
 CELL = "niah-len1000-depth50-code-r0"

@@ -3,9 +3,8 @@
 from dataclasses import replace
 from xml.etree import ElementTree
 
-from needlework.results.adaptive.statement import statements_of
-from needlework.results.adaptive.survey import Rules, Survey
-from needlework.results.pictures.asked_chart import write_asked_charts
+from needlework.results.adaptive.survey import Rules, Survey, statements_of
+from needlework.results.pictures.documents import write_asked_charts
 
 LENGTHS, DEPTHS = (4_000, 8_000, 16_000, 32_000), (0.0, 50.0, 100.0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.results.style.palette import Rgb, color_of, dark, difference_color
+from needlework.results.style import Rgb, color_of, dark, difference_color
 
 
 def luminance(color: Rgb) -> float:

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 import needlework
-from needlework.results.files.json_file import write_json
-from needlework.results.pictures.documents_chart import write_document_charts
+from needlework.results.files.json_files import write_json
+from needlework.results.pictures.documents import write_document_charts
 from needlework.results.records.record import Record
 from needlework.results.statistics.documents import document_statistics
 from needlework.results.statistics.run_report import run_report

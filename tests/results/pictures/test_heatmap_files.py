@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from matplotlib import font_manager
 
+from needlework.results import style
 from needlework.results.pictures.heatmap import heatmap_name, write_figure, write_heatmaps
 from needlework.results.pictures.layout import layout_of
-from needlework.results.pictures.panel import Style
+from needlework.results.pictures.parts import Style
 from needlework.results.records.record import OutcomeName
 from needlework.results.statistics.panels import Panel, Trial, panels_of
-from needlework.results.style import fonts
-from needlework.results.style.palette import color_of, dark, mark_of
+from needlework.results.style import color_of, dark, mark_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
 QUICK = Style(dpi=60)
@@ -75,26 +75,26 @@ def test_the_same_scores_give_the_same_bytes(small_panel: Panel, tmp_path: Path)
 def test_chinese_labels_have_their_glyphs(small_panel: Panel, tmp_path: Path) -> None:
     """Warnings are errors here: matplotlib warns of every glyph that it cannot draw."""
     panel = replace(small_panel, model="通义千问", task="多针检索", needle="小明最喜欢的实习地点")
-    assert fonts.cjk_font() is not None, "install mplfonts --no-deps"
+    assert style.cjk_font() is not None, "install mplfonts --no-deps"
     _, svg = write_heatmaps([panel], tmp_path, style=QUICK)
 
-    assert fonts.fonts_for(panel.name).missing == frozenset()
+    assert style.fonts_for(panel.name).missing == frozenset()
     assert "通义千问 · 多针检索 · 小明最喜欢的实习地点" in svg_texts(svg)
     assert svg.name == "heatmap-多针检索-小明最喜欢的实习地点-通义千问.svg"
 
 
 def test_a_bold_chinese_label_leaves_no_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    found = fonts.fonts_for("通义千问")
+    found = style.fonts_for("通义千问")
     bold = font_manager.FontProperties(family=found.families[1:], weight="bold", size=7.25)
 
-    assert font_manager.findfont(bold) == str(fonts.cjk_font())
+    assert font_manager.findfont(bold) == str(style.cjk_font())
     assert not caplog.records
 
 
 def test_without_a_font_boxes_are_drawn_and_one_warning_says_so(
     small_panel: Panel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fonts, "cjk_font", lambda: None)
+    monkeypatch.setattr(style, "cjk_font", lambda: None)
     with pytest.warns(UserWarning, match="no font for") as caught:
         _, svg = write_heatmaps([replace(small_panel, model="通义")], tmp_path, style=QUICK)
 

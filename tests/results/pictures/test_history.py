@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from needlework.results.pictures.history import labels_of, write_history
+from needlework.results.pictures.models import labels_of, write_history
 from needlework.results.records.record import Record
-from needlework.results.statistics.asked import asked_of
-from needlework.results.statistics.board.boards import Candidate
-from needlework.results.statistics.board.entry import entries_of
-from needlework.results.statistics.board.series import Series, series_of
+from needlework.results.statistics.leaderboard.boards import Candidate, Series, series_of
+from needlework.results.statistics.leaderboard.entries import entries_of
+from needlework.results.statistics.panels import asked_of
 
 Make = Callable[..., Record]
 

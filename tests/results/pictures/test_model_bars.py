@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from needlework.results import plot
-from needlework.results.files.json_file import write_json
-from needlework.results.pictures.model_bars import bar_rows, models_of
+from needlework.results.files.json_files import write_json
+from needlework.results.pictures.models import bar_rows, models_of
 from needlework.results.statistics.run_report import run_report
 
 

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
-from needlework.results.pictures.asked_chart import write_asked_charts
-from needlework.results.pictures.model_lines import write_model_lines
-from needlework.results.pictures.task_chart import write_task_charts
-from needlework.results.pictures.telling import heatmap_title, telling
+from needlework.results.pictures.documents import write_asked_charts
+from needlework.results.pictures.models import write_model_lines, write_task_charts
+from needlework.results.pictures.parts import heatmap_title, telling
 from needlework.results.records.record import Record
-from needlework.results.run.write_all import write_files
+from needlework.results.run.finish import write_files
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.run_report import run_report
 from tests.results.document_records import asked

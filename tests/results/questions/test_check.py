@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.documents.folder import DocumentSet, OwnDocument
 from needlework.haystack_fixtures.documents.near_copies import twins
-from needlework.results.questions.check import Checked, check_rows
-from needlework.results.questions.index import DocumentIndex
+from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
+from needlework.results.questions.evidence import Checked, DocumentIndex, check_rows
 
 TEXTS = {
     "owl.txt": "The barn owl of Kells weighs three stone. It was bought in 1912 by Ada Byrne of Dublin.",

@@ -5,9 +5,7 @@ import json
 import pytest
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.results.records.before import Before, told_before, with_known
-from needlework.results.records.manifest import manifest
-from needlework.results.records.recipe import recipe_of
+from needlework.results.records.manifest import Before, manifest, recipe_of, told_before, with_known
 
 KNOWN = {
     "corpora": {"pydoc/en": {"sha256": "a"}},

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.records import claim
+from needlework.core.errors import InputError
+from needlework.results.records import samples
 from needlework.results.records.journal import Journal
 
 _HOLDER = """
 import errno, fcntl, os, sys
 from pathlib import Path
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
 from needlework.results.records import claim
 from needlework.results.records.journal import Journal
 
@@ -44,7 +44,7 @@ journal.close()
 @pytest.fixture
 def no_flock(monkeypatch: pytest.MonkeyPatch) -> None:
     refuse(monkeypatch, errno.ENOSYS)
-    monkeypatch.setattr(claim, "LEASE_S", 1.0)
+    monkeypatch.setattr(samples, "LEASE_S", 1.0)
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, number: int) -> None:

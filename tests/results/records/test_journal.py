@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.records.checks import completed
+from needlework.core.errors import InputError
 from needlework.results.records.journal import Journal, line_of, read_and_count, read_journal
+from needlework.results.records.record import completed
 
 
 def record(n, text=""):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.results.records.order import began, step_of
+from needlework.results.records.samples import began, step_of
 
 
 @pytest.mark.parametrize(

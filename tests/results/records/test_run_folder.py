@@ -2,7 +2,7 @@
 
 import pytest
 
-from needlework.results.records.run_folder import has_earlier_answers, whole_run
+from needlework.results.records.samples import has_earlier_answers, whole_run
 
 
 def asked(make_record, repeat=0, outcome="found", recipe="r", replayed=False):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from needlework.haystack_fixtures.grid.cells import parse_id
-from needlework.results.files.json_file import write_json
-from needlework.results.gates.baseline import load_baseline
-from needlework.results.records.tests_of_cells import by_test, latest_of_each, name_of_test
+from needlework.core.grid import parse_id
+from needlework.results.files.json_files import write_json
+from needlework.results.gates.gate import load_baseline
+from needlework.results.records.samples import by_test, latest_of_each, name_of_test
 from needlework.results.statistics.run_report import run_report
 
 CELL = "niah-len1000-depth50-code-r0"

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.model import ModelError, Response
-from needlework.haystack_fixtures.trials.exchange import Exchange
-from needlework.results.records.stored_answers import stored_answers
-from needlework.results.records.waiting_answers import WaitingAnswers, drop_waiting, read_rulings, read_waiting
-from needlework.results.run.making_records.answer_facts import waiting_answer, waiting_ruling
-from needlework.results.run.making_records.make_record import make_record
+from needlework.core.grid import Cell
+from needlework.models.model import ModelError, Response
+from needlework.pipeline.exchange import Exchange
+from needlework.results.records.journal import WaitingAnswers, drop_waiting, read_rulings, read_waiting, stored_answers
+from needlework.results.run.answer_facts import waiting_answer, waiting_ruling
+from needlework.results.run.record_builder import make_record
 from needlework.scoring.recording import RULED, Scored
 from needlework.scoring.scores import Score
 

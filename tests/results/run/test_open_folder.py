@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.results.run.open_folder import OpenFolder
-from needlework.results.run.selected import Selected
+from needlework.results.run.open_folder import OpenFolder, Selected
 
 FACTS = {"models": {"mock:perfect": {"window": 8}}}
 

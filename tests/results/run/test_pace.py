@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.results.run.pace import Pace, last_pace, pace_facts, pace_of, time_lines
-from needlework.results.style.text import duration
+from needlework.results.run.open_folder import Pace, last_pace, pace_facts, pace_of, time_lines
+from needlework.results.style import duration
 
 
 def record(tokens=1000, outcome="found", replayed=False):

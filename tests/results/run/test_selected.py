@@ -1,6 +1,6 @@
 """Which of a run's trials a session is about."""
 
-from needlework.results.run.selected import Selected
+from needlework.results.run.open_folder import Selected
 
 
 def record(cell, test="test_needle", folder="tests", task="niah"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.results.run.sending import sending_notes
+from needlework.results.run.finish import sending_notes
 
 
 def told(model, concurrency=8, **facts):

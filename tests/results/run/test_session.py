@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import needlework
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results import Run
-from needlework.results.run.session import _words
+from needlework.core.errors import InputError
+from needlework.pytest_plugin.session import _words
+from needlework.results.files.read_run import Run
 
 ROOT = Path(needlework.__path__[0]).parent
 

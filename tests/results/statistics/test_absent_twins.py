@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from needlework.results.files.json_file import json_text
+from needlework.results.files.json_files import json_text
 from needlework.results.records.record import OutcomeName, Record
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
 from needlework.results.statistics.run_report import run_report

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.files.json_file import json_text
-from needlework.results.html.comparison_view import pair_entries
+from needlework.results.files.json_files import json_text
+from needlework.results.html.comparison import pair_entries
 from needlework.results.records.record import Record
 from needlework.results.records.samples import OwnLabel, own_label, panel_and_sample
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.documents import Documents, Point, document_statistics
-from needlework.results.statistics.intervals.paired import mean_difference
-from needlework.results.statistics.intervals.score import score_interval
+from needlework.results.statistics.intervals import score_interval
+from needlework.results.statistics.paired import mean_difference
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import task_scores
 from needlework.results.tables.documents import document_lines, document_rows, document_tables

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.statistics.latency import latency_rows
-from needlework.results.tables.latency import latency_lines, latency_notes, latency_table
+from needlework.results.statistics.run_facts import latency_rows
+from needlework.results.tables.suites import latency_lines, latency_notes, latency_table
 
 
 def times(**told):

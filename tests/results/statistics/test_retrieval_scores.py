@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from needlework.results.files.json_file import json_text
+from needlework.results.files.json_files import json_text
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.html.report import html_text
 from needlework.results.records.record import Record
 from needlework.results.statistics.comparison.comparison import compare
+from needlework.results.statistics.documents import arm_scores, retrieval_object
 from needlework.results.statistics.panels import summarise
-from needlework.results.statistics.retrieval import arm_scores, retrieval_object
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import task_scores
-from needlework.results.tables.retrieval import retrieval_columns, retrieval_lines
+from needlework.results.tables.documents import retrieval_columns, retrieval_lines
 from tests.results.clopper_pearson import clopper_pearson
 from tests.results.html.pages import EVIL, Page
 

@@ -7,13 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from needlework.results.files.json_file import json_text
+from needlework.results.files.json_files import json_text
 from needlework.results.records.record import Record
-from needlework.results.statistics.in_short.sentence import in_short
-from needlework.results.statistics.in_short.surer import Surer
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
-from needlework.results.tables.run import markdown_lines, next_line, run_lines
+from needlework.results.statistics.sentence.sentence import Surer, in_short
+from needlework.results.tables.summary import markdown_lines, next_line, run_lines
 
 Make = Callable[..., Record]
 

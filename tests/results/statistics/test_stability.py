@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from needlework.results.records.record import Record
-from needlework.results.statistics.stability import Flips, stability_of
+from needlework.results.statistics.run_facts import Flips, stability_of
 
 Make = Callable[..., Record]
 FIRST = {"outcome": "wrong", "score": 0.0, "response": {"text": "9"}}

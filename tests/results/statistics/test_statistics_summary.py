@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 from needlework.results.records.record import Record
-from needlework.results.statistics.summary_rows import run_statistics, statistics_object
+from needlework.results.statistics.tasks import run_statistics, statistics_object
 from needlework.results.tables.panels import panel_rows, statistics_lines
 
 Make = Callable[..., Record]

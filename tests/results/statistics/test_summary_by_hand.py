@@ -8,7 +8,7 @@ import pytest
 
 from needlework.results.records.record import Record
 from needlework.results.statistics.panels import Panel, summarise
-from needlework.results.tables.headline import headline
+from needlework.results.tables.terminal import headline
 
 
 def test_columns_are_means_over_trials(make_record: Callable[..., Record]) -> None:

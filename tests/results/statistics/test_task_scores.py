@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.gates.gate import groups_of, parse_gate
-from needlework.results.pictures.task_chart import write_task_charts
+from needlework.results.pictures.models import write_task_charts
 from needlework.results.records.record import OutcomeName, Record
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.tasks import macros, task_scores
-from needlework.results.tables.tasks import task_lines
+from needlework.results.tables.panels import task_lines
 
 Make = Callable[..., Record]
 FAMILIES = {"niah": "niah", "vt": "ruler", "cwe": "ruler"}

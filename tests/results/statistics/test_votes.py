@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.records.answer_vectors import AnswerVectors, read_vectors, write_vectors
+from needlework.results.records.journal import AnswerVectors, read_vectors, write_vectors
 from needlework.results.records.record import Record
+from needlework.results.statistics.absent import Vote, medoid, votes
 from needlework.results.statistics.documents import document_statistics
-from needlework.results.statistics.votes import Vote, medoid, votes
 from needlework.results.tables.documents import document_lines
 from tests.results.document_records import asked
 

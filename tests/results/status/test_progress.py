@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.workers.shard import Division, Shard
+from needlework.core.devices import Division, Shard
+from needlework.results.merge.status import clock, left_of_all, main, progress_of_run
 from needlework.results.records.journal import line_of
 from needlework.results.records.record import WaitingAnswer
-from needlework.results.records.shard_file import write_shard_file
-from needlework.results.status.command import main
-from needlework.results.status.lines import clock
-from needlework.results.status.progress import left_of_all, progress_of_run
+from needlework.results.records.samples import write_shard_file
 
 BEGUN = 1_700_000_000.0
 

@@ -2,10 +2,8 @@
 
 import pytest
 
-from needlework.results.adaptive.base import Base
-from needlework.results.adaptive.forecast import costs, most
-from needlework.results.adaptive.statement import LengthFound, Statement
-from needlework.results.adaptive.survey import Rules
+from needlework.results.adaptive.design import Base
+from needlework.results.adaptive.survey import LengthFound, Rules, Statement, costs, most
 from needlework.results.tables.adaptive import adaptive_lines, answer, bar_words, plan_lines, short_number
 
 LENGTHS = (4_000, 8_000, 16_000)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from needlework.results.records.record import Record
 from needlework.results.statistics.panels import summarise
-from needlework.results.statistics.summary_rows import run_statistics
-from needlework.results.tables.markdown import panel_table
+from needlework.results.statistics.tasks import run_statistics
+from needlework.results.tables.terminal import panel_table
 
 
 def test_a_row_has_score_interval_n_everything_without_a_score_and_how_far_it_reads(

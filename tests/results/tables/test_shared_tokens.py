@@ -1,6 +1,6 @@
 """What a run saved by computing shared beginnings once."""
 
-from needlework.results.tables.shared_tokens import shared_lines
+from needlework.results.tables.panels import shared_lines
 
 
 def told(make_record, *cached):

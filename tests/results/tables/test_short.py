@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
-from needlework.results.style.fold import encodable, folded, folded_table
-from needlework.results.style.text import display_width
-from needlework.results.tables.short import MOST, ending
+from needlework.results.style import display_width, encodable, folded, folded_table
+from needlework.results.tables.summary import MOST, ending
 
 Make = Callable[..., Record]
 

@@ -10,8 +10,7 @@ import pytest
 
 from needlework.results.records.record import Record
 from needlework.results.statistics.panels import Panel, summarise
-from needlework.results.style.glyphs import can_encode, score_glyph
-from needlework.results.style.text import display_width, fit, length_labels, percent, percent1
+from needlework.results.style import can_encode, display_width, fit, length_labels, percent, percent1, score_glyph
 from needlework.results.tables.terminal import terminal_heatmaps
 
 TAIL = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from needlework.results.records.record import Record
-from needlework.results.tables.unscored import unscored_lines
+from needlework.results.tables.panels import unscored_lines
 
 
 def record(outcome: str, why: str = "", *invalid: str) -> Record:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from needlework.results.web.login import PARAMETER
+from needlework.results.web.guard import PARAMETER
 from tests.chromium import Page
 from tests.results.web.signed_in import TOKEN
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.results.web.app import build_app
-from needlework.results.web.sources import find_sources
+from needlework.results.web.command import find_sources
 from tests.results.web.signed_in import HOST, LOGIN, signed_in
 
 HEADERS = {"x-needlework-token": "t", "origin": f"http://{HOST}", "content-type": "application/json"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from needlework.results.web.login import VARIABLE
+from needlework.results.web.guard import VARIABLE
 from tests.results.web.signed_in import TOKEN
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from needlework.results.web.login import Login
+from needlework.results.web.guard import Login
 
 HOST = "127.0.0.1:8765"
 TOKEN = "token-of-the-tests"

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.web.app import build_app
-from needlework.results.web.page import RebuiltPrompt
-from needlework.results.web.sources import find_sources
+from needlework.core.errors import InputError
+from needlework.results.web.app import RebuiltPrompt, build_app
+from needlework.results.web.command import find_sources
 from tests.results.web.rating_site import HEADERS, write_rows
 from tests.results.web.run_folders import record, write_journal
 from tests.results.web.signed_in import HOST, LOGIN, signed_in

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.web.editing.documents.cleaned import clean
-from needlework.results.web.editing.documents.line import Pair, read_line, with_pairs
-from needlework.results.web.editing.documents.rows import keyed
+from needlework.results.web.row_editing import Pair, read_line, with_pairs
+from needlework.results.web.row_pages import clean, keyed
 
 ROOT = Path(__file__).parents[3]
 REAL = Path(os.environ.get("NEEDLEWORK_LEVAL_DATA", ROOT.parent / "shared" / "data" / "leval"))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from needlework.results.web.app import build_app
-from needlework.results.web.sources import find_sources
+from needlework.results.web.command import find_sources
 from tests.results.web.signed_in import HOST, LOGIN, signed_in
 
 HEADERS = {"origin": f"http://{HOST}", "x-needlework-token": "t"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.haystack_fixtures.documents.folder import OwnDocument
-from needlework.results.questions.index import DocumentIndex
-from needlework.results.web.editing.questions.competitors import competitors, holding
-from needlework.results.web.editing.questions.later import Later
+from needlework.haystack_fixtures.documents.readers import OwnDocument
+from needlework.results.questions.evidence import DocumentIndex
+from needlework.results.web.question_files import Later
+from needlework.results.web.question_pairs import competitors, holding
 from tests.results.web.editing_questions_site import DOCUMENTS
 
 NAMES = sorted(DOCUMENTS)

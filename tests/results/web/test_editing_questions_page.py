@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.documents.questions import read_question_set
-from needlework.haystack_fixtures.errors import InputError
 from tests.results.web.editing_questions_site import HOST, QUESTIONS, Site, write_documents, write_questions
 
 EDIT = {"question": "Who kept a grey cat?", "answers": ["Mara Voss"], "document": "harbour.txt", "supporting": []}

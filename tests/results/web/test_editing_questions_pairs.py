@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.documents.questions import question_of
-from needlework.results.web.editing.questions.pairs import (
+from needlework.results.web.question_pairs import (
     Pair,
     changed_fields,
     fingerprint,

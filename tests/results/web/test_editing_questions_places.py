@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.web.editing.questions.places import (
+from needlework.results.web.question_pairs import (
     MOST_PLACES,
     find_answer,
     literal_places,

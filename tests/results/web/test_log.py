@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.web.log import SCHEMA, Log
-from needlework.results.web.rating import marks
-from needlework.results.web.store import Store
+from needlework.results.web import rating_marks
+from needlework.results.web.store import SCHEMA, Log, Store
 
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    with Store(tmp_path / "people.sqlite", [SCHEMA, marks.SCHEMA]).reading() as connection:
+    with Store(tmp_path / "people.sqlite", [SCHEMA, rating_marks.SCHEMA]).reading() as connection:
         yield connection
 
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.files.json_file import write_json
+from needlework.core.errors import InputError
+from needlework.results.files.json_files import write_json
 from needlework.results.records.journal import line_of
 from needlework.results.statistics.run_report import run_report
-from needlework.results.web.rating.given import read_sources
-from needlework.results.web.rating.items import Items, items_of
-from needlework.results.web.rating.sample import sampled
-from needlework.results.web.sources import find_sources
+from needlework.results.web.command import find_sources
+from needlework.results.web.rating_items import Items, items_of, sampled
+from needlework.results.web.rating_marks import read_sources
 from tests.results.web.rating_site import predictions, write_rows
 
 

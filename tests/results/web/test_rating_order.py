@@ -7,8 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.web.rating.items import Answer, Item
-from needlework.results.web.rating.order import answer_order, item_order, label
+from needlework.results.web.rating_items import Answer, Item, answer_order, item_order, label
 
 
 def item(number: int, group: str, models: int = 3) -> Item:

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from needlework.results.web.rating import page as rating_page
-from needlework.results.web.rating.tables import Rating, results_of
+from needlework.results.web import rating_pages as rating_page
+from needlework.results.web.rating_tables import Rating, results_of
 from tests.results.web.rating_site import HEADERS, HOST, Site, predictions
 from tests.results.web.run_folders import record, write_journal
 

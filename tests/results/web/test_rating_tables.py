@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.results.web.rating.marks import Mark
-from needlework.results.web.rating.tables import Rating, results_of, state_of
+from needlework.results.web.rating_marks import Mark
+from needlework.results.web.rating_tables import Rating, results_of, state_of
 
 
 def rating(annotator: str, model: str, question: int, mark: int, *, late: bool = False) -> Rating:

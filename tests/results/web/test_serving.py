@@ -18,7 +18,7 @@ from threading import Thread
 
 import pytest
 
-from needlework.results.web.login import VARIABLE
+from needlework.results.web.guard import VARIABLE
 from tests.results.web.rating_site import predictions
 from tests.results.web.served import ROOT, served
 from tests.results.web.signed_in import TOKEN

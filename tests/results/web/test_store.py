@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.web.sources import state_place
+from needlework.core.errors import InputError
+from needlework.results.web.command import state_place
 from needlework.results.web.store import Store, name_beside
 from tests.results.web.run_folders import record, write_journal
 

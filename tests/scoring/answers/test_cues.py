@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.answers.cues import any_of, has_any, known_words, vocabulary
-from needlework.scoring.answers.folding import MARK, table
+from needlework.scoring.match.normalize import MARK, table
+from needlework.scoring.match.polarity import any_of, has_any, known_words, vocabulary
 
 _KINDS = ("not_before", "not_after", "retract", "suppose", "refuse")
 _SIGNS = [MARK, ".", ",", "(", "n't", "not", "no", "不", "没有", "错"]

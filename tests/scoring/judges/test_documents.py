@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from needlework.scoring.judges.scorers import judged
+from needlework.scoring.judges.judges import judged
 from needlework.scoring.recording import score_exchange
 from needlework.scoring.scores import Reference
 from tests.scoring.judges.planted import Judge, Judging

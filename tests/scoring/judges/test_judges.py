@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.scoring.judges.prompts import judge_messages
+from needlework.scoring.judges.judges import judge_messages, judged
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
-from needlework.scoring.judges.scorers import judged
 from needlework.scoring.scores import Reference
 from tests.scoring.judges.planted import Judge
 

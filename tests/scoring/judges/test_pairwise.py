@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.judges.pairwise import pair_messages, read_choice, read_choice_compat
+from needlework.scoring.judges.judges import pair_messages, read_choice, read_choice_compat
 from needlework.scoring.judges.replies import JudgeReplyError
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.judges.replies import JudgeReplyError
-from needlework.scoring.judges.ruling import parse_ruling
+from needlework.scoring.judges.replies import JudgeReplyError, parse_ruling
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from needlework.scoring.judges.own_prompt import own_prompt
+from needlework.scoring.judges.judges import own_prompt
 from needlework.scoring.recording import Scored, score_exchange
 from needlework.scoring.scores import Reference
 from tests.scoring.judges.planted import Judge, Judging

@@ -9,12 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.leval import rouge as rouge_module
-from needlework.scoring.leval import words as words_module
-from needlework.scoring.leval.f1 import F1, F1_COMPAT
-from needlework.scoring.leval.rouge import ROUGE, ROUGE_COMPAT, geometric_mean, of_itself, rouge
-from needlework.scoring.leval.sentences import by_line
-from needlework.scoring.leval.words import MissingPackageError
+from needlework.scoring.leval import overlap as rouge_module
+from needlework.scoring.leval import overlap as words_module
+from needlework.scoring.leval.overlap import (
+    F1,
+    F1_COMPAT,
+    ROUGE,
+    ROUGE_COMPAT,
+    MissingPackageError,
+    by_line,
+    geometric_mean,
+    of_itself,
+    rouge,
+)
 from needlework.scoring.scores import Reference
 
 _TEXT = st.text(st.sampled_from("abc ABC.,\n'é1"), max_size=60)

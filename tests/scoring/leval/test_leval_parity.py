@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from needlework.results.leval.predictions import find_files, read_predictions
-from needlework.results.leval.task_scores import TaskScores, score_task
-from needlework.scoring.leval.sentences import by_line
+from needlework.results.leval.scores import TaskScores, score_task
+from needlework.scoring.leval.overlap import by_line
 from needlework.scoring.leval.tasks import TASKS
 
 _ROOT = Path(__file__).resolve().parents[3]

@@ -6,8 +6,15 @@ from fractions import Fraction
 
 import pytest
 
-from needlework.scoring.leval.code import CODE, CODE_COMPAT, compat_output
-from needlework.scoring.leval.mathematics import MATH, MATH_COMPAT, compat_number, stated_number
+from needlework.scoring.leval.tasks import (
+    CODE,
+    CODE_COMPAT,
+    MATH,
+    MATH_COMPAT,
+    compat_number,
+    compat_output,
+    stated_number,
+)
 from needlework.scoring.scores import Reference
 
 

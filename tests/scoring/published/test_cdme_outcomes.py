@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.scoring.published.cdme import CDME
+from needlework.scoring.published.opencompass import CDME
 from needlework.scoring.scores import Reference
 
 REFERENCE = Reference(

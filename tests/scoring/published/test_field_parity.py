@@ -6,18 +6,21 @@ from typing import Any
 
 import pytest
 
-from needlework.scoring.published.graphwalks import (
+from needlework.scoring.published.data_sets import (
+    Judged,
     Nodes,
+    authors_letter,
+    authors_table,
+    card_bin,
     card_f1,
     card_nodes,
+    evalscope_letter,
+    harness_bin,
     lm_eval_f1,
     lm_eval_nodes,
     openbench_f1,
     openbench_nodes,
 )
-from needlework.scoring.published.longbench_v2 import authors_letter, evalscope_letter
-from needlework.scoring.published.longbench_v2_table import Judged, authors_table
-from needlework.scoring.published.mrcr_bins import card_bin, harness_bin
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Reference
 from tests.parity.cases import cases

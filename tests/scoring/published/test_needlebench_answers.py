@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.scoring.registry import scorer_named
-from needlework.scoring.scorers.abstaining import ABSTAIN
+from needlework.scoring.scorers.documents import ABSTAIN
 from needlework.scoring.scores import Reference
 
 FLORA = Reference(

@@ -7,16 +7,20 @@ from typing import Any
 import pytest
 
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
-from needlework.scoring.published.atc import atc_score, boxed_answer
-from needlework.scoring.published.cdme import batch_mean, edit_score, edit_scores, levenshtein
-from needlework.scoring.published.evalscope import normalize_answer, rule_score
-from needlework.scoring.published.opencompass_compat import (
+from needlework.scoring.published.opencompass import (
+    atc_score,
+    batch_mean,
+    boxed_answer,
     cdme_multi_compat,
+    edit_score,
+    edit_scores,
+    levenshtein,
     needlebench_parallel_compat,
     needlebench_v1_compat,
     needlebench_v1_multi_compat,
     needlebench_v2_compat,
 )
+from needlework.scoring.published.ruler import normalize_answer, rule_score
 from tests.parity.cases import cases
 
 

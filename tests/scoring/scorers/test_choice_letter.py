@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.scoring.scorers.choice_letter import choice_letter_score, concluded_letter
+from needlework.scoring.scorers.values import choice_letter_score, concluded_letter
 from needlework.scoring.scores import Reference
 
 GIVES = {

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.outcomes import outcome_of
 from needlework.scoring.recording import score_exchange
-from needlework.scoring.scorers.copy_fidelity import COPY, copy_score
-from needlework.scoring.scores import Reference
+from needlework.scoring.scorers.values import COPY, copy_score
+from needlework.scoring.scores import Reference, outcome_of
 
 
 def reference(size: int, place: int, word: str = "river", odd: str = "rivers", between: str = " ") -> Reference:

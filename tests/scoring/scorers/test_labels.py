@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.scorers.labels import labels_score
+from needlework.scoring.scorers.sets import labels_score
 from needlework.scoring.scores import Reference
 
 ROOMS = ("kitchen", "garden", "hallway", "attic")

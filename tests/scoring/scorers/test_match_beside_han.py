@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.answers.folding import fold
+from needlework.scoring.match.normalize import fold
 from needlework.scoring.scorers.match import match_score
 from needlework.scoring.scores import Reference
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from needlework.scoring.published.mrcr import card_ratio
-from needlework.scoring.scorers.mrcr import mrcr_score
+from needlework.scoring.published.data_sets import card_ratio
+from needlework.scoring.scorers.values import mrcr_score
 from needlework.scoring.scores import Reference
 
 STRING = "aB3dE5fG7h"

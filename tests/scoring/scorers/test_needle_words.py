@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.scoring.scorers.needle_words import needle_words_score
+from needlework.scoring.scorers.values import needle_words_score
 from needlework.scoring.scores import Reference
 
 SAN_FRANCISCO = Reference(

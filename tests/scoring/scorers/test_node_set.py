@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.scorers.node_set import named_nodes, node_set_score
+from needlework.scoring.scorers.sets import named_nodes, node_set_score
 from needlework.scoring.scores import Reference
 
 THREE = ("1a2b3c4d5e", "0f0f0f0f0f", "99aa88bb77")

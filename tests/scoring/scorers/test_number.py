@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.scorers.number import NUMBER, number_score
+from needlework.scoring.scorers.values import NUMBER, number_score
 from needlework.scoring.scores import Reference
 
 COUNT = Reference(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.scorers.set_f1 import set_f1_score
+from needlework.scoring.scorers.sets import set_f1_score
 from needlework.scoring.scores import Reference
 
 CODES = Reference(

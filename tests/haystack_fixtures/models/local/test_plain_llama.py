@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from needlework.haystack_fixtures.models.local.args import local_options
-from needlework.haystack_fixtures.models.local.open_plain import plain_config
-from needlework.haystack_fixtures.models.local.opened import Placement
-from needlework.haystack_fixtures.models.local.plain_llama import read_model, shape_of
-from needlework.haystack_fixtures.models.local.tree_runner import TreeRunner
-from needlework.haystack_fixtures.models.local.weights import weight_files
+from needlework.models.checkpoints import weight_files
+from needlework.models.local.memory import local_options
+from needlework.models.local.plain_llama import Placement, plain_config, read_model, shape_of
+from needlework.models.local.tree_runner import TreeRunner
 from tests.haystack_fixtures.models.local.test_tree_equals_generate import answers_of, by_library, grid, tiny
 
 CPU = Placement("cpu", "float32")
@@ -128,8 +126,8 @@ def test_the_embedded_model_needs_no_transformers(cache_dir: Path, chat: Callabl
     code = """
 import sys
 from pathlib import Path
-from needlework.haystack_fixtures.models.model_named import load_model, resolve_tokenizer
-from needlework.haystack_fixtures.models.served.connection import Connection
+from needlework.models.specs import load_model, resolve_tokenizer
+from needlework.models.served.connection import Connection
 folder = Path(sys.argv[1])
 tokenizer = resolve_tokenizer("smollm2", {}, None, folder)
 model = load_model(

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.models.local.token_tree import (
+from needlework.models.local.token_tree import (
     Chain,
     Ids,
     Path,

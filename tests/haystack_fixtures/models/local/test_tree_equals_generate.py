@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.local.attention_parts import plain_part
-from needlework.haystack_fixtures.models.local.by_transformers import processors as settings_of
-from needlework.haystack_fixtures.models.local.choose_runner import choose_runner
-from needlework.haystack_fixtures.models.local.greedy_runner import GreedyRunner, Limits
-from needlework.haystack_fixtures.models.local.model import LocalModel
-from needlework.haystack_fixtures.models.local.smollm2 import prepare
-from needlework.haystack_fixtures.models.local.token_tree import Ids, tree_size
-from needlework.haystack_fixtures.models.local.tree_runner import TreeRunner
 from needlework.haystack_fixtures.tasks.catalogue import grid as grid_of
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
+from needlework.models.local.attention import plain_part
+from needlework.models.local.load import choose_runner
+from needlework.models.local.load import processors as settings_of
+from needlework.models.local.model import LocalModel
+from needlework.models.local.runners import GreedyRunner, Limits
+from needlework.models.local.token_tree import Ids, tree_size
+from needlework.models.local.tree_runner import TreeRunner
+from needlework.models.specs import prepare
+from needlework.models.tokenizers.tokenizer import Tokenizer
 
 NEW = 7
 PLENTY = Limits(chunk=64, rows=16, tokens=10**6)
@@ -171,9 +171,7 @@ def test_a_users_own_attention_is_kept() -> None:
 
 
 def test_a_model_that_comes_out_differently_is_not_run_over_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "needlework.haystack_fixtures.models.local.tree_attention.join_parts", lambda outs, sums: outs.mean(0)
-    )
+    monkeypatch.setattr("needlework.models.local.tree_runner.join_parts", lambda outs, sums: outs.mean(0))
     model = tiny("Llama")
     _, sharing = choose_runner(model, (), None)
     assert sharing.startswith("prefix: tried out, its answers came out differently")
@@ -287,7 +285,7 @@ def test_a_quantized_cache() -> None:
 def test_the_plain_kernel_is_that_of_the_device(causal: bool) -> None:
     import torch
 
-    from needlework.haystack_fixtures.models.local.attention_parts import part_for
+    from needlework.models.local.attention import part_for
 
     random = torch.Generator().manual_seed(0)
     query, keys, values = (torch.randn(2, 3, size, 16, generator=random) for size in (5, 5 if causal else 9, 9))

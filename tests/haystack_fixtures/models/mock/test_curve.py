@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.mock.curve import chance_at, parse_curve
-from needlework.haystack_fixtures.models.mock.model import parse_behaviour
+from needlework.core.errors import InputError
+from needlework.models.mock import chance_at, parse_behaviour, parse_curve
 
 CURVE = parse_curve("4k:1, 16k:0.8, 1M:0")
 

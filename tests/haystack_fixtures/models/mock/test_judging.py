@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.haystack_fixtures.models.mock.judging import judged
-from needlework.haystack_fixtures.prompts.prompt import Message
-from needlework.scoring.judges.pairwise import pair_messages, read_choice
-from needlework.scoring.judges.scorers import judged as scorer
+from needlework.core.prompts import Message
+from needlework.models.mock import judged
+from needlework.scoring.judges.judges import judged as scorer
+from needlework.scoring.judges.judges import pair_messages, read_choice
 from needlework.scoring.scores import Reference
 
 CODE = Reference(

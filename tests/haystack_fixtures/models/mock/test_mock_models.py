@@ -9,13 +9,12 @@ from collections.abc import Callable
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.mock.model import MockModel
-from needlework.haystack_fixtures.models.mock.text import answer_sentence, wrong_answer
-from needlework.haystack_fixtures.models.model import Request, Response
-from needlework.haystack_fixtures.needles.needle import Needle
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.core.prompts import Needle
+from needlework.models.mock import MockModel, answer_sentence, wrong_answer
+from needlework.models.model import Request, Response
+from needlework.models.tokenizers.tokenizer import Tokenizer
 
 Ask = Callable[..., Request]
 CODE = Needle("code", "The code of the red house is 48151.", "What is the code of the red house?", "48151")
@@ -120,8 +119,8 @@ def test_die_kills_the_process_at_its_depth_only(say: Callable[..., Response]) -
     assert say("die", at=cell(0)).text
     assert say("die=20", at=cell(50)).text
     code = (
-        "from needlework.haystack_fixtures.grid.cells import Cell\n"
-        "from needlework.haystack_fixtures.models.mock.model import MockModel\n"
+        "from needlework.core.grid import Cell\n"
+        "from needlework.models.mock import MockModel\n"
         "from types import SimpleNamespace\n"
         "MockModel('die', {}, None).respond(SimpleNamespace(cell=Cell('t', 10, 50.0, 'n')))\n"
     )

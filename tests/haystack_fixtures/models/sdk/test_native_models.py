@@ -9,17 +9,15 @@ from dataclasses import replace
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.elsewhere import check_served, transport_of
-from needlework.haystack_fixtures.models.model import Model, Request, Response
-from needlework.haystack_fixtures.models.reader import reader
-from needlework.haystack_fixtures.models.sdk.args import GOOGLE, native_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.paced import PacedModel
-from needlework.haystack_fixtures.needles.needle import Needle
-from needlework.haystack_fixtures.prompts.prompt import Message, Prompt
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.core.prompts import Message, Needle, Prompt
+from needlework.models.event_loop import reader
+from needlework.models.model import Model, Request, Response
+from needlework.models.providers.transport import GOOGLE, native_options
+from needlework.models.served.connection import Connection
+from needlework.models.served.model import PacedModel, check_served, transport_of
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import make_prompt
 from tests.loopback import Asked, Said, honest, loopback
 from tests.native_servers import Native, Question, Reply, native_server, right
@@ -213,7 +211,7 @@ def test_silence_and_nobody_there(kind: str, mock_tokenizer: Tokenizer) -> None:
 
 @BOTH
 def test_a_server_that_cuts_the_prompt_is_seen(kind: str, mock_tokenizer: Tokenizer) -> None:
-    from needlework.haystack_fixtures.trials.trust import check_answer
+    from needlework.pipeline.exchange import check_answer
 
     request = asked(mock_tokenizer)
     response = answer(kind, mock_tokenizer, Reply("4711023", tokens=12), request)

@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.models.served.pace.turnstile import Turnstile
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.models.model import Request
+from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.limiter import Turnstile
+from needlework.models.served.model import ServedModel
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import PlantedServer
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
 

@@ -8,15 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.model import ModelError, Request
-from needlework.haystack_fixtures.models.reader import reader
-from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.models.served.pace.pacing import Pace
-from needlework.haystack_fixtures.models.served.pace.turnstile import Turnstile
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.core.grid import Cell
+from needlework.models.event_loop import reader
+from needlework.models.model import ModelError, Request
+from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.limiter import Pace, Turnstile
+from needlework.models.served.model import ServedModel
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
 

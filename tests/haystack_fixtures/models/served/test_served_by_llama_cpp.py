@@ -7,15 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.model import Model, Request, TemplateKind
-from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.needles.needle import Needle
-from needlework.haystack_fixtures.prompts.prompt import Message
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trust import check_answer
+from needlework.core.grid import Cell
+from needlework.core.prompts import Message, Needle
+from needlework.models.model import Model, Request, TemplateKind
+from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.model import ServedModel
+from needlework.models.tokenizers.tokenizer import Tokenizer
+from needlework.pipeline.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt
 
 NEEDLE = "The code of the red house is 48151. The sea was calm.\nWhat is the code of the red house?"

@@ -8,14 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.errors import Fault, delay_s, retry_after
-from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.models.served.pace.pacing import ROW
-from needlework.haystack_fixtures.models.served.pace.turnstile import Turnstile
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.models.model import Request
+from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.errors import Fault, delay_s, retry_after
+from needlework.models.served.limiter import ROW, Turnstile
+from needlework.models.served.model import ServedModel
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, error, events, good
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
 

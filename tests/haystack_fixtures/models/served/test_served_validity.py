@@ -12,16 +12,14 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.cache import folder_of_run
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.model import Request, Response
-from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.needles.needle import Needle
-from needlework.haystack_fixtures.prompts.prompt import Message
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trust import check_answer
+from needlework.core.files import folder_of_run
+from needlework.core.grid import Cell
+from needlework.core.prompts import Message, Needle
+from needlework.models.model import Request, Response
+from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.model import ServedModel
+from needlework.models.tokenizers.tokenizer import Tokenizer
+from needlework.pipeline.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer
 

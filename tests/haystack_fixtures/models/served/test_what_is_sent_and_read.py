@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.reasoning import part_reasoning
-from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.models.model import Request, part_reasoning
+from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.model import ServedModel
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import PlantedServer, error, events, good
 
 Ask = Callable[..., Request]

@@ -12,13 +12,11 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.models.model import Request, Response
-from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.models.served.pace.pacing import NEVER_HEARD_S, PATIENCE_S, REFUSED_S
-from needlework.haystack_fixtures.models.served.pace.turnstile import Turnstile
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.models.model import Request, Response
+from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, REFUSED_S, Turnstile
+from needlework.models.served.model import ServedModel
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
 

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.tasks.aggregate.distinct import _paragraphs
-from needlework.haystack_fixtures.tasks.aggregate.family import TASKS
-from needlework.haystack_fixtures.tasks.parts.words import words
+from needlework.core.grid import Cell
+from needlework.haystack_fixtures.tasks.aggregate import TASKS, _paragraphs
+from needlework.haystack_fixtures.tasks.statements import words
 from needlework.haystack_fixtures.tasks.task import labelled
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trial import Trial
+from needlework.haystack_fixtures.trials.builder import Trial
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.tasks.built import build, builder, context, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 
@@ -112,7 +111,7 @@ def test_counts_reach_from_none_to_twenty() -> None:
 
 
 def test_a_text_that_has_what_is_counted_is_refused(tmp_path) -> None:
-    from needlework.haystack_fixtures.errors import InputError
+    from needlework.core.errors import InputError
 
     (tmp_path / "birds.txt").write_text("We waited. A Red Kite circled above us. Then it rained again. " * 200)
     options = {"corpus": str(tmp_path / "birds.txt"), "lengths": "1k", "language": "en", "repeats": "1"}

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.prompts import Needle
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.needles.needle import Needle
-from needlework.haystack_fixtures.tasks.arms.controls import (
+from needlework.haystack_fixtures.tasks.arms import (
     CONTROLS,
     NOT_FOUND,
     absent,

@@ -6,13 +6,12 @@ import json
 
 import pytest
 
-from needlework.haystack_fixtures.configuration.own_values import recipe_fields
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.haystack_fixtures.retrieval.embeddings import embeddings
 from tests.haystack_fixtures.tasks.built import context, mock_value
 from tests.loopback import loopback

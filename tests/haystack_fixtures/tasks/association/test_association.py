@@ -10,11 +10,11 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.haystacks.unique import occurs
-from needlework.haystack_fixtures.tasks.association import family as association
-from needlework.haystack_fixtures.tasks.parts import people
+from needlework.haystack_fixtures.haystacks.builder import occurs
+from needlework.haystack_fixtures.tasks import semantic as association
+from needlework.haystack_fixtures.tasks import statements
 from tests.haystack_fixtures.tasks.built import context
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
 
@@ -85,7 +85,7 @@ def test_rows_with_words_of_the_generated_corpus_are_known(language, tmp_path):
         terms = {term for _, table in TABLES if _ == language for row in rows(language, table) for term in row}
         for term in {re.sub("^(the|an?) ", "", term) for term in terms if term} - taken - {"meat", "有肉", "无肉"}:
             assert not occurs(term.lower(), text), term
-        for name in people._names(language):
+        for name in statements._names(language):
             assert not occurs(name.lower(), text), name
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.tasks.arms.controls import NOT_FOUND
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trial import Trial
+from needlework.core.grid import Cell
+from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
+from needlework.haystack_fixtures.trials.builder import Trial
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.tasks.built import build, builder, context, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 

@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError, TooShortError
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.tasks.copying.family import TASK
-from needlework.haystack_fixtures.tasks.parts.words import words
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trial import Trial
+from needlework.core.errors import InputError, TooShortError
+from needlework.core.grid import Cell
+from needlework.haystack_fixtures.tasks.examples import TASK
+from needlework.haystack_fixtures.tasks.statements import words
+from needlework.haystack_fixtures.trials.builder import Trial
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.tasks.built import (
     build,
     builder,

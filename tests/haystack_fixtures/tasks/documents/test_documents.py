@@ -10,16 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.asking.engine import Engine
-from needlework.haystack_fixtures.configuration.own_values import recipe_fields
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.settings.settings import Settings
+from needlework.core.errors import InputError
+from needlework.core.settings import Settings
+from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, grid
-from needlework.haystack_fixtures.tasks.documents.near import Likeness
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
-from needlework.results.run.making_records.prompt_facts import prompt_facts
+from needlework.haystack_fixtures.tasks.own_documents import Likeness
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
+from needlework.models.tokenizers.tokenizer import load_tokenizer
+from needlework.pipeline.engine import Engine
+from needlework.results.run.answer_facts import prompt_facts
 from tests.haystack_fixtures.tasks.built import context, mock_says, mock_value
 
 RULE = "\n\n-----\n\n"

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.draws import draws
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.tasks.graph.graphs import EMPTY, further_edges, levels_around
-from needlework.haystack_fixtures.tasks.graph.names import Names, mark
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trial import Trial
-from needlework.scoring.scorers.node_set import node_set_score
+from needlework.core.draws import draws
+from needlework.core.grid import Cell
+from needlework.haystack_fixtures.tasks.graph import EMPTY, Names, further_edges, levels_around, mark
+from needlework.haystack_fixtures.trials.builder import Trial
+from needlework.models.tokenizers.tokenizer import Tokenizer
+from needlework.scoring.scorers.sets import node_set_score
 from needlework.scoring.scores import Reference
 from tests.haystack_fixtures.tasks.built import build, builder, context, judged, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers

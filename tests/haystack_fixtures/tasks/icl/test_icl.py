@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.draws import draws
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.tasks.parts.nonsense import nonsense
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trial import Trial
+from needlework.core.draws import draws
+from needlework.core.grid import Cell
+from needlework.haystack_fixtures.tasks.statements import nonsense
+from needlework.haystack_fixtures.trials.builder import Trial
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.tasks.built import build, builder, context, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 

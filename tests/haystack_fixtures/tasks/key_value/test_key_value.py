@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.tasks.arms.controls import NOT_FOUND
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trial import Trial
+from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
+from needlework.haystack_fixtures.trials.builder import Trial
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.tasks.built import build, builder, context, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 
@@ -56,7 +56,7 @@ def test_only_the_depth_moves_the_pair_and_lists_are_prefixes(seed: int, repeat:
     options = {"language": language, "lengths": "600,1500", "depths": "0,50,100", "seed": str(seed)}
     options |= {"repeats": str(repeat + 1)}
     made, [suite] = builder("key_value", **options), settings_of("key_value", **options).suites
-    from needlework.haystack_fixtures.grid.cells import Cell
+    from needlework.core.grid import Cell
 
     label = "uuid" if language == "en" else "uuid_zh"
     built = [

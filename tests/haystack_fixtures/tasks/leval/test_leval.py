@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
-from needlework.haystack_fixtures.tasks.leval.files import SUBSETS, read_file
-from needlework.haystack_fixtures.tasks.leval.sources import SOURCES
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.tasks.published.leval_files import SOURCES, SUBSETS, read_file
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.scoring.registry import scorer_named
 from tests.haystack_fixtures.tasks.built import context, mock_value
 
@@ -308,9 +307,9 @@ def test_a_model_that_knows_real_data_has_full_score(name):
 def of_the_hub(cache, spec="hf:L4NLP/LEval"):
     """What a process without a network finds of TOEFL in a hub cache."""
     code = (
-        "from needlework.haystack_fixtures.errors import InputError\n"
-        "from needlework.haystack_fixtures.tasks.leval.files import read_file\n"
-        "from needlework.haystack_fixtures.tasks.leval.sources import SOURCES\n"
+        "from needlework.core.errors import InputError\n"
+        "from needlework.haystack_fixtures.tasks.published.leval_files import read_file\n"
+        "from needlework.haystack_fixtures.tasks.published.leval_files import SOURCES\n"
         "try:\n"
         f"    print(len(read_file({spec!r}, next(s for s in SOURCES if s.name == 'tpo')).items))\n"
         "except InputError as error:\n"

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.haystack_fixtures.tasks.leval.own import own_rule, own_sources
+from needlework.haystack_fixtures.tasks.published.leval import own_rule, own_sources
 
 MILL = "The mill was built in 1791. "
 

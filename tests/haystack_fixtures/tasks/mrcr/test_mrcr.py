@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Indel
 
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.tasks.arms.controls import NOT_FOUND
-from needlework.haystack_fixtures.tasks.mrcr.family import depths_around, wanted_number
-from needlework.haystack_fixtures.tasks.mrcr.pieces import grammar, piece
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trial import Trial
+from needlework.core.grid import Cell
+from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
+from needlework.haystack_fixtures.tasks.mrcr import depths_around, grammar, piece, wanted_number
+from needlework.haystack_fixtures.trials.builder import Trial
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.tasks.built import build, builder, judged, mock_says, mock_value, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 

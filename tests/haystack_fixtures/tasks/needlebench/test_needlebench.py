@@ -11,17 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.draws import draws
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.draws import draws
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.haystacks.unique import occurs
-from needlework.haystack_fixtures.settings.settings import Settings, Suite
+from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.tasks.catalogue import ask, grid, task_named
-from needlework.haystack_fixtures.tasks.needlebench.kinship import draw_chain
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
-from needlework.haystack_fixtures.trials.trial import Trial
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.haystack_fixtures.tasks.published.needlebench import draw_chain
+from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.scoring.recording import as_reference
 from needlework.scoring.registry import scorer_named
 

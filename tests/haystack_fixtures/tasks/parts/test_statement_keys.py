@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.draws import draws
-from needlework.haystack_fixtures.tasks.parts import statement_keys
-from needlework.haystack_fixtures.tasks.parts.people import draw_people
+from needlework.core.draws import draws
+from needlework.haystack_fixtures.tasks import statements
+from needlework.haystack_fixtures.tasks.statements import draw_people
 
 
 @pytest.mark.parametrize(("language", "adjectives", "nouns"), [("en", 500, 1500), ("zh", 100, 250)])
 def test_the_lists_are_large_and_have_no_word_in_common(language, adjectives, nouns):
-    first, second = statement_keys._words(language)
+    first, second = statements._words(language)
     assert (len(set(first)), len(set(second))) == (len(first), len(second))
     assert len(first) >= adjectives
     assert len(second) >= nouns
@@ -25,19 +25,19 @@ def test_the_lists_are_large_and_have_no_word_in_common(language, adjectives, no
 
 @given(st.integers(), st.sampled_from(["en", "zh"]), st.integers(1, 65))
 def test_keys_and_values_differ(seed, language, count):
-    drawn = statement_keys.draw_keys(draws(seed), language, count)
-    values = statement_keys.draw_values(draws(seed), count)
+    drawn = statements.draw_keys(draws(seed), language, count)
+    values = statements.draw_values(draws(seed), count)
     assert len(set(drawn)) == len(set(values)) == count
     assert not any(one != other and one in other for one in drawn for other in drawn)
     assert all(re.fullmatch(r"[1-9]\d{6}", value) and value != value[::-1] for value in values)
-    near = statement_keys.draw_near_keys(draws(seed), language, count)
+    near = statements.draw_near_keys(draws(seed), language, count)
     assert near[0] == drawn[0]
     assert len(set(near)) == count
 
 
 @given(st.integers(), st.integers(1, 40))
 def test_depths_ascend_one_in_each_part(seed, count):
-    depths = statement_keys.stratified(draws(seed), count)
+    depths = statements.stratified(draws(seed), count)
     assert all(number <= depth * count / 100 + 0.01 < number + 1.02 for number, depth in enumerate(depths))
     assert list(depths) == sorted(depths)
 

@@ -11,17 +11,16 @@ from typing import Any
 
 import pytest
 
+from needlework.core.errors import InputError
+from needlework.core.prompts import lay_out, load_shape
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.documents.data_sets.layout import Entry
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.haystacks.document import middle_cut
-from needlework.haystack_fixtures.prompts.shape import lay_out, load_shape
+from needlework.haystack_fixtures.documents.data_set_files import Entry
+from needlework.haystack_fixtures.haystacks.documents import middle_cut
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.tasks.published.longbench_v2_rows import as_authors_fill, question_of
-from needlework.haystack_fixtures.tokenizers.tokenizer_named import load_tokenizer
+from needlework.haystack_fixtures.tasks.published.data_sets import as_authors_fill, question_of
+from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
 from needlework.haystack_fixtures.trials.contexts import put
-from needlework.haystack_fixtures.trials.trial import Trial
-from needlework.haystack_fixtures.trials.trials import TrialBuilder
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.haystack_fixtures.tasks.built import mock_value
 from tests.parity.cases import cases
 from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_row, written

@@ -11,20 +11,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from needlework.core.draws import draws
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.presets import built_in_presets
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.draws import draws
-from needlework.haystack_fixtures.errors import InputError
 from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.tasks.catalogue import RULER_TASKS as RULER
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
-from needlework.haystack_fixtures.tasks.ruler.documents import stories
-from needlework.haystack_fixtures.tasks.ruler.family import TASKS as RULER
-from needlework.haystack_fixtures.tasks.ruler.frequency import counts
-from needlework.haystack_fixtures.tasks.ruler.niah import KINDS
-from needlework.haystack_fixtures.tasks.ruler.protocol import DEPTHS
-from needlework.haystack_fixtures.tasks.ruler.vocabulary import vocabulary
+from needlework.haystack_fixtures.tasks.published.ruler import DEPTHS, KINDS, vocabulary
+from needlework.haystack_fixtures.tasks.published.ruler_lists import counts
+from needlework.haystack_fixtures.tasks.published.ruler_questions import stories
 from needlework.haystack_fixtures.tasks.task import Prose
-from needlework.results.statistics.published import ruler as summary
+from needlework.results.statistics.suites import ruler as summary
 from tests.haystack_fixtures.tasks.built import builder, context, judged, mock_says, mock_value, settings_of
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
 

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.tasks.ruler.question_files import parse_questions, read_questions
+from needlework.haystack_fixtures.tasks.published.ruler_questions import parse_questions, read_questions
 from tests.haystack_fixtures.tasks.built import build, builder, context, settings_of
 
 

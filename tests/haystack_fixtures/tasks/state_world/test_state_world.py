@@ -8,10 +8,8 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 
-from needlework.haystack_fixtures.draws import draws
-from needlework.haystack_fixtures.tasks.state_world.stories import KINDS
-from needlework.haystack_fixtures.tasks.state_world.words import POLAR, ROOMS, SENTENCES, THINGS
-from needlework.haystack_fixtures.tasks.state_world.world import SAID
+from needlework.core.draws import draws
+from needlework.haystack_fixtures.tasks.state_world import KINDS, POLAR, ROOMS, SAID, SENTENCES, THINGS
 from tests.haystack_fixtures.tasks.built import context
 from tests.haystack_fixtures.tasks.prose import languages, seeds, trials_of
 

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.model import Response
-from needlework.haystack_fixtures.trials.exchange import Exchange
-from needlework.results.run.making_records.make_record import make_record
+from needlework.core.grid import Cell
+from needlework.models.model import Response
+from needlework.pipeline.exchange import Exchange
+from needlework.results.run.record_builder import make_record
 from needlework.scoring.recording import Scored
 
 

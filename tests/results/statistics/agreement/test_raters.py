@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.statistics.agreement.raters import ordinal_alpha, weighted_kappa
+from needlework.results.statistics.agreement import ordinal_alpha, weighted_kappa
 
 # Four observers, twelve units, marks missing: Krippendorff (2011), part C; the ordinal alpha is 0.815.
 _PUBLISHED = (

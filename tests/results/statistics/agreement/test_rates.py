@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.statistics.agreement.rates import agreement
+from needlework.results.statistics.agreement import agreement
 
 
 def _pairs(*cells: tuple[str, str, int]) -> tuple[list[tuple[str, str]], list[str]]:

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.records.record import Record
-from needlework.results.statistics.asked import asked_of
-from needlework.results.statistics.board.alike import alike
-from needlework.results.statistics.board.entry import Entry, entries_of
+from needlework.results.statistics.leaderboard.entries import Entry, alike, entries_of
+from needlework.results.statistics.panels import asked_of
 
 Make = Callable[..., Record]
 

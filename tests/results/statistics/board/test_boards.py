@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.records.record import Record
-from needlework.results.statistics.asked import asked_of
-from needlework.results.statistics.board.boards import Candidate, boards_of
-from needlework.results.statistics.board.entry import entries_of
-from needlework.results.tables.board import board_head, board_notes, board_row, board_title, effective_words
+from needlework.results.statistics.leaderboard.boards import Candidate, boards_of
+from needlework.results.statistics.leaderboard.entries import entries_of
+from needlework.results.statistics.panels import asked_of
+from needlework.results.tables.leaderboard import board_head, board_notes, board_row, board_title, effective_words
 
 Make = Callable[..., Record]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.statistics.board.changes import changes, needed_samples, windows_of
+from needlework.results.statistics.leaderboard.boards import changes, changes_needed_samples, windows_of
 from perf.simulations.history import told
 
 
@@ -47,7 +47,7 @@ def test_runs_that_are_alike_have_no_change(runs: int, samples: int, level: floa
 def test_few_samples_show_nothing() -> None:
     assert changes(series(5, 0, samples=5), 25) == ()
     assert len(changes(series(5, 0, samples=6), 30)) == 1
-    assert [needed_samples(runs) for runs in (2, 4, 10, 30)] == [6, 8, 10, 12]
+    assert [changes_needed_samples(runs) for runs in (2, 4, 10, 30)] == [6, 8, 10, 12]
     assert windows_of(4) == [(1, 1), (2, 1), (3, 1), (2, 2)]
 
 

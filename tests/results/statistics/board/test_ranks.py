@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.statistics.board.flips import tail
-from needlework.results.statistics.board.ranks import needed_samples, rank_ranges
+from needlework.results.statistics.leaderboard.boards import needed_samples, rank_ranges
+from needlework.results.statistics.leaderboard.entries import tail
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=10))

@@ -6,13 +6,13 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from needlework.results.files.several_file import several_object
-from needlework.results.html.several import several_html
-from needlework.results.pictures.score_lines import write_score_lines
+from needlework.results.files.json_files import several_object
+from needlework.results.html.boards import several_html
+from needlework.results.pictures.comparison import write_score_lines
 from needlework.results.statistics.comparison.comparison import compare
+from needlework.results.statistics.comparison.many_runs import compare_several
 from needlework.results.statistics.comparison.provenance import differing_parts
-from needlework.results.statistics.comparison.several import compare_several
-from needlework.results.tables.several import several_lines
+from needlework.results.tables.comparison import several_lines
 from tests.results.statistics.comparison.test_comparison import grid, record
 
 ALL = grid(lambda *_: 1.0)

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.statistics.depth.effect import depth_effect, depth_effects
-from needlework.results.statistics.depth.shapes import templates
-from needlework.results.statistics.depth.table import Column, depth_table
+from needlework.results.statistics.depth import depth_effect, depth_effects
+from needlework.results.statistics.depth_tables import Column, depth_table, templates
 from needlework.results.statistics.panels import Trial, panels_of
 
 TrialsOf = Callable[..., list[Trial]]

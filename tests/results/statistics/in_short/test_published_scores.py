@@ -10,10 +10,10 @@ import pytest
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.records.record import Record
-from needlework.results.statistics.in_short.sentence import in_short
-from needlework.results.statistics.published.needlebench import design_of
-from needlework.results.statistics.published.ruler import TASKS
 from needlework.results.statistics.run_report import run_report
+from needlework.results.statistics.sentence.sentence import in_short
+from needlework.results.statistics.suites.needlebench import design_of
+from needlework.results.statistics.suites.ruler import TASKS
 
 MakeRecord = Callable[..., Record]
 Scored = Callable[[str, str], bool]

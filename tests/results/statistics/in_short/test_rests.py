@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from needlework.results.records.record import Record
-from needlework.results.statistics.in_short.rests import rests
 from needlework.results.statistics.run_report import run_report
+from needlework.results.statistics.sentence.run import rests
 
 MakeRecord = Callable[..., Record]
 

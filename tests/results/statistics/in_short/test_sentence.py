@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from needlework.results.adaptive.statement import LengthFound, Statement
+from needlework.results.adaptive.survey import LengthFound, Statement
 from needlework.results.records.record import Record
-from needlework.results.statistics.in_short.sentence import InShort, in_short
-from needlework.results.statistics.in_short.surer import Surer
 from needlework.results.statistics.run_report import RunReport, run_report
+from needlework.results.statistics.sentence.sentence import InShort, Surer, in_short
 from tests.results.document_records import asked
 
 MakeRecord = Callable[..., Record]

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.records.record import Record
-from needlework.results.statistics.in_short.sentence import in_short
 from needlework.results.statistics.panels import OUTCOMES, summarise
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.summary_rows import run_statistics
-from needlework.results.style.text import length_labels, percent1
+from needlework.results.statistics.sentence.sentence import in_short
+from needlework.results.statistics.tasks import run_statistics
+from needlework.results.style import length_labels, percent1
 
 LENGTHS, DEPTHS = (500, 1000, 2000), (0.0, 50.0, 100.0)
 # A share of right answers for each length, and now and then an outcome of any kind.

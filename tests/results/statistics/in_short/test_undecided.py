@@ -7,10 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from needlework.results.records.record import OutcomeName, Record
-from needlework.results.statistics.in_short.sentence import InShort, in_short
-from needlework.results.statistics.in_short.surer import Surer
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
+from needlework.results.statistics.sentence.sentence import InShort, Surer, in_short
 
 Make = Callable[..., Record]
 RANGE = "scores between 50.0 and 100 % at 500 to 1k tokens"

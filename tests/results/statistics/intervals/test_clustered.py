@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.statistics.intervals.clustered import Counts, counts_of, exact_ends
+from needlework.results.statistics.intervals import Counts, counts_of, exact_ends
 
 
 def counts(hits: list[float], sizes: list[int] | int, *, whole: bool = True) -> Counts:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.statistics.intervals.paired import (
+from needlework.results.statistics.paired import (
     Difference,
     Pairs,
     difference_ends,

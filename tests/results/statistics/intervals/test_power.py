@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.statistics.intervals.paired import difference_ends, pairs_of
-from needlework.results.statistics.intervals.power import (
+from needlework.core.errors import InputError
+from needlework.results.statistics.intervals import (
     assumed_discordance,
     connor,
     detectable_drop,
     interval_power,
     samples_needed,
 )
+from needlework.results.statistics.paired import difference_ends, pairs_of
 
 
 def test_connors_formula_by_hand() -> None:

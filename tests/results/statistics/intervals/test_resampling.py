@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from needlework.results.statistics.intervals.resampling import cluster_sums, resampled_means
+from needlework.results.statistics.intervals import cluster_sums, resampled_means
 
 
 def test_columns_are_drawn_together_and_gaps_are_left_out() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.results.statistics.intervals.score import score_interval
+from needlework.results.statistics.intervals import score_interval
 
 
 def test_one_trial_of_each_sample_is_clopper_and_pearsons() -> None:

@@ -9,15 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.results.statistics.length.base import Wanted, base_of, margin_ends, parse_relative_to
-from needlework.results.statistics.length.effective import RULER_THRESHOLD, absolute_length, relative_length
-from needlework.results.statistics.length.scores import (
+from needlework.core.errors import InputError
+from needlework.results.statistics.effective_length import RULER_THRESHOLD, absolute_length, relative_length
+from needlework.results.statistics.length_scores import (
     LengthScore,
+    Wanted,
+    base_of,
     base_score,
     exact_scores,
     joint_draws,
     length_scores,
+    margin_ends,
+    parse_relative_to,
 )
 from needlework.results.statistics.panels import Trial
 from tests.parity.cases import cases, meta

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.statistics.length.answer import EffectiveLength
-from needlework.results.statistics.length.base import base_of
-from needlework.results.statistics.length.effective import absolute_length, relative_length
-from needlework.results.statistics.length.scores import length_scores
-from needlework.results.statistics.panels import OutcomeName, Trial
+from needlework.results.records.record import OutcomeName
+from needlework.results.statistics.effective_length import EffectiveLength, absolute_length, relative_length
+from needlework.results.statistics.length_scores import base_of, length_scores
+from needlework.results.statistics.panels import Trial
 
 LENGTHS = (500, 1000, 2000)
 # By length: right answers, wrong ones, those that were cut off, those that no rule can tell.

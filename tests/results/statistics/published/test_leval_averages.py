@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.results.statistics.published.leval import leval_summaries
-from needlework.results.tables.leval import leval_lines
+from needlework.results.statistics.suites.data_sets import leval_summaries
+from needlework.results.tables.suites import leval_lines
 from needlework.scoring.leval.tasks import CLOSED, TASKS
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.records.record import Record
-from needlework.results.statistics.intervals.clustered import Counts, exact_ends
-from needlework.results.statistics.published.needlebench import Design, NeedleBench, Row, design_of, needlebench
-from needlework.results.tables.needlebench import needlebench_lines, needlebench_rows
+from needlework.results.statistics.intervals import Counts, exact_ends
+from needlework.results.statistics.suites.needlebench import Design, NeedleBench, Row, design_of, needlebench
+from needlework.results.tables.suites import needlebench_lines, needlebench_rows
 
 Make = Callable[..., Record]
 TASKS = {"niah": "S-RT", "parallel": "M-RT", "needlebench_reasoning": "M-RS"}
@@ -229,7 +229,7 @@ def test_trace_rows_by_hand(run):
 
 @given(st.dictionaries(st.sampled_from(CHAINS), st.sampled_from([0.0, 0.5, 0.59, 0.6, 1.0])))
 def test_more_score_never_shortens_the_longest_chain(scores):
-    from needlework.results.statistics.published.needlebench import _reach
+    from needlework.results.statistics.suites.needlebench import _reach
     from needlework.results.statistics.tasks import Share
 
     chains = [(count, Row(f"{count}", Share(scores.get(count, 1.0)), 1, {})) for count in CHAINS]

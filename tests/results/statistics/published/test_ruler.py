@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.results.files.json_file import json_text
-from needlework.results.statistics.published.ruler import TASKS, ruler_lines, ruler_object, ruler_tables, weighted
+from needlework.results.files.json_files import json_text
 from needlework.results.statistics.run_report import run_report
+from needlework.results.statistics.suites.ruler import TASKS, ruler_lines, ruler_object, ruler_tables, weighted
 from tests.parity.cases import cases
 
 

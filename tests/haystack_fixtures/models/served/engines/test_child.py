@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.served.engines.child import Child, ended, free_port, last_lines
-from needlework.haystack_fixtures.models.served.engines.keeper import alive, family
+from needlework.core.errors import InputError
+from needlework.models.engines.keeper import alive, family
+from needlework.models.engines.serve import Child, ended, free_port, last_lines
 
 LISTENS = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1"]
 FAILS = [sys.executable, "-c", "print('loading'); print('error: no card has 80 GB'); raise SystemExit(3)"]
@@ -104,7 +104,7 @@ def test_a_server_with_children_that_ignores_the_polite_signal_ends_with_its_own
     )
     owner = (
         "import sys, time\nfrom pathlib import Path\n"
-        "from needlework.haystack_fixtures.models.served.engines.child import Child\n"
+        "from needlework.models.engines.serve import Child\n"
         f"Child('toy', [sys.executable, '-c', {stubborn!r}], {port}, '/', Path({str(tmp_path)!r}), 30)"
         ".start(lambda *_: None)\nprint('up', flush=True)\ntime.sleep(60)\n"
     )

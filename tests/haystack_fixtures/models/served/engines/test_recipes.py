@@ -5,9 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.served.engines.command import command, parse_args, shown_command
-from needlework.haystack_fixtures.models.served.engines.recipe import WORDS, Recipe, find_recipe, known_engines
+from needlework.core.errors import InputError
+from needlework.models.engines.recipes import (
+    WORDS,
+    Recipe,
+    command,
+    find_recipe,
+    known_engines,
+    parse_args,
+    shown_command,
+)
 
 PUBLISHED = tomllib.loads((Path(__file__).parent / "published_options.toml").read_text(encoding="utf-8"))
 

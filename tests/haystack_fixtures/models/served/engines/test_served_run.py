@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.served.engines.served_run import served_run, with_server
+from needlework.models.engines.serve import served_run, with_server
 
 
 def asked(tmp_path, model, engine, *args):

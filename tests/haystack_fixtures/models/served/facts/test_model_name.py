@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from needlework.haystack_fixtures.grid.cells import Cell
-from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.served.args import served_options
-from needlework.haystack_fixtures.models.served.connection import Connection
-from needlework.haystack_fixtures.models.served.facts.model_name import same_model
-from needlework.haystack_fixtures.models.served.model import ServedModel
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
-from needlework.haystack_fixtures.trials.trust import check_answer
+from needlework.core.grid import Cell
+from needlework.models.model import Request
+from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.model import ServedModel
+from needlework.models.served.server_facts import same_model
+from needlework.models.tokenizers.tokenizer import Tokenizer
+from needlework.pipeline.exchange import check_answer
 from tests.haystack_fixtures.models.served.planted_http import PlantedServer, good
 
 

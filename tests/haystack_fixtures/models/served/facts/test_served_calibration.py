@@ -8,13 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from needlework.haystack_fixtures.models.model import Calibration, ModelError, Request, Response
-from needlework.haystack_fixtures.models.served.facts.calibration import calibrate, layout_of, short_requests
-from needlework.haystack_fixtures.models.served.facts.replays import Replays
-from needlework.haystack_fixtures.needles.needle import Needle
-from needlework.haystack_fixtures.prompts.prompt import Message
-from needlework.haystack_fixtures.prompts.shape import raw_text
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.core.prompts import Message, Needle, raw_text
+from needlework.models.model import Calibration, ModelError, Request, Response
+from needlework.models.served.calibration import Replays, calibrate, layout_of, short_requests
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import make_prompt
 
 NEEDLE = Needle(

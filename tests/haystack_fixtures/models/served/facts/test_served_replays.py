@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.served.facts.replays import Replays, are_unique
-from needlework.haystack_fixtures.needles.needle import Needle
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.core.prompts import Needle
+from needlework.models.model import Request
+from needlework.models.served.calibration import Replays, are_unique
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import make_prompt
 
 ID = "chatcmpl-5f2c1e0a9b7d4c3e8f6a1b2c3d4e5f60"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.models.served.facts.window import Window, discover_window
-from needlework.haystack_fixtures.models.served.http.failures import UnreachableError
+from needlework.models.served.calibration import Window, discover_window
+from needlework.models.served.errors import UnreachableError
 
 ROOT = "http://127.0.0.1:8000"
 PROPS = "/props?model=m&autoload=false"

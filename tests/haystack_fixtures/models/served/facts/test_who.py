@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.models.served.facts.who import fingerprint, who_answers
-from needlework.haystack_fixtures.models.served.http.failures import UnreachableError
+from needlework.models.served.errors import UnreachableError
+from needlework.models.served.server_facts import fingerprint, who_answers
 
 LLAMA_CPP = {
     "http://h/v1/models": {"data": [{"id": "m", "created": 1, "meta": {"n_ctx": 4096, "size": 9}}]},

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from needlework.haystack_fixtures.models.served.http.client import Allowed, HttpClient
+from needlework.models.served.http_client import Allowed, HttpClient
 from tests.haystack_fixtures.models.served.http.scripted import SOON, Script, Scripted, body_of
 
 

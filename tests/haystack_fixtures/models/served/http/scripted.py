@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 import pytest
 
-from needlework.haystack_fixtures.models.served.http.client import Allowed, HttpClient
-from needlework.haystack_fixtures.models.served.http.exchanged import Exchanged
-from needlework.haystack_fixtures.models.served.http.failures import HangUpError
+from needlework.models.served.errors import HangUpError
+from needlework.models.served.http_client import Allowed, Exchanged, HttpClient
 
 SOON = Allowed(silence_s=5, total_s=5)
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"

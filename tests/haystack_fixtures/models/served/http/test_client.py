@@ -10,11 +10,10 @@ from collections.abc import Callable
 
 import pytest
 
-from needlework.haystack_fixtures.models.served.http import connection
-from needlework.haystack_fixtures.models.served.http.client import Allowed, HttpClient
-from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreachableError, UnreadableError
-from needlework.haystack_fixtures.models.served.http.head import head_of
-from needlework.haystack_fixtures.models.served.http.place import place_of, way_to
+from needlework.models.served import http_connection
+from needlework.models.served.errors import HangUpError, UnreachableError, UnreadableError, place_of, way_to
+from needlework.models.served.http_client import Allowed, HttpClient
+from needlework.models.served.http_connection import head_of
 from tests.haystack_fixtures.models.served.http.scripted import (
     HELLO,
     SOON,
@@ -95,7 +94,7 @@ def test_a_connection_that_the_server_has_closed_is_not_used_again(server: Scrip
 def test_nor_one_that_the_server_is_about_to_close(
     server: Scripted, ask: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "_IDLE_S", 0.0)
+    monkeypatch.setattr(http_connection, "_IDLE_S", 0.0)
     assert ask([HELLO], [HELLO]) == b"hello"
     assert server.connections == 2
 

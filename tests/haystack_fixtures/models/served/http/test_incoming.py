@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.models.served.http.failures import HangUpError, UnreadableError
-from needlework.haystack_fixtures.models.served.http.incoming import Incoming
+from needlework.models.served.errors import HangUpError, UnreadableError
+from needlework.models.served.http_connection import Incoming
 
 
 class Received:

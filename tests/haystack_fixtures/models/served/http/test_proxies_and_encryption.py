@@ -8,10 +8,9 @@ import subprocess
 
 import pytest
 
-from needlework.haystack_fixtures.errors import InputError
-from needlework.haystack_fixtures.models.served.http.client import HttpClient
-from needlework.haystack_fixtures.models.served.http.failures import UnreachableError
-from needlework.haystack_fixtures.models.served.http.place import proxy_for
+from needlework.core.errors import InputError
+from needlework.models.served.errors import UnreachableError, proxy_for
+from needlework.models.served.http_client import HttpClient
 from tests.haystack_fixtures.models.served.http.scripted import (
     ENCRYPT,
     HELLO,

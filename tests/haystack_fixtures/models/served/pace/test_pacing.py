@@ -9,22 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.models.served.errors import (
-    LONGEST_DELAY_S,
-    LONGEST_RETRY_AFTER_S,
-    Fault,
-    Retries,
-)
-from needlework.haystack_fixtures.models.served.pace.pacing import (
-    NEVER_HEARD_S,
-    PATIENCE_S,
-    REFUSED_S,
-    REFUSES_S,
-    ROW,
-    News,
-    Pace,
-    Sign,
-)
+from needlework.models.served.errors import LONGEST_DELAY_S, LONGEST_RETRY_AFTER_S, Fault, Retries
+from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, REFUSED_S, REFUSES_S, ROW, News, Pace, Sign
 
 SIGNS = st.sampled_from(("answered", "broken", "busy", "late", "slow", "down", "gone"))
 STEPS = st.lists(

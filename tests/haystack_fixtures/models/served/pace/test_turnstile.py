@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.models.model import ModelError
-from needlework.haystack_fixtures.models.reader import reader
-from needlework.haystack_fixtures.models.served.pace.pacing import Sign
-from needlework.haystack_fixtures.models.served.pace.turnstile import Turnstile
+from needlework.models.event_loop import reader
+from needlework.models.model import ModelError
+from needlework.models.served.limiter import Sign, Turnstile
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
 
 WHY = ModelError("server", "gone", fatal=True)

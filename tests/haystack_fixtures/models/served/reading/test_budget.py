@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from needlework.haystack_fixtures.models.model import Request
-from needlework.haystack_fixtures.models.served.reading.budget import within_budget
-from needlework.haystack_fixtures.models.served.reading.reply import Reply
-from needlework.haystack_fixtures.tokenizers.tokenizer import Tokenizer
+from needlework.models.model import Request
+from needlework.models.served.reply import Reply, within_budget
+from needlework.models.tokenizers.tokenizer import Tokenizer
 
 
 def judged(text: str, chat: Callable[..., Request], tokenizer: Tokenizer, reasoning: str = "") -> tuple[int, bool]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.models.reader import reader
-from needlework.haystack_fixtures.models.served.reading.fields import (
+from needlework.models.event_loop import reader
+from needlework.models.served.connection import (
     cached_count,
     completion_count,
     finish_of,
@@ -20,15 +20,7 @@ from needlework.haystack_fixtures.models.served.reading.fields import (
     reasoning_count,
     said_and_thought,
 )
-from needlework.haystack_fixtures.models.served.reading.reply import (
-    DroppedError,
-    Events,
-    MalformedError,
-    Reply,
-    TooSlowError,
-    Within,
-    read_body,
-)
+from needlework.models.served.reply import DroppedError, Events, MalformedError, Reply, TooSlowError, Within, read_body
 
 MESSAGES: list[tuple[dict[str, Any], str, str]] = [
     ({"content": "Paris"}, "Paris", ""),

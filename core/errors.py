@@ -1,0 +1,222 @@
+"""Errors of user input; how commands refuse with one line, and end at a signal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import SequenceMatcher, get_close_matches
+from types import FrameType
+from typing import Any, NoReturn
+
+# meant.
+_LONGEST_VALUE, _LONGEST = 120, 600
+# What is this much like a name of ours is one of them, whatever others call theirs.
+_OURS = 0.75
+
+
+class InputError(Exception):
+    """Something the user gave cannot be used.
+
+    Its text is one line that names the option or file, the value, and the remedy; the plugin prints it as it is.
+    """
+
+    def __init__(self, what: str, value: object, remedy: str) -> None:
+        shown = _cut(_one_line(value), _LONGEST_VALUE)
+        super().__init__(f"{printable(what, _LONGEST_VALUE)}: {shown!r}: {printable(remedy)}")
+
+
+class TooShortError(InputError):
+    """A length, in tokens, that cannot hold what is asked; `least`: one that can, as far as it is known here."""
+
+    def __init__(self, length: int, needed: str, least: int | None = None) -> None:
+        super().__init__("--lengths", length, f"{needed}: use at least {least}" if least else needed)
+        self.least = least
+
+
+class TooLongError(InputError):
+    """A length, in tokens, that the user's texts do not fill; `most`: what they fill with what is asked, `about`."""
+
+    def __init__(self, length: int, most: int, about: str) -> None:
+        self.told = f"all documents together fill {most} tokens with {about}"
+        super().__init__("--lengths", length, f"{self.told}: use no more, or add some")
+        self.length, self.most = length, most
+
+
+class NoRoomError(InputError):
+    """An answer budget, in tokens, that the answer does not fit; `needed`: one that it fits, with the answer's end."""
+
+    def __init__(self, budget: int, of: str, needed: int) -> None:
+        remedy = f"the answer of {of} and its end have {needed} tokens: use at least {needed}"
+        super().__init__("--answer-budget", budget, remedy)
+        self.needed = needed
+
+
+def printable(text: object, longest: int = _LONGEST) -> str:
+    """On one line, and nothing in it that a terminal obeys: files and servers have a say in what we print."""
+    line = _one_line(text)
+    if not line.isprintable():
+        line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    return _cut(line, longest)
+
+
+def nearest(word: str, ours: Iterable[str], theirs: Iterable[str] = ()) -> str:
+    """The nearest of the names, empty where none is near."""
+    ours = list(ours)
+    found = get_close_matches(word, ours, n=1, cutoff=_OURS) or get_close_matches(word, [*ours, *theirs], n=1)
+    return found[0] if found and _begins_alike(word, found[0]) else ""
+
+
+def _begins_alike(word: str, name: str) -> bool:
+    """Whether the name has more of the word than some letters here and there, or the same ones in another order."""
+    if sorted(word) == sorted(name):
+        return True
+    longest = SequenceMatcher(None, word, name, autojunk=False).find_longest_match().size
+    return 2 * longest >= min(len(word), len(name))
+
+
+def _one_line(value: object) -> str:
+    # Only the beginning can be shown: a value of a gigabyte is not split into words.
+    return " ".join(str(value)[:10_000].split())
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """An argument parser whose complaints are one line, as all of ours are, and name the option that was meant.
+
+    `theirs`: what to write in place of another system's option, by its name without dashes before it.
+    """
+
+    def __init__(self, *args: Any, theirs: Mapping[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._theirs = theirs or {}
+        self._words: list[str] = []
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """As argparse does, but that an unknown option is refused here, where its neighbours are known."""
+        self._words = list(sys.argv[1:] if args is None else args)
+        found, unknown = super().parse_known_args(args, namespace)
+        option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
+        if option is not None:
+            self.error(self._unknown(option))
+        return found, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and end with exit code 2. A misspelt option is told before what is missing beside it."""
+        if message.startswith("the following arguments are required"):
+            message = next((self._unknown(option) for option in self._options() if not self._has(option)), message)
+        self.exit(2, f"{self.prog}: {printable(message)} (see {self.prog} --help)\n")
+
+    def _options(self) -> Iterator[str]:
+        """The options among the words of the command line, as they are written."""
+        own = self._words[: self._words.index("--")] if "--" in self._words else self._words
+        yield from (word.partition("=")[0] for word in own if word.startswith("--"))
+
+    def _has(self, option: str) -> bool:
+        """Whether it is an option of this parser's, or, as argparse takes it, the beginning of one."""
+        return any(name == option or (self.allow_abbrev and name.startswith(option)) for name in _written(self))
+
+    def _unknown(self, option: str) -> str:
+        return f"there is no {option}{self._hint(option.lstrip('-'))}"
+
+    def _hint(self, name: str) -> str:
+        if name in self._theirs:
+            return f": {self._theirs[name]}"
+        near = nearest(name.replace("_", "-"), (known[2:] for known in _written(self)))
+        return f": did you mean --{near}?" if near else ""
+
+
+def _written(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:  # noqa: SLF001 - argparse names them nowhere else
+        yield from (name for name in action.option_strings if name.startswith("--"))
+
+
+def refuse(command: str, line: object) -> int:
+    """Print one line to standard error, with the command's name once; the exit code for bad input."""
+    said = printable(line, 1000).removeprefix(f"{command}: ")
+    print(f"needlework {command}: {said}", file=sys.stderr)
+    return 2
+
+
+_NAMES = ("SIGTERM", "SIGHUP")
+_AGAIN_S = 5.0  # a Ctrl-C so soon after the first is the same wish
+
+
+class EndSignals:
+    """While `start`ed, SIGTERM and SIGHUP raise `KeyboardInterrupt` as Ctrl-C does; a second one is ignored.
+
+    A second Ctrl-C is ignored for five seconds: it would end what the first one asks for, a report half written.
+
+    In a worker SIGTERM and SIGHUP end nothing (`heeded=False`): its controller does, when it has its answers. It is
+    then told `end`.
+
+    Only a signal that would otherwise kill the process is taken over: not one that is ignored (`nohup`), or that
+    somebody else handles.
+    """
+
+    def __init__(self, *, heeded: bool = True) -> None:
+        self._heeded = heeded
+        self._before: dict[signal.Signals, Any] = {}
+        self._ends: float | None = None  # since when, in seconds
+
+    def start(self) -> None:
+        """Take them over. Other threads cannot."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for name in _NAMES:
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                self._before[number] = signal.signal(number, self._end)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
+
+    def ignore(self) -> None:
+        """From now on do nothing at them: the session ends already."""
+        self._ends = time.monotonic()
+        for number in self._before:
+            if number != signal.SIGINT:
+                signal.signal(number, signal.SIG_IGN)
+
+    def end(self) -> None:
+        """End the session now, from any thread; nothing after `ignore`."""
+        self._heeded = True
+        if signal.SIGTERM in self._before and sys.platform != "win32":  # there it would end the process itself
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def stop(self) -> None:
+        """Give the signals back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self._ends is None or time.monotonic() - self._ends > _AGAIN_S:
+            self.ignore()
+            raise KeyboardInterrupt
+
+    def _end(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if not self._heeded:
+            return
+        self.ignore()
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+@contextmanager
+def ending_signals() -> Iterator[None]:
+    """While this lasts, they raise `KeyboardInterrupt`, once."""
+    signals = EndSignals()
+    signals.start()
+    try:
+        yield
+    finally:
+        signals.stop()

@@ -1,0 +1,200 @@
+"""Files: written whole or not at all, read small, computed once into the cache folder."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import shutil
+import time
+import tomllib
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from needlework.core.errors import InputError
+
+
+def drop_halves(folder: Path) -> None:
+    """Remove what killed runs have left half written."""
+    for half in folder.glob(".*.tmp"):
+        half.unlink()
+
+
+def write_whole(path: Path | str, content: bytes, *, durable: bool = True) -> None:
+    """Write `content` to `path` through a temporary file beside it. Makes the folder when it is missing.
+
+    `durable`: on the disk before this returns, so that it outlives a power cut; caches do without. Raises `OSError`.
+    """
+    # os.path: the cache of encoded documents writes hundreds in a run, and a Path is slow.
+    folder = os.path.dirname(path)  # noqa: PTH120
+    half = os.path.join(folder, f".{secrets.token_hex(8)}.tmp")  # noqa: PTH118
+    try:
+        try:
+            file = open(half, "xb")  # noqa: PTH123, SIM115 - closed by the `with` below
+        except FileNotFoundError:
+            os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+            file = open(half, "xb")  # noqa: PTH123, SIM115
+        with file:
+            file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(half, path)  # noqa: PTH105
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(half)  # noqa: PTH108
+        raise
+
+
+def encoder_of(options: json.JSONEncoder) -> Callable[[object], str]:
+    """Return `options.encode`, quicker: 1 µs less for each value. A value that holds itself is a `RecursionError`.
+
+    `json` has no public way to keep its C encoder; where its own name or its arguments are others, `options` encodes.
+    """
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    quote = json.encoder.encode_basestring_ascii if options.ensure_ascii else json.encoder.encode_basestring
+    separators = options.key_separator, options.item_separator
+    try:
+        write = make(None, options.default, quote, None, *separators, options.sort_keys, False, options.allow_nan)
+    except TypeError:
+        return options.encode
+    return lambda value: "".join(write(value, 0))
+
+
+_LARGEST = 64 * 2**20  # bytes
+
+
+def read_text(option: str, name: str | Path, remedy: str = "give the path of a UTF-8 text file") -> str:
+    """The file's text. Raises `InputError` for what is no file, cannot be read, is not UTF-8, or has no end."""
+    try:
+        path = Path(name).expanduser()
+        if path.exists() and not path.is_file():
+            raise InputError(option, name, f"is not a file; {remedy}")
+        if path.exists() and path.stat().st_size > _LARGEST:
+            raise InputError(option, name, f"is larger than {_LARGEST >> 20} MiB; {remedy}")
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(option, name, "is not UTF-8 text; save it as UTF-8") from None
+    except OSError as error:
+        raise InputError(option, name, f"cannot be read ({error.strerror}); {remedy}") from None
+    except (ValueError, RuntimeError):  # a NUL in the name; the home folder of nobody
+        raise InputError(option, name, f"is no path; {remedy}") from None
+
+
+def read_toml(option: str, name: str | Path, remedy: str = "give the path of a TOML file") -> dict[str, Any]:
+    """The file's tables."""
+    return parse_toml(option, name, read_text(option, name, remedy))
+
+
+def parse_toml(option: str, name: str | Path, text: str) -> dict[str, Any]:
+    """The tables of a TOML text; `name` is for messages."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(option, name, f"is not valid TOML: {error}") from None
+
+
+PROMPT = "--judge-prompt"
+
+
+def prompt_text(path: str) -> str:
+    """The text of the file. Raises `InputError`."""
+    return read_text(PROMPT, path, "give a UTF-8 text file with {question}, {reference} and {answer}")
+
+
+def prompt_sha256(path: str) -> str:
+    """The hash of its text, which stands for it in recipes and manifests. Raises `InputError`."""
+    return sha256(prompt_text(path).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# A file here is whole or absent, named by everything that decides its content, and checked when it is read. A cache
+# costs time at worst: what is missing, cut short or changed is made again, and what cannot be written is not kept.
+
+# What a file system says that has no locks, or whose lock server is away.
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP)
+_RUN_S = 24 * 3600.0
+_CHECK = 4  # bytes of CRC-32 before the content
+
+
+def default_cache_dir() -> Path:
+    """The folder that NEEDLEWORK_CACHE names, else the user's cache folder; it may not exist yet."""
+    named = os.environ.get("NEEDLEWORK_CACHE", "").strip()
+    return Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("needlework"))
+
+
+def cache_key(*parts: str) -> str:
+    """One name for everything that decides a file's content: 64 hex digits."""
+    return sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def kept(path: Path | str) -> memoryview | None:
+    """The content that `keep` put there; `None` where there is none, or where it is damaged."""
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - hundreds are read, and a Path is slow
+            data = memoryview(file.read())
+    except OSError:
+        return None
+    content = data[_CHECK:]
+    return content if len(data) >= _CHECK and data[:_CHECK] == _check(content) else None
+
+
+def keep(path: Path | str, content: bytes) -> None:
+    """Put content into the cache, if it can be written. Processes may race: the last one's file stays."""
+    with suppress(OSError):
+        write_whole(path, _check(content) + content, durable=False)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`, waiting as long as it takes. The system frees it when its holder dies.
+
+    Where the file system has no locks nobody waits: processes that start together may each make the same (a converted
+    model, a calibration), and the last one's stays.
+    """
+    from filelock import FileLock  # 70 ms to import, and most runs lock nothing
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as held:
+        try:
+            held.enter_context(FileLock(path, fallback_to_soft=False))
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+        yield
+
+
+def learnt_once(path: Path, learn: Callable[[], tuple[dict[str, Any], bool]]) -> dict[str, Any]:
+    """Facts that the first process learns, the others wait for, and all then read.
+
+    `learn` returns facts and whether they are worth keeping: what failed in passing is left to the next process.
+    """
+    with ExitStack() as held:
+        with suppress(OSError):  # where nothing can be locked, each process learns for itself
+            held.enter_context(locked(path.with_suffix(".lock")))
+        found = kept(path)
+        if found is not None:
+            return dict(json.loads(bytes(found)))
+        facts, lasting = learn()
+        if lasting:
+            keep(path, json.dumps(facts).encode())
+        return facts
+
+
+def folder_of_run(parent: Path, run: str) -> Path:
+    """Where the processes of one run keep what the next run must learn anew. Drops what runs of earlier days left."""
+    for left in parent.glob("*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _RUN_S:
+                shutil.rmtree(left)
+    return parent / cache_key(run)
+
+
+def _check(content: bytes | memoryview) -> bytes:
+    return zlib.crc32(content).to_bytes(_CHECK, "little")

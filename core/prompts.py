@@ -1,0 +1,346 @@
+"""Prompts: needles, messages, prompt templates, turns of a conversation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib import resources
+from itertools import groupby
+from typing import Any, Literal, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from needlework.core.errors import InputError
+from needlework.core.files import parse_toml, read_text
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message."""
+
+    role: Role
+    content: str = field(repr=False)
+
+
+class Forms(Protocol):
+    """A prompt as a whole text, as messages, and as ids; a form may be made when it is first asked for."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def messages(self) -> tuple[Message, ...]: ...
+    @property
+    def ids(self) -> NDArray[np.int32]: ...
+    @property
+    def tokens(self) -> int:
+        """How many ids there are."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Forms that are at hand."""
+
+    messages: tuple[Message, ...]
+    text: str = field(repr=False)
+    ids: NDArray[np.int32] = field(repr=False)
+
+    @property
+    def tokens(self) -> int:
+        """See `Forms`."""
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedNeedle:
+    """Where a needle came to stand.
+
+    `start`, `end`: character span in the prompt text; the text there equals the needle. `tokens_before`: haystack
+    tokens that stand before it (other needles not counted). `tokens`: its own. `requested`, `depth`: percent.
+    """
+
+    name: str
+    start: int
+    end: int
+    tokens_before: int
+    tokens: int
+    requested: float
+    depth: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A built prompt.
+
+    Of its `forms`, `text` is the whole rendered request (template, system prompt, context, question); `ids` int32
+    [tokens] its canonical tokens, a BOS included once. `context` is the character span of the document in `text`.
+    `slack`: tokens by which the prompt is shorter than its budget. `corpus_passes`: how much of the corpus was used,
+    1.0 = all of it once, 2.5 = text repeats, 0 where the context is no corpus's text. `text_sha256`, `filler_sha256`:
+    of the text, and of the context without needles. `truncated`: share of a document's tokens that was left out, 0..1.
+    `conversation`: the context is turns, each a message. `error`: the share by which counts of tokens may be off, 0
+    where the model's own tokenizer counts.
+    """
+
+    forms: Forms = field(repr=False)
+    context: tuple[int, int]
+    context_tokens: int
+    placed: tuple[PlacedNeedle, ...]
+    slack: int
+    corpus_passes: float
+    text_sha256: str
+    filler_sha256: str
+    flags: tuple[str, ...] = ()
+    truncated: float = 0.0
+    error: float = 0.0
+    conversation: bool = False
+
+    @property
+    def text(self) -> str:
+        """The whole rendered request."""
+        return self.forms.text
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What a chat is asked."""
+        return self.forms.messages
+
+    @property
+    def ids(self) -> NDArray[np.int32]:
+        """The text's canonical tokens."""
+        return self.forms.ids
+
+    @property
+    def tokens(self) -> int:
+        """Length of the rendered prompt in tokens."""
+        return self.forms.tokens
+
+
+def bare_prompt(messages: tuple[Message, ...], text: str, ids: Sequence[int] | NDArray[np.int32]) -> Prompt:
+    """The prompt of a question without a context: no needles, nothing to prove but its own text."""
+    return Prompt(
+        forms=Written(messages, text, np.asarray(ids, np.int32)),
+        context=(0, 0),
+        context_tokens=0,
+        placed=(),
+        slack=0,
+        corpus_passes=0.0,
+        text_sha256=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        filler_sha256="",
+    )
+
+
+_SPEAKERS = {
+    "en": {"user": "User: ", "assistant": "Assistant: "},
+    "zh": {"user": "用户：", "assistant": "助手："},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one side of a conversation says at a time."""
+
+    role: Literal["user", "assistant"]
+    text: str = field(repr=False)
+
+
+def parted(messages: Sequence[Message], shape: str) -> tuple[tuple[Message, ...], str, tuple[Message, ...]]:
+    """The messages of a shape before and after its turns, and between them what the first turn begins with.
+
+    Raises `InputError` for a shape whose context is not turns: it needs a message that ends with `{context}`, and one
+    behind it.
+    """
+    at = next(number for number, message in enumerate(messages) if CONTEXT in message.content)
+    opening, _, behind = messages[at].content.partition(CONTEXT)
+    if behind or at + 1 == len(messages):
+        remedy = (
+            "has no room for a conversation: use conversation, or a shape of yours with a message that ends with "
+            "{context} and another for {question}; and --question-position end or both"
+        )
+        raise InputError(OPTION, shape, remedy)
+    return tuple(messages[:at]), opening, tuple(messages[at + 1 :])
+
+
+def merge_roles(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages with neighbours of one role joined, a blank line between them."""
+    grouped = groupby(messages, key=lambda message: message.role)
+    return tuple(Message(role, "\n\n".join(message.content for message in same)) for role, same in grouped)
+
+
+def plain_turns(messages: Sequence[Message], language: str) -> str:
+    """A conversation for base models: `User: ...`, a blank line, `Assistant: ...`, up to where the answer begins."""
+    speakers = _SPEAKERS[language]
+    said = [f"{speakers.get(message.role, '')}{message.content}" for message in messages]
+    return "\n\n".join([*said, speakers["assistant"].rstrip()])
+
+
+OPTION = "--prompt"
+CONTEXT = "{context}"
+Position = Literal["start", "end", "both"]
+_GUIDE = {
+    "en": "Before answering, please consider what in the document is most relevant to this question.",
+    "zh": "在回答之前，请思考文档中与此问题最相关的内容是什么。",
+}
+_FORMAT_MARK = {"en": "Please answer in the format", "zh": "请按照"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A prompt shape in one language. All messages together hold `{context}` once and `{question}` once.
+
+    `question` wraps the question where it stands after the context, `both` where it is announced before it.
+    `raw_end` closes a raw (template-free) prompt, so that a base model goes on with the answer.
+    """
+
+    name: str
+    messages: tuple[Message, ...]
+    system: str
+    question: str
+    both: str
+    raw_end: str
+    sha256: str
+
+
+def load_shape(name: str, language: str) -> Shape:
+    """A shape by name, or from the user's TOML file. Raises `InputError`."""
+    if name.endswith(".toml"):
+        text = read_text(OPTION, name)
+    else:
+        folder = resources.files(__package__) / "shapes"
+        names = sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+        if name not in names:
+            raise InputError(OPTION, name, f"use one of {', '.join(names)}, or a .toml file")
+        text = (folder / f"{name}.toml").read_text(encoding="utf-8")
+    table = parse_toml(OPTION, name, text)
+    if not isinstance(table.get(language), dict):
+        known = [key for key, value in table.items() if isinstance(value, dict)]
+        raise InputError(OPTION, name, f"has no [{language}] table; it has {', '.join(known) or 'none'}")
+    return _shape(name, table[language])
+
+
+def _shape(name: str, table: dict[str, Any]) -> Shape:
+    rows = table.get("message")
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict)
+        and row.get("role") in ("system", "user", "assistant")
+        and isinstance(row.get("content"), str)
+        for row in rows
+    ):
+        raise InputError(
+            OPTION, name, "needs [[LANGUAGE.message]] tables with a role (system, user, assistant) and a content"
+        )
+    contents = "".join(row["content"] for row in rows)
+    for mark in (CONTEXT, "{question}"):
+        if contents.count(mark) != 1:
+            raise InputError(OPTION, name, f"its messages must hold {mark} exactly once")
+    if contents.index(CONTEXT) > contents.index("{question}"):
+        raise InputError(OPTION, name, "put {context} before {question}; --question-position moves the question")
+    question = str(table.get("question", "{question}"))
+    return Shape(
+        name=name,
+        messages=tuple(Message(cast(Role, row["role"]), row["content"]) for row in rows),
+        system=str(table.get("system", "")),
+        question=question,
+        both=str(table.get("both", question)),
+        raw_end=str(table.get("raw_end", "")),
+        sha256=sha256(repr(sorted(table.items())).encode("utf-8", "surrogatepass")).hexdigest(),
+    )
+
+
+def lay_out(
+    shape: Shape, question: str, *, system: str | None, position: Position, introduction: str = ""
+) -> tuple[Message, ...]:
+    """The messages with everything but the context, which still reads `{context}`; before it the introduction."""
+    asked = shape.question.replace("{question}", question)
+    before = {"start": asked, "both": shape.both.replace("{question}", question), "end": ""}[position]
+    before = introduction + (f"{before}\n\n" if before else "")
+    after = "" if position == "start" else asked
+    messages = []
+    for message in shape.messages:
+        content = message.content
+        if CONTEXT in content and before:
+            # What is told first goes before the line that opens the document, so that tags stay around the context.
+            head, tail = content.split(CONTEXT)
+            opening = re.search(r"<[^<>\n]+>\n$", head)
+            at = opening.start() if opening else len(head)
+            content = f"{head[:at]}{before}{head[at:]}{CONTEXT}{tail}"
+        content = content.replace("{question}", after).rstrip()
+        if content:
+            messages.append(Message(message.role, content))
+    told = shape.system if system is None else system
+    return (Message("system", told), *messages) if told else tuple(messages)
+
+
+def guided(question: str, language: str, *, joint: bool) -> str:
+    """OpenCompass's `guide`: ask the model to look for the relevant place first.
+
+    Before the wanted answer format where the question names one (one needle), else at the end. Published code fails
+    on a question without a format; here the sentence then goes to the end too.
+    """
+    if language not in _GUIDE:
+        raise ValueError(f"Language {language!r} is not supported.")
+    head, mark, tail = question.partition(_FORMAT_MARK[language])
+    if joint or not mark:
+        gap = " " if language == "en" and not joint else ""
+        return f"{question}{gap}{_GUIDE[language]}"
+    gap = " " if language == "en" else ""
+    return f"{head}{_GUIDE[language]}{gap}{mark}{tail}"
+
+
+def raw_text(messages: tuple[Message, ...], end: str) -> str:
+    """The messages without a chat template: contents with blank lines between, then `end`."""
+    return "\n\n".join([*(message.content for message in messages), end]).rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """A statement for the haystack, with its question and reference answer.
+
+    `key` and `answer` must occur nowhere else in the context. `keyword` is what keyword scorers look for (the answer
+    when empty). `accepted` are other spellings of the right answer; `distractors` are whole statements that go into
+    the haystack too, and `distractor_answers` their (wrong) values. `reply` is a right answer in the form that the
+    question asks for, where a score compares with more than the value; a mock model gives it. `ask`: in a conversation,
+    what the user says before; the statement is the assistant's reply.
+    """
+
+    name: str
+    text: str
+    question: str
+    answer: str
+    keyword: str = ""
+    key: str = ""
+    accepted: tuple[str, ...] = ()
+    distractors: tuple[str, ...] = ()
+    distractor_answers: tuple[str, ...] = ()
+    reply: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JointQuestion:
+    """One question over all needles of a set (multi-needle tasks).
+
+    `diff` is the gap between needles in percent of the haystack (OpenCompass's parameter); `None` spaces them evenly
+    over what lies below the first.
+    """
+
+    question: str
+    answer: str
+    keyword: str = ""
+    diff: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NeedleSet:
+    """A named collection of needles in one language."""
+
+    name: str
+    language: str
+    source: str
+    needles: tuple[Needle, ...]
+    joint: JointQuestion | None = None
+    sha256: str = ""

@@ -1,0 +1,164 @@
+"""Notes on options: unused ones, and how words were taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+
+from needlework.core.errors import InputError
+from needlework.core.grid import limit_note
+from needlework.core.prompts import Needle
+from needlework.core.settings import Settings, own_of
+from needlework.haystack_fixtures.configuration.presets import BY_KEY
+from needlework.haystack_fixtures.haystacks.builder import occurs
+from needlework.haystack_fixtures.needles.needle_sets import has_answer, is_own, load_needle_set
+from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
+from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings, votes_of
+from needlework.models.specs import runs_here
+
+_SHOWN = 60  # characters
+
+
+def notes(settings: Settings) -> Iterator[str]:
+    """A sentence for each."""
+    if settings.limit is not None and settings.adaptive is None:
+        yield limit_note(settings.limit)
+    for corpus, files, each in dict.fromkeys((s.corpus, s.file_list, s.repeats_per_file) for s in settings.suites):
+        if each:
+            yield f"{each} trials on each of {len(files)} files of {corpus}, each haystack of one: {', '.join(files)}"
+        elif files:
+            yield f"text: {', '.join(files)} of {corpus} (--file-list names others)"
+    by_words = {suite.scorer for suite in settings.suites if not has_answer(suite.needle_set)} & {"needle_words"}
+    if by_words:
+        yield (
+            "no --answer: scored by needle_words, the words of the needles that the question lacks;"
+            " --answer TEXT, or --scorer judge_llmtest --judge SPEC, compares otherwise"
+        )
+    judged = ("judge", "needle_words")
+    compared = [suite for suite in settings.suites if not (suite.scorer or "").startswith(judged)]
+    for needle_set, language in dict.fromkeys((suite.needle_set, suite.language) for suite in compared):
+        yield from _without_their_answers(_own_needles(needle_set, language))
+
+
+def _without_their_answers(needles: Iterable[Needle]) -> Iterator[str]:
+    """A sentence on the needles that do not say their answer: the first of them stands for all."""
+    if found := [needle for needle in needles if not _has_its_answer(needle)]:
+        more = f", and so with {len(found) - 1} more" if len(found) > 1 else ""
+        yield (
+            f"the answer {_begun(found[0].answer)} is not in its needle {_begun(found[0].text)}{more}:"
+            " a model that quotes the needle may be scored as wrong"
+        )
+
+
+def _begun(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+
+
+def _own_needles(spec: str, language: str) -> tuple[Needle, ...]:
+    """The needles of a user's set; none where it cannot be read, which is told where it is asked about."""
+    with suppress(InputError):
+        return load_needle_set(spec, language).needles if is_own(spec) else ()
+    return ()
+
+
+def _has_its_answer(needle: Needle) -> bool:
+    """Whether the right answer, or another spelling of it, is said in the needle; one without an answer lacks none."""
+    right = [answer for answer in (needle.answer, needle.keyword, *needle.accepted) if answer]
+    return not needle.answer or any(occurs(answer.casefold(), needle.text.casefold()) for answer in right)
+
+
+Used = Callable[[Settings], bool]
+
+_RETRIEVING = ("doc_", "leval_", "longbench_v2")
+_OF_DATA = ("openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2")
+
+
+def _tasks(*beginnings: str) -> Used:
+    return lambda settings: any(suite.task.startswith(beginnings) for suite in settings.suites)
+
+
+def _retrievers(settings: Settings) -> set[str]:
+    """The retrievers of the tasks that have documents to retrieve from."""
+    suites = [suite for suite in settings.suites if suite.task.startswith(_RETRIEVING)]
+    return {name for suite in suites for name in own_of(suite, RetrievalOptions).retriever} - {"none"}
+
+
+def _writes(settings: Settings) -> bool:
+    return any(own_of(suite, DocumentOptions).questions_model for suite in settings.suites)
+
+
+def _whole_grid(settings: Settings) -> bool:
+    return settings.adaptive is None
+
+
+_OF_DOCUMENTS = "no chosen task asks about documents of yours (doc_...: --preset own-documents)"
+_NO_WRITER = "there is no --questions-model"
+_OF_LEVAL = "no chosen task is one of L-Eval's (leval_...: --preset leval-closed)"
+_OF_CHUNKS = "nothing is retrieved: give --retriever bm25 or dense, and a task with documents (doc_..., leval_...)"
+_OF_EMBEDDER = "no vectors are made: give --retriever dense, and a task with documents (doc_..., leval_...)"
+# Option: (whether this run looks at it, why it does not).
+_RULES: dict[str, tuple[Used, str]] = {
+    **{
+        key: (_tasks("niah", "multi_needle"), "no chosen task has needles of yours (niah, multi_needle)")
+        for key in ("needle", "needles", "question", "answer")
+    },
+    "documents": (_tasks("doc_"), _OF_DOCUMENTS),
+    "vote": (_tasks("doc_"), _OF_DOCUMENTS),
+    "vote_by": (lambda settings: votes_of(settings.suites) > 0, "there is no --vote"),
+    "questions_model": (_tasks("doc_"), _OF_DOCUMENTS),
+    "questions_model_base_url": (_writes, _NO_WRITER),
+    "questions_model_api_key_env": (_writes, _NO_WRITER),
+    "questions": (_tasks("doc_", "ruler_qa_"), "no chosen task reads questions (doc_..., ruler_qa_1, ruler_qa_2)"),
+    **{
+        key: (_tasks("leval_"), _OF_LEVAL)
+        for key in ("leval_data", "leval_subset", "leval_truncation", "leval_length_hint", "no_truncate")
+    },
+    **{
+        key: (_tasks(*_OF_DATA), f"no chosen task asks rows of a data set of yours ({', '.join(_OF_DATA)})")
+        for key in ("data", "data_where", "data_limit")
+    },
+    **{
+        key: (_tasks("longbench_v2"), "no chosen task is LongBench v2's (--preset longbench-v2)")
+        for key in ("data_cut", "data_window")
+    },
+    "retriever": (
+        _tasks(*_RETRIEVING),
+        "no chosen task has documents to retrieve from (doc_..., leval_..., longbench_v2)",
+    ),
+    **{
+        key: (lambda settings: bool(_retrievers(settings)), _OF_CHUNKS)
+        for key in ("chunk_size", "chunk_overlap", "retrieve")
+    },
+    **{
+        key: (
+            lambda settings: "dense" in _retrievers(settings) or votes_by_embeddings(settings.suites) is not None,
+            _OF_EMBEDDER,
+        )
+        for key in ("embedder", "embedder_base_url", "embedder_api_key_env")
+    },
+    "price": (lambda settings: settings.plan, "only --plan tells what a run can cost"),
+    "gpu_memory": (lambda settings: settings.plan, "only --plan tells how many cards a request needs"),
+    "tokens_per_s": (lambda settings: settings.plan, "only --plan tells how long a run takes"),
+    "power": (lambda settings: settings.plan, "only --plan tells what a run can show"),
+    "batch_limits": (lambda settings: settings.batch_out is not None, "there is no --batch-out"),
+    "top_up": (lambda settings: bool(settings.gate), "there is no --gate that could be undecided"),
+    "server_id": (
+        lambda settings: not all(map(runs_here, settings.model)),
+        "the model runs here; it names a server",
+    ),
+    **dict.fromkeys(("repeats", "controls", "limit"), (_whole_grid, "--adaptive asks as many samples as it takes")),
+    **{
+        key: (lambda settings: settings.adaptive is not None, "there is no --adaptive")
+        for key in ("adaptive_bar", "adaptive_tokens", "censored_is_wrong")
+    },
+    "judge_base_url": (lambda settings: bool(settings.judge), "there is no --judge"),
+}  # fmt: skip
+
+
+def unused(given: Iterable[str], settings: Settings) -> Iterator[str]:
+    """A sentence for each of the `given` options (their keys) that this run does not look at."""
+    for key in given:
+        used, why = _RULES.get(key, (None, ""))
+        if used is not None and not used(settings):
+            yield f"--{BY_KEY[key].name} is not used: {why}"

@@ -1,0 +1,297 @@
+"""Contexts of conversations: given ones and growing ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+import numpy as np
+
+from needlework.core.errors import InputError
+from needlework.core.prompts import Message, PlacedNeedle, Prompt, Turn, Written, merge_roles
+from needlework.haystack_fixtures.haystacks.frame import gap
+from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
+from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
+from needlework.models.tokenizers.tokenizer import Tokenizer
+
+
+# A round is a turn of the user and the assistant's reply to it. Rounds are the units of a list, with what the chat
+# template writes between turns in them; what the length leaves free lengthens the reply of a closing round, which
+# stands between the last of them and the question.
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What the user says, and the assistant's reply. Neither begins or ends with a space: templates trim."""
+
+    ask: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class GrowingConversation:
+    """A conversation by its number of rounds.
+
+    `rounds(n)`: its first n. `closing`: the round whose reply is lengthened so that the prompt has its exact length;
+    without it a prompt is as long as it is. `fewest`, `most`: bounds of n. Needles are rounds among them.
+    """
+
+    rounds: Callable[[int], Sequence[Round]]
+    closing: Round | None
+    fewest: int = 1
+    most: int | None = None
+
+
+def list_of_rounds(conversation: GrowingConversation, joints: Joints) -> Listing:
+    """The conversation as a list whose units are rounds as the template writes them."""
+    closing = conversation.closing
+    return Listing(
+        units=lambda n: [_written(each, joints) for each in conversation.rounds(n)],
+        closing=f"{closing.ask}{joints.reply}{closing.reply}" if closing else "",
+        fewest=conversation.fewest,
+        most=conversation.most,
+        fill=closing is not None,
+        joined=True,
+    )
+
+
+def build_conversation(
+    tokenizer: Tokenizer,
+    conversation: GrowingConversation,
+    around: AroundTurns,
+    joints: Joints,
+    *,
+    sources: ListSources,
+    prose: str,
+    needles: Sequence[tuple[str, Round]],
+    depths: Sequence[float],
+    token_budget: int,
+    reserved: int = 0,
+    memo: WindowMemo | None = None,
+) -> Prompt:
+    """Build the prompt of a conversation of `token_budget` tokens, its question behind the closing round.
+
+    Needles (name, round) stand whole between two rounds, nearest to their depths; `placed` has the span of each one's
+    reply. `sources`: of `list_of_rounds`. `context`: the rounds, the closing one left out. Other arguments as for
+    `build_listing`. Raises `InputError` when the budget cannot hold them, or when the template changes a turn.
+    """
+    prompt, n = build_listing(
+        tokenizer,
+        before=joints.head,
+        after=(joints.ask if conversation.closing else "") + joints.tail,
+        listing=list_of_rounds(conversation, joints),
+        sources=sources,
+        prose=prose,
+        needles=[(name, _written(each, joints)) for name, each in needles],
+        depths=depths,
+        token_budget=token_budget,
+        messages=lambda _context: (),
+        bos=around.bos,
+        reserved=reserved,
+        memo=memo,
+    )
+    begin, end = prompt.context
+    rounds = list(_in_order(conversation.rounds(n), prompt, dict(needles), joints))
+    if conversation.closing:
+        tail = joints.ask + joints.tail
+        reply = prompt.text[end + len(conversation.closing.ask + joints.reply) : len(prompt.text) - len(tail)]
+        rounds.append(Round(conversation.closing.ask, reply))
+    messages, text = around.rendered([turn for each in rounds for turn in _turns(each)])
+    if text != prompt.text:
+        raise irregular()
+    return replace(
+        prompt,
+        forms=Written(messages, text, prompt.ids),
+        context=(begin, end - len(joints.ask)),
+        placed=tuple(_narrowed(placed, each, joints) for placed, (_, each) in zip(prompt.placed, needles, strict=True)),
+        flags=(*prompt.flags, "merged_roles") if around.merged else prompt.flags,
+        conversation=True,
+    )
+
+
+def _turns(each: Round) -> tuple[Turn, Turn]:
+    return Turn("user", each.ask), Turn("assistant", each.reply)
+
+
+def _written(each: Round, joints: Joints) -> str:
+    return f"{each.ask}{joints.reply}{each.reply}{joints.ask}"
+
+
+def _in_order(rounds: Sequence[Round], prompt: Prompt, needles: dict[str, Round], joints: Joints) -> Iterator[Round]:
+    """The rounds as they stand in the prompt, needles among them."""
+    starts = {placed.start: needles[placed.name] for placed in prompt.placed}
+    rest, place = iter(rounds), prompt.context[0]
+    while place < prompt.context[1]:
+        each = starts.get(place) or next(rest)
+        yield each
+        place += len(_written(each, joints))
+
+
+def _narrowed(placed: PlacedNeedle, each: Round, joints: Joints) -> PlacedNeedle:
+    """The place of a round's reply alone; tokens and depth stay those of the round."""
+    return replace(placed, start=placed.start + len(each.ask + joints.reply), end=placed.end - len(joints.ask))
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The turns of a conversation, in any order of roles; the question that follows is none of them.
+
+    `wanted`: which turn the question asks for; its place and depth are recorded. `by_window`: the model's window alone
+    decides whether it is too long; else its cell's length does.
+    """
+
+    turns: tuple[Turn, ...]
+    wanted: int | None = None
+    by_window: bool = False
+
+
+def build_given(tokenizer: Tokenizer, conversation: Conversation, around: AroundTurns, *, token_budget: int) -> Prompt:
+    """Build the prompt of a conversation as it is. Its `slack` is below 0 where it is too long for the budget.
+
+    Neighbours of one role are sent as they are; where the chat template refuses that, they are joined, and the prompt
+    has the flag `merged_roles`. Raises `InputError` where the template refuses the messages or changes a turn.
+    """
+    turns = conversation.turns
+    around = around.accepted(turns)
+    messages, text = around.rendered(turns)
+    encoded = tokenizer.encode(text)
+    ids = np.concatenate((np.asarray(around.bos, np.int32), encoded.ids))
+    spans = spans_of([turn.text for turn in turns], text)
+    context = (spans[0][0], spans[-1][1]) if spans else (0, 0)
+    tokens = encoded.starts.searchsorted(np.asarray([context, *spans], np.int64)).tolist()
+    (first, last), own = tokens[0], tokens[1:]
+    placed: tuple[PlacedNeedle, ...] = ()
+    if conversation.wanted is not None:
+        low, high = own[conversation.wanted]
+        depth = 100 * (low - first) / max(1, last - first - (high - low))
+        name = f"turn{conversation.wanted}"
+        placed = (PlacedNeedle(name, *spans[conversation.wanted], low - first, high - low, depth, depth),)
+    return Prompt(
+        forms=Written(messages, text, ids),
+        context=context,
+        context_tokens=last - first,
+        placed=placed,
+        slack=token_budget - len(ids),
+        corpus_passes=0.0,
+        text_sha256=_sha256(text),
+        filler_sha256=_sha256(text[slice(*context)]),
+        flags=("merged_roles",) if around.merged else (),
+        conversation=True,
+    )
+
+
+def spans_of(contents: Sequence[str], text: str) -> list[tuple[int, int]]:
+    """Where texts stand in the rendered one, each behind the last. Raises `InputError` where one does not."""
+    spans, place = [], 0
+    for number, content in enumerate(contents):
+        # Most templates trim what they are given.
+        stripped = content.strip()
+        start = text.find(stripped, place)
+        if start < 0:
+            remedy = f"the model's chat template changes the text of turn {number}: use --template raw"
+            raise InputError("--template", "chat", remedy)
+        place = start + len(stripped)
+        spans.append((start, place))
+    return spans
+
+
+def _sha256(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# A chat template is a program. What it writes between turns is found by rendering marks in place of their texts; where
+# that is the same everywhere, the length of a conversation is a sum over its parts.
+_PROBED = (4, 7)  # rounds of the conversations of marks
+
+
+@dataclass(frozen=True, slots=True)
+class AroundTurns:
+    """What stands around turns.
+
+    `before`, `after`: messages; the last has the question. `opening` begins the first turn. `render`: the text that the
+    model sees for messages, up to where its answer begins. `prefix`: how the answer begins. `merged`: neighbours of one
+    role are one message.
+    """
+
+    before: tuple[Message, ...]
+    opening: str
+    after: tuple[Message, ...]
+    bos: tuple[int, ...]
+    render: Callable[[Sequence[Message]], str]
+    prefix: str = ""
+    merged: bool = False
+
+    def rendered(self, turns: Sequence[Turn]) -> tuple[tuple[Message, ...], str]:
+        """The messages with these turns, and their text. Raises `InputError` where the chat template refuses them."""
+        said = [Message(turn.role, turn.text) for turn in turns]
+        if said:
+            said[0] = Message(said[0].role, self.opening + said[0].content)
+        messages = (*self.before, *said, *self.after)
+        messages = merge_roles(messages) if self.merged else messages
+        text = self.render(messages)
+        if not self.prefix:
+            return messages, text
+        return (*messages, Message("assistant", self.prefix)), text + gap(text, self.prefix) + self.prefix
+
+    def accepted(self, turns: Sequence[Turn]) -> AroundTurns:
+        """The same, or with neighbours of one role merged where the chat template refuses them as they are."""
+        try:
+            self.rendered(turns)
+        except InputError as refused:
+            merged = replace(self, merged=True)
+            try:
+                merged.rendered(turns)
+            except InputError:
+                raise refused from None
+            return merged
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Joints:
+    """Texts around turns: before the first, between a user's and the assistant's, from that to the next user's, and
+    all that stands behind the one before the question."""
+
+    head: str
+    reply: str
+    ask: str
+    tail: str
+
+
+def joints_of(around: AroundTurns) -> tuple[AroundTurns, Joints]:
+    """The joints of a chat template, and what to render with it.
+
+    Raises `InputError` for a template that refuses the messages, or that does not write the same between all turns.
+    """
+    around = around.accepted(_marks(_PROBED[0]))
+    few, many = (_joints(around, rounds) for rounds in _PROBED)
+    if few is None or few != many:
+        raise irregular()
+    return around, few
+
+
+def irregular() -> InputError:
+    """What is wrong with a template that treats turns by their number or content."""
+    remedy = "the model's chat template does not write all turns of a conversation alike: use --template raw"
+    return InputError("--template", "chat", remedy)
+
+
+def _marks(rounds: int) -> list[Turn]:
+    """Turns of private-use characters, which no template and no text has by chance."""
+    return [Turn(("user", "assistant")[number % 2], f"\ue000{number}\ue001") for number in range(2 * rounds)]
+
+
+def _joints(around: AroundTurns, rounds: int) -> Joints | None:
+    """What stands between the marks; `None` where it is not always the same."""
+    marks = _marks(rounds)
+    parts, rest = [], around.rendered(marks)[1]
+    for turn in marks:
+        part, mark, rest = rest.partition(turn.text)
+        if not mark:
+            return None
+        parts.append(part)
+    replies, asks = set(parts[1::2]), set(parts[2::2])
+    if len(replies) != 1 or len(asks) != 1 or "\ue000" in rest:
+        return None
+    [reply], [ask] = replies, asks
+    # Some templates put the system prompt into the last message.
+    return Joints(parts[0], reply, ask, rest.removeprefix(ask)) if rest.startswith(ask) else None

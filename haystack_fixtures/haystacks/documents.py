@@ -1,0 +1,336 @@
+"""Contexts of documents: one answer document among others, whole documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import regex
+
+from needlework.core.errors import InputError, TooLongError, TooShortError
+from needlework.core.prompts import Message, Prompt, Written
+from needlework.haystack_fixtures.haystacks.builder import finish
+from needlework.haystack_fixtures.haystacks.cuts import Cut
+from needlework.haystack_fixtures.haystacks.frame import Frame
+from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Spliced, WindowMemo, text_of
+from needlework.haystack_fixtures.haystacks.search import Draft, draft_of, search
+from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
+from needlework.haystack_fixtures.haystacks.source import Closing, EncodedDocument, EncodedDocuments, HaystackSource
+from needlework.haystack_fixtures.haystacks.splice import splice
+from needlework.models.tokenizers.tokenizer import Encoded
+
+Keep = Literal["start", "end", "ends"]
+Truncation = Literal["exact", "compat", "none", "never"]
+Spans = tuple[tuple[int, int], ...]
+_WORDS_A_STEP = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text that is the whole context.
+
+    `keep`: the part that stays where it is cut; `ends`: both, half of the tokens each. `truncation`: `exact`: as many
+    tokens stay as the prompt has room for; `compat`: L-Eval's steps of words (`compat_span`), which leave no room for
+    template and question; `none`: all of it, and a prompt that is longer than its cell is not asked; `never`: all of
+    it, and the model's window alone decides. `most`: tokens of the message that it stands in; the middle of a longer
+    one goes first of all (`middle_cut`), 0 for any number. `cut`: the share of tokens that went so, 0..1.
+    """
+
+    text: str
+    keep: Keep = "start"
+    truncation: Truncation = "exact"
+    most: int = 0
+    cut: float = 0.0
+
+
+def build_document(
+    document: Document,
+    encoded: Encoded,
+    *,
+    before: str,
+    after: str,
+    token_budget: int,
+    messages: Callable[[str], tuple[Message, ...]],
+    bos: tuple[int, ...],
+    reserved: int,
+    memo: WindowMemo,
+) -> Prompt:
+    """Build the prompt `bos + before + document + after`; `encoded` is the whole document.
+
+    Its `slack` is below 0 where it is over the budget: with truncation `compat` by what stands around the document,
+    with `none` by whatever the document is too long. A cut document has the flag `truncated`.
+
+    Raises `InputError` when the budget cannot hold template and question, naming what would do.
+    """
+
+    def spliced(spans: Spans) -> Spliced:
+        return splice([before, *(Range(encoded, *span) for span in spans), after], memo)
+
+    whole: Spans = ((0, len(document.text)),)
+    if document.truncation == "exact":
+        spans = _exact_spans(
+            lambda spans: spliced(spans).count + len(bos), document, encoded, budget=token_budget, reserved=reserved
+        )
+    elif document.truncation == "compat":
+        spans = (compat_span(document, encoded, most=token_budget, memo=memo),)
+    else:
+        spans = whole
+    kept, tokens = "".join(document.text[slice(*span)] for span in spans), spliced(spans)
+    text = before + kept + after
+    begin, end = len(before), len(before) + len(kept)
+    ids = tokens.ids(bos)
+    context_tokens = tokens.tokens_before(end) - tokens.tokens_before(begin)
+    # Where nothing is cut, no token that spans an edge may look like a loss.
+    share = document.cut if spans == whole else max(0.0, 1 - context_tokens / len(encoded.ids))
+    return Prompt(
+        forms=Written(messages(kept), text, ids),
+        context=(begin, end),
+        context_tokens=context_tokens,
+        placed=(),
+        slack=token_budget - len(ids),
+        corpus_passes=0.0,
+        text_sha256=_sha256(text),
+        filler_sha256=_sha256(kept),
+        flags=() if spans == whole and not document.cut else ("truncated",),
+        truncated=share,
+    )
+
+
+def _exact_spans(
+    count: Callable[[Spans], int], document: Document, encoded: Encoded, *, budget: int, reserved: int
+) -> Spans:
+    """The characters of the document that stay: of the prompts counted, the first that fits, mostly exactly."""
+    tokens = len(encoded.ids)
+    spans: Spans = ((0, len(document.text)),)
+    kept, over = tokens, count(spans) - budget
+    while over > 0:
+        if kept <= 1:
+            raise TooShortError(budget + reserved, "template and question need more", budget + over + reserved)
+        kept = max(1, kept - over)
+        spans = _spans(document, encoded, kept)
+        over = count(spans) - budget
+    return spans
+
+
+def _spans(document: Document, encoded: Encoded, kept: int) -> Spans:
+    """The characters of so many tokens at the ends that stay, never part of a character as people see it."""
+    if document.keep == "start":
+        return ((0, _end(document.text, encoded, kept)),)
+    if document.keep == "end":
+        return ((_start(document.text, encoded, kept), len(document.text)),)
+    return (0, _end(document.text, encoded, kept // 2)), (
+        _start(document.text, encoded, kept - kept // 2),
+        len(document.text),
+    )
+
+
+def _end(text: str, encoded: Encoded, kept: int) -> int:
+    """Where the first tokens end."""
+    end = int(encoded.starts[kept]) if kept < len(encoded.ids) else len(text)
+    while splits_grapheme(text, end):
+        end -= 1
+    return end
+
+
+def _start(text: str, encoded: Encoded, kept: int) -> int:
+    """Where the last tokens begin."""
+    start = int(encoded.starts[len(encoded.ids) - kept])
+    while splits_grapheme(text, start):
+        start += 1
+    return start
+
+
+def middle_cut(ids: Sequence[int], most: int) -> list[int]:
+    """LongBench v2's cut (THUDM/LongBench 2e00731): of more than `most` tokens the first and the last half stay."""
+    kept = list(ids)
+    return kept if len(kept) <= most else kept[: most // 2] + kept[len(kept) - (most - most // 2) :]
+
+
+def compat_span(document: Document, encoded: Encoded, *, most: int, memo: WindowMemo) -> tuple[int, int]:
+    """The characters that L-Eval's rule (cd34b05) leaves: words, as spaces part them, until the text has `most` tokens.
+
+    The first cut leaves `most` words, each further one 250 less; where the end stays, the same from the end. A text
+    without spaces goes to nothing.
+    """
+    spaces = [found.start() for found in regex.finditer(" ", document.text)]
+    span, kept, limit = (0, len(document.text)), len(spaces) + 1, most
+    while kept and splice([Range(encoded, *span)], memo).count > most:
+        # Python's own slices: a limit below 0 takes words away.
+        kept = len(range(kept)[:limit] if document.keep == "start" else range(kept)[-limit:])
+        limit -= _WORDS_A_STEP
+        gone = len(spaces) + 1 - kept
+        if not gone:
+            continue
+        if not kept:
+            span = (0, 0)
+        elif document.keep == "start":
+            span = (0, spaces[kept - 1])
+        else:
+            span = (spaces[gone - 1] + 1, len(document.text))
+    return span
+
+
+def _sha256(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# A rule, a line such as `-----`, stands after every document, the last too. Between blank lines its tokens are its own
+# in the tokenizers of today's models (one to five of them), so that a document has the same tokens wherever it stands,
+# and the same documents have the same count in whatever order.
+_SIGNS = "-=*#~+"
+_RULE = regex.compile(rf"^[^\S\n]*([{_SIGNS}])(\1{{2,}})[^\S\n]*$", regex.MULTILINE)
+_WIDTH = 5
+# What the search for the exact length may look at beyond it.
+_MARGIN = 512
+_CHARS_TOGETHER = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class OtherDocuments:
+    """The documents around a trial's needles. `order`: their numbers in the task's corpus, as they follow one another.
+
+    `names`: of all documents of the corpus. `separator`: stands after every document. `about`: what is asked, in words.
+    """
+
+    order: tuple[int, ...]
+    names: tuple[str, ...]
+    separator: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSource:
+    """A source of whole documents. `numbers`: which of the corpus, in order. `complete`: there are no more."""
+
+    haystack: HaystackSource
+    numbers: tuple[int, ...]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDocument:
+    """A document as it stands in a prompt. `cut`: it was shortened."""
+
+    name: str
+    text: str
+    cut: bool = False
+
+
+def separator_for(texts: Iterable[str]) -> str:
+    """What stands after every document: a rule between blank lines, of a sign that no document has one of.
+
+    Where they have rules of every sign: of that whose longest is the shortest, and longer.
+    """
+    longest = dict.fromkeys(_SIGNS, 0)
+    for text in texts:
+        for found in _RULE.finditer(text):
+            longest[found[1]] = max(longest[found[1]], 1 + len(found[2]))
+    sign = min(_SIGNS, key=lambda sign: longest[sign])
+    return f"\n\n{sign * max(_WIDTH, longest[sign] + 1)}\n\n"
+
+
+def document_source(documents: EncodedDocuments, others: OtherDocuments, *, min_tokens: int) -> DocumentSource:
+    """The other documents as one text of at least `min_tokens` tokens, or all of them.
+
+    Raises `InputError` where there is none.
+    """
+    if not others.order:
+        raise InputError("--documents", documents.corpus.name, f"has no other documents for {others.about}: add some")
+    pieces: list[Piece] = []
+    lengths: list[int] = []
+    tokens, shortest = 0, 0
+    for document in _in_order(documents, others.order):
+        shortest = shortest or int(document.ends[0])
+        pieces += [Range(document.encoded, 0, len(document.encoded.text)), others.separator]
+        lengths.append(len(document.encoded.text) + len(others.separator))
+        tokens += len(document.encoded.ids)
+        if tokens >= min_tokens + _MARGIN:
+            break
+    text, ends = text_of(pieces), np.cumsum(lengths, dtype=np.int64)
+    encoded = splice(pieces, WindowMemo(documents.tokenizer)).encoded(text)
+    haystack = HaystackSource(
+        text=text,
+        encoded=encoded,
+        ends=ends,
+        ends_tokens=encoded.starts.searchsorted(ends).astype(np.int64),
+        corpus_chars=max(len(text), sum(len(documents.texts[n]) + len(others.separator) for n in others.order)),
+        closing=Closing(others.separator, len(documents.tokenizer.encode(others.separator).ids), shortest),
+    )
+    numbers = others.order[: len(lengths)]
+    return DocumentSource(haystack, numbers, len(numbers) == len(others.order))
+
+
+def build_of_documents(
+    others: OtherDocuments,
+    source: DocumentSource,
+    *,
+    before: str,
+    after: str,
+    needles: Sequence[tuple[str, str]],
+    depths: Sequence[float],
+    token_budget: int,
+    longest: int,
+    messages: Callable[[str], tuple[Message, ...]],
+    bos: tuple[int, ...],
+    reserved: int,
+    memo: WindowMemo,
+    answers: Sequence[str] = (),
+) -> tuple[Prompt, tuple[ShownDocument, ...]]:
+    """Build the prompt `bos + before + context + after` of `token_budget` tokens, and tell the documents in it.
+
+    Needles (name, text) are documents and stand whole between two others, nearest to their depths (percent of the
+    others' tokens; 0 and 100 are the ends). The last of the others is shortened, so that the prompt has its exact
+    length; where that cannot give it, some before it are left out. `longest`: tokens of the longest prompt wanted.
+    `answers`: see `build_prompt`.
+
+    Raises `TooShortError` where the needles are too long for the budget, `TooLongError` where all documents together do
+    not fill the longest one.
+    """
+    frame = Frame(before, after, source.haystack, tuple(needles), tuple(depths), len(bos), memo)
+    if source.complete and (most := draft_of(frame, _whole(source.haystack)).count) < longest:
+        raise TooLongError(longest + reserved, most + reserved, others.about)
+    draft = search(frame, token_budget, reserved, f"template, {others.about}, and a sentence of another")
+    prompt = finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=(), answers=answers)
+    return prompt, _shown(frame, draft, source, others.names)
+
+
+def _in_order(documents: EncodedDocuments, order: Sequence[int]) -> Iterator[EncodedDocument]:
+    """Documents one after the other; some are encoded together, which is cheaper."""
+    together: list[int] = []
+    chars = 0
+    for number in order:
+        if together and chars + len(documents.texts[number]) > _CHARS_TOGETHER:
+            yield from documents.several(together)
+            together, chars = [], 0
+        together.append(number)
+        chars += len(documents.texts[number])
+    yield from documents.several(together)
+
+
+def _whole(source: HaystackSource) -> Cut:
+    end = len(source.text) - len(source.closes)
+    return Cut(end, (end, end), source.closes, len(source.encoded.ids))
+
+
+def _shown(frame: Frame, draft: Draft, source: DocumentSource, names: Sequence[str]) -> tuple[ShownDocument, ...]:
+    """The documents of a draft in their order, each as it stands there."""
+    haystack, cut, closes = source.haystack, draft.cut, source.haystack.closes
+    whole = int(haystack.ends.searchsorted(cut.end, "right"))
+    bounds = [0, *haystack.ends[:whole].tolist()]
+    units = [(start, at, haystack.text[start : end - len(closes)]) for at, (start, end) in enumerate(pairwise(bounds))]
+    rest = haystack.text[bounds[-1] : cut.end] + haystack.text[slice(*cut.tail)] + cut.closer
+    if rest:
+        at = int(haystack.ends.searchsorted(cut.used, "left"))
+        units.append((bounds[-1], at, rest.removesuffix(closes)))
+    shown: list[tuple[int, int, ShownDocument]] = []
+    for start, at, text in units:
+        number, begin = source.numbers[at], int(haystack.ends[at - 1]) if at else 0
+        full = haystack.text[begin : int(haystack.ends[at]) - len(closes)]
+        shown.append((start, 1, ShownDocument(names[number], text, text != full)))
+    for place, (name, text) in zip(draft.places, frame.needles, strict=True):
+        shown.append((place, 0, ShownDocument(name, text)))
+    return tuple(each for *_, each in sorted(shown, key=lambda found: found[:2]))

@@ -1,0 +1,187 @@
+"""Arms of a question: controls, retrievers, what a length means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+
+from needlework.core.errors import InputError
+from needlework.core.settings import Suite, own_of
+from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
+from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.retrieval.search import chunking
+from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Context, Prose, Task, bare
+
+# `absent`: what the answer rests on is not in the text; right is to say so. `focused`: the text is what the answer
+# rests on and nothing else, or the shortest list: what a model can do where length is no difficulty.
+CONTROLS = ("absent", "focused")
+NOT_FOUND = {"en": "NOT FOUND", "zh": "没有提到"}
+_INSTRUCTION = {
+    "en": "If the document does not say, reply exactly: NOT FOUND.",
+    "zh": "如果文档中没有提到，请只回答：没有提到。",
+}
+_IN_TURNS = {
+    "en": "If our conversation has none, reply exactly: NOT FOUND.",
+    "zh": "如果我们的对话中没有，请只回答：没有提到。",
+}
+
+
+def control_label(label: str, control: str) -> str:
+    """The needle label of a control: `code_absent`."""
+    return f"{label}_{control}"
+
+
+def split_label(label: str, controls: Sequence[str]) -> tuple[str, str]:
+    """A needle label without its control, and which of the `controls` it is (empty for none)."""
+    for control in controls:
+        if label.endswith(f"_{control}"):
+            return label.removesuffix(f"_{control}"), control
+    return label, ""
+
+
+def may_abstain(asked: Asked, language: str) -> Asked:
+    """The same with the words that allow to abstain: both arms of a twin have them."""
+    if asked.abstains:
+        return asked
+    words = _IN_TURNS if isinstance(asked.context, Conversation | GrowingConversation) else _INSTRUCTION
+    question = f"{asked.question}{'' if language == 'zh' else ' '}{words[language]}"
+    return replace(asked, question=question, reference=asked.reference | {"question": question})
+
+
+def absent(asked: Asked, language: str, twin: str) -> Asked:
+    """The trial without what its answer rests on; a list that is all of it gives way to the corpus's prose.
+
+    Unless the list can be made without it.
+    """
+    context = asked.context
+    if isinstance(context, Listing) and (context.resolve is not None or not asked.rests_on):
+        context = Prose() if context.without is None else replace(context, units=context.without, resolve=None)
+    needed = asked.rests_on
+    kept = [number for number in range(len(asked.needles)) if number not in needed]
+    said = NOT_FOUND[language]
+    return replace(
+        asked,
+        needles=tuple(asked.needles[number] for number in kept),
+        depths=tuple(asked.depths[number] for number in kept),
+        needed=(),
+        distractors=asked.all_distractors,
+        answer=said,
+        reference=asked.reference
+        # Who always abstains is always right here.
+        | {
+            "answers": (said,),
+            "parts": (),
+            "absent": True,
+            "control": "absent",
+            "twin": twin,
+            **({"arm": "absent"} if isinstance(context, OtherDocuments) else {}),
+            "chance": 0.0,
+            "floor": 1.0,
+        },
+        context=context,
+    )
+
+
+def focused(asked: Asked, twin: str) -> Asked:
+    """The trial with nothing but what its answer rests on, in the order of the document; as short as it is."""
+    reference = asked.reference | {"control": "focused", "twin": twin}
+    if isinstance(asked.context, GrowingConversation):
+        ordered = sorted(range(len(asked.needles)), key=lambda number: (asked.depths[number], number))
+        rounds = [Round(asked.needles[number].ask, asked.needles[number].text) for number in ordered]
+        alone_turns = GrowingConversation(lambda n: rounds[:n], None, fewest=len(rounds), most=len(rounds))
+        return replace(bare(asked), reference=reference, context=alone_turns)
+    listing = asked.context if isinstance(asked.context, Listing) else None
+    others = asked.context if isinstance(asked.context, OtherDocuments) else None
+    if listing is not None and (listing.resolve is not None or not asked.rests_on):
+        return replace(asked, reference=reference, context=replace(listing, most=listing.fewest, fill=False))
+    order = sorted(asked.rests_on, key=lambda number: (asked.depths[number], number))
+    closes = others.separator if others else "\n"
+    units = tuple(f"{asked.needles[number].text}{closes}" for number in order)
+    if others:
+        names = tuple(asked.needles[number].name for number in order)
+        reference |= {"arm": "focused", "documents": names, "cut_document": None}
+    alone = Listing(
+        units=lambda _n: units,
+        opening=listing.opening if listing else "",
+        closing=listing.closing if listing else "",
+        fewest=len(units),
+        most=len(units),
+        fill=False,
+    )
+    return replace(bare(asked), reference=reference, context=alone)
+
+
+# Each arm is a series of cells of its own beside the documents as they are (`--retriever none`), which it is compared
+# with.
+OPTION = "--retriever"
+AS_THEY_ARE = "none"
+_LIBRARY = {"bm25": "bm25s", "dense": "faiss"}
+
+
+def arms_of(task: Task, suite: Suite) -> tuple[str, ...]:
+    """The retrievers that a suite's questions are asked with."""
+    named = own_of(suite, RetrievalOptions).retriever if task.retrieves else ()
+    return tuple(arm for arm in named if arm != AS_THEY_ARE)
+
+
+def asks_whole(task: Task, suite: Suite) -> bool:
+    """Whether a suite's questions are asked on the documents as they are; of a task that retrieves nothing, always."""
+    return not task.retrieves or AS_THEY_ARE in own_of(suite, RetrievalOptions).retriever
+
+
+def with_retriever(asked: Asked, arm: str, twin: str) -> Asked:
+    """The trial whose context is retrieved; `twin`: the label of the one on the documents as they are.
+
+    Needles that are whole documents stay: they are among those that are searched.
+    """
+    reference = asked.reference | {"retriever": arm, "twin": twin}
+    if asked.search is None:
+        raise ValueError(f"the task does not say what {arm} is to search")
+    if isinstance(asked.context, OtherDocuments):
+        return replace(asked, context=Chunks(arm, asked.search, asked.context), reference=reference)
+    return replace(bare(asked), context=Chunks(arm, asked.search), reference=reference)
+
+
+def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
+    """Refuse what cannot be retrieved: nothing to search, chunks of no length, no embedder. Raises `InputError`."""
+    retrievers = (own_of(suite, RetrievalOptions).retriever for _, suite in suites)
+    asked = {arm for each in retrievers for arm in each if arm != AS_THEY_ARE}
+    if asked and not any(task.retrieves for task, _ in suites):
+        names = ", ".join(dict.fromkeys(task.name for task, _ in suites))
+        remedy = f"nothing can be retrieved for {names}: use a task on documents, such as those of L-Eval"
+        raise InputError(OPTION, ",".join(sorted(asked)), remedy)
+    for task, suite in suites:
+        arms = arms_of(task, suite)
+        if not arms:
+            continue
+        own = own_of(suite, RetrievalOptions)
+        chunking(own.chunk_size, own.chunk_overlap)
+        if "dense" in arms:
+            from needlework.haystack_fixtures.retrieval.embedders import check_embedder
+
+            check_embedder(own.embedder)
+        for arm in arms:
+            if find_spec(_LIBRARY[arm]) is None:
+                from needlework.haystack_fixtures.retrieval.search import missing_packages
+
+                raise missing_packages(arm)
+
+
+def check_length_means(suite: Suite, context: Context) -> None:
+    """Refuse `context` for what is not filled up to a length: documents, conversations, a text to copy.
+
+    Raises `InputError`.
+    """
+    if suite.length_means == "total" or isinstance(context, Prose) or (isinstance(context, Listing) and context.fill):
+        return
+    if isinstance(context, GrowingConversation | Conversation):
+        asks = "conversations, whose turns are no text by itself"
+    elif isinstance(context, Listing):
+        asks = "a text that is as long as it is"
+    else:
+        asks = "documents as they are"
+    remedy = f"{suite.task} asks about {asks}: its lengths are total; give it a run of its own (--task)"
+    raise InputError("--length-means", "context", remedy)

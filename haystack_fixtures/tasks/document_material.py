@@ -1,0 +1,269 @@
+"""What tasks of own documents are made of: documents, questions, options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from needlework.core.draws import draws, shuffled
+from needlework.core.errors import InputError
+from needlework.core.grid import slug
+from needlework.core.options import OUT, WHAT, WHO, FileIn, Option, never, one_of, path, text, variable, whole
+from needlework.core.settings import Suite, own_of
+from needlework.haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet, read_question_set
+from needlework.haystack_fixtures.haystacks.builder import occurs
+from needlework.haystack_fixtures.haystacks.documents import separator_for
+
+if TYPE_CHECKING:
+    from needlework.haystack_fixtures.documents.readers import DocumentSet
+    from needlework.haystack_fixtures.tasks.own_documents import Likeness
+
+
+DOCUMENTS, QUESTIONS = "--documents", "--questions"
+# What ends a label says which arm or control it is, and in which language.
+_MEANT = re.compile(r"_(absent|near|focused|bm25|dense|none|zh)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with the numbers of its documents. `gold`: the one that answers it, then the supporting ones.
+
+    `barred`: those that are never beside them: twins of a gold document, and whatever has one's text in it.
+    """
+
+    question: DocumentQuestion
+    gold: tuple[int, ...]
+    barred: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Documents and questions of a run. `names`, `texts`: of the documents, by number, blank ends taken off.
+
+    `asked`: by label. `separator`: stands after each document. `twins`: groups of names.
+    """
+
+    documents: DocumentSet
+    questions: QuestionSet
+    names: tuple[str, ...]
+    texts: tuple[str, ...] = field(repr=False)
+    labels: Mapping[str, DocumentQuestion]
+    separator: str
+    twins: Sequence[Sequence[str]]
+    _orders: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict, init=False, repr=False)
+
+    def asked(self, label: str) -> Question:
+        """A question by its label."""
+        return self._asked[label]
+
+    def order(self, seed: int, repeat: int) -> tuple[int, ...]:
+        """All documents in the order of a repeat, those that a question bears on last: so most questions of a run have
+        the same long beginning."""
+        if (seed, repeat) not in self._orders:
+            draw = draws("documents", seed, repeat)
+            first = shuffled(draw, [number for number in range(len(self.names)) if number not in self._bearing])
+            self._orders[seed, repeat] = (*first, *shuffled(draw, sorted(self._bearing)))
+        return self._orders[seed, repeat]
+
+    def nearest(self, asked: Question) -> int | None:
+        """The document most like the one that answers, of those that do not have an answer's very words."""
+        apart, answers = {*asked.gold, *asked.barred}, asked.question.answers
+        near = (number for number in self._likeness.nearest(asked.gold[0]) if number not in apart)
+        return next((at for at in near if not any(occurs(answer, self.texts[at]) for answer in answers)), None)
+
+    def alike(self, numbers: Sequence[int]) -> frozenset[int]:
+        """Other documents that are copies of these, or have one's whole text in them."""
+        group = self._groups
+        found = {other for each in numbers for other in group.get(each, ())}
+        found |= {at for at, text in enumerate(self.texts) if any(self.texts[each] in text for each in numbers)}
+        return frozenset(found - set(numbers))
+
+    @cached_property
+    def _groups(self) -> Mapping[int, frozenset[int]]:
+        number = {name: at for at, name in enumerate(self.names)}
+        return {number[name]: frozenset(map(number.__getitem__, names)) for names in self.twins for name in names}
+
+    @cached_property
+    def _likeness(self) -> Likeness:
+        from needlework.haystack_fixtures.tasks.own_documents import Likeness
+
+        return Likeness(self.texts)
+
+    @cached_property
+    def _asked(self) -> Mapping[str, Question]:
+        number = {name: at for at, name in enumerate(self.names)}
+        found = {}
+        for label, question in self.labels.items():
+            gold = tuple(dict.fromkeys(number[name] for name in (question.document, *question.supporting)))
+            found[label] = Question(question, gold, self.alike(gold))
+        return found
+
+    @cached_property
+    def _bearing(self) -> frozenset[int]:
+        return frozenset(at for asked in self._asked.values() for at in (*asked.gold, *asked.barred))
+
+
+def material_of(suite: Suite) -> Material:
+    """The suite's documents and questions, as they were when they were last looked at. Raises `InputError`.
+
+    Without a file of questions, those are asked that need none: sentences of the documents with a gap.
+    """
+    own = own_of(suite, DocumentOptions)
+    if own.documents is None:
+        remedy = f"{suite.task} asks about documents of yours: name their folder, {DOCUMENTS} DIR"
+        raise InputError(DOCUMENTS, "", remedy)
+    return _found(own.documents, own.questions)
+
+
+def look_again() -> None:
+    """Have files looked at anew. Walking a large folder for every trial would take longer than making its prompt."""
+    _found.cache_clear()
+
+
+@lru_cache(4)
+def _found(folder: str, path: str | None) -> Material:
+    from needlework.haystack_fixtures.documents.readers import read_documents
+
+    return _material(folder, path, read_documents(folder).sha256, read_question_set(path).sha256 if path else "")
+
+
+@lru_cache(2)
+def _material(folder: str, path: str | None, _documents: str, _questions: str) -> Material:
+    # What reads files of all kinds is loaded for runs on documents alone.
+    from needlework.haystack_fixtures.documents import near_copies as gaps
+    from needlework.haystack_fixtures.documents.near_copies import twins
+    from needlework.haystack_fixtures.documents.readers import read_documents
+
+    documents = read_documents(folder)
+    groups = twins(documents.documents)
+    questions = read_question_set(path) if path else gaps.gap_questions(documents, groups)
+    if not questions.questions:
+        remedy = "has no sentence to make a question of: have a model write them (needlework questions make)"
+        raise InputError(DOCUMENTS, folder, remedy)
+    named = [_named(documents, question, folder, path or gaps.NAME) for question in questions.questions]
+    texts = tuple(each.text.strip() for each in documents.documents)
+    return Material(
+        documents=documents,
+        questions=questions,
+        names=tuple(each.name for each in documents.documents),
+        texts=texts,
+        labels=_labelled(named),
+        separator=separator_for(texts),
+        twins=groups,
+    )
+
+
+def _named(documents: DocumentSet, question: DocumentQuestion, folder: str, path: str) -> DocumentQuestion:
+    """The question with its documents' full names."""
+    found = []
+    for name in (question.document, *question.supporting):
+        document = documents.named(name)
+        if document is None:
+            remedy = f"question {question.key} names {name!r}: {DOCUMENTS} {folder} has not one document of that name"
+            raise InputError(QUESTIONS, path, remedy)
+        found.append(document.name)
+    return DocumentQuestion(
+        question.key, question.question, question.answers, found[0], tuple(found[1:]), question.extra
+    )
+
+
+def _labelled(questions: Sequence[DocumentQuestion]) -> dict[str, DocumentQuestion]:
+    """Questions by labels that are safe in ids: `q0`, from their keys."""
+    found: dict[str, DocumentQuestion] = {}
+    for question in questions:
+        word = slug(question.key)
+        label = f"q{_MEANT.sub(lambda end: f'{end[0]}_', word)}"
+        while label in found:
+            label += "_again"
+        found[label] = question
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOptions:
+    """`questions`: the user's file of questions; `documents`: the folder of the documents that they are about.
+    `questions_model`: who writes the questions as the run begins, reached at `questions_model_base_url` with the key of
+    `questions_model_api_key_env`. `vote`: answers over orders of the documents that vote, 0 for none; `vote_by`: what
+    they are alike in.
+    """
+
+    questions: str | None = None
+    documents: str | None = None
+    questions_model: str | None = None
+    questions_model_base_url: str | None = None
+    questions_model_api_key_env: str = "OPENAI_API_KEY"
+    vote: int = 0
+    vote_by: str = "words"
+
+
+OPTIONS = (
+    Option(
+        "questions",
+        WHAT,
+        "questions of yours: what `needlework questions` writes, for tasks doc_...; JSON as SQuAD or HotpotQA have it,"
+        " for ruler_qa_1 and ruler_qa_2",
+        path,
+        shown_default="generated documents",
+        metavar="FILE",
+        suite=True,
+        counts=lambda own: "documents" not in own,
+        file=FileIn,
+    ),
+    Option(
+        "documents",
+        WHAT,
+        "folder of documents of yours, for tasks doc_...; see docs/documents.md",
+        path,
+        metavar="DIR",
+        suite=True,
+        counts=never,
+        file=FileIn,
+    ),
+    Option(
+        "questions-model",
+        WHAT,
+        "model that writes a question about each of up to twenty --documents before the run asks them, once: the run's"
+        " folder keeps them",
+        text,
+        metavar="SPEC",
+        counts=never,
+    ),
+    Option(
+        "questions-model-base-url",
+        WHO,
+        "address of the server of --questions-model, ending in /v1",
+        text,
+        shown_default="OpenAI's",
+        metavar="URL",
+        counts=never,
+    ),
+    Option(
+        "questions-model-api-key-env",
+        WHO,
+        "environment variable that holds the key of the server of --questions-model",
+        variable,
+        "OPENAI_API_KEY",
+        metavar="NAME",
+        counts=never,
+    ),
+    Option(
+        "vote",
+        OUT,
+        "of the answers over this many orders of the documents, also score the one most like the others (doc_ tasks)",
+        whole(0),
+        "0",
+        metavar="K",
+        counts=never,
+    ),
+    Option(
+        "vote-by",
+        OUT,
+        "what the answers of --vote are alike in: words, or embeddings (of --embedder)",
+        one_of("words", "embeddings"),
+        "words",
+        counts=never,
+    ),
+)

@@ -1,0 +1,128 @@
+"""Needle tasks: one needle, several, several questions."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.core.settings import Suite
+from needlework.haystack_fixtures.haystacks.frame import even_depths, spaced_depths
+from needlework.haystack_fixtures.needles.needle_sets import EACH, draw_set, needle_names
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+
+
+def _labels(suite: Suite) -> tuple[str, ...]:
+    return tuple(labelled(name, suite) for name in needle_names(suite.needle_set, suite.language))
+
+
+def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+    own = f"{cell.repeat} {cell.length} {cell.depth}" if suite.needle_set == EACH else ""
+    drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=own or cell.repeat)
+    needle = next(needle for needle in drawn.needles if labelled(needle.name, suite) == cell.needle)
+    assert cell.depth is not None
+    return Asked(
+        needles=(needle,),
+        depths=(cell.depth,),
+        question=needle.question,
+        answer=needle.reply or needle.answer,
+        reference={
+            "answers": (needle.answer, *needle.accepted),
+            "statement": needle.text.strip(),
+            "keyword": suite.keyword or needle.keyword or needle.answer,
+            "distractors": needle.distractor_answers,
+            "question": needle.question,
+            "language": suite.language,
+            **({"sample": crc32(own.encode())} if own else {}),
+        },
+    )
+
+
+TASK = Task("niah", "one needle, one question", _labels, lambda suite: suite.depths, _ask, family="needle")
+
+
+# Spaced evenly over what lies below the first (LLMTest_NeedleInAHaystack, EvalScope), or with a fixed gap `diff`
+# (OpenCompass, as its documents say: every position is counted on the haystack without needles).
+GENERATED_NEEDLES = 3
+
+
+def _multi_needle_labels(suite: Suite) -> tuple[str, ...]:
+    drawn = draw_set(suite.needle_set, suite.language, seed=0, repeat=0, count=GENERATED_NEEDLES)
+    if drawn.joint is None:
+        raise InputError("--needle-set", suite.needle_set, "task multi_needle needs a set with a [joint] question")
+    return (labelled(drawn.name, suite),)
+
+
+def _multi_needle_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+    drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=cell.repeat, count=GENERATED_NEEDLES)
+    joint = drawn.joint
+    assert joint is not None
+    assert cell.depth is not None
+    diff = suite.diff if suite.diff is not None else joint.diff
+    count = len(drawn.needles)
+    keyword = suite.keyword or joint.keyword
+    values = tuple(needle.answer for needle in drawn.needles)
+    # A keyword is the end of a chain of facts: then it is the answer. Without one every needle's value is wanted, where
+    # the joint answer has them; else that is the answer.
+    if keyword or not all(value in joint.answer for value in values):
+        wanted: dict[str, tuple[str, ...]] = {"answers": (keyword or joint.answer,)}
+    else:
+        wanted = {"answers": (), "parts": values}
+    return Asked(
+        needles=drawn.needles,
+        depths=tuple(even_depths(cell.depth, count) if diff is None else spaced_depths(cell.depth, diff, count)),
+        question=joint.question,
+        answer=joint.answer,
+        reference=wanted
+        | {"statement": joint.answer, "keyword": keyword, "question": joint.question, "language": suite.language},
+        joint=True,
+    )
+
+
+MULTI_NEEDLE_TASK = Task(
+    "multi_needle",
+    "several needles, one question over all",
+    _multi_needle_labels,
+    lambda suite: suite.depths,
+    _multi_needle_ask,
+    family="needle",
+)
+
+
+def _parallel_labels(suite: Suite) -> tuple[str, ...]:
+    if suite.needle_set != "codes":
+        raise InputError("--needle-set", suite.needle_set, "task parallel draws one needle per depth: use codes")
+    return (labelled(suite.needle_set, suite),)
+
+
+def _parallel_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+    drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=cell.repeat, count=len(suite.depths))
+    assert drawn.joint is not None
+    values = tuple(needle.answer for needle in drawn.needles)
+    return Asked(
+        needles=drawn.needles,
+        depths=suite.depths,
+        question=drawn.joint.question,
+        answer=drawn.joint.answer,
+        reference={
+            "answers": (),
+            "parts": values,
+            "statement": drawn.joint.answer,
+            "question": drawn.joint.question,
+            "language": suite.language,
+        },
+        joint=True,
+    )
+
+
+PARALLEL_TASK = Task(
+    "parallel",
+    "one needle at each depth, all asked for at once",
+    _parallel_labels,
+    no_depths,
+    _parallel_ask,
+    family="needle",
+)
+
+
+TASKS = (TASK, MULTI_NEEDLE_TASK, PARALLEL_TASK)

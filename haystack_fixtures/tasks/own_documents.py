@@ -1,0 +1,326 @@
+"""Questions about the user's own documents."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from needlework.core.errors import InputError, printable
+from needlework.core.grid import Cell
+from needlework.core.prompts import Needle
+from needlework.core.settings import Suite, own_of
+from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.documents.text_files import is_unspaced, pairs_of, word_runs
+from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
+from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.retrieval.search import Search
+from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
+from needlework.haystack_fixtures.tasks.document_material import (
+    DOCUMENTS,
+    DocumentOptions,
+    Material,
+    Question,
+    look_again,
+    material_of,
+)
+from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths, without_language
+
+# The documents of a prompt are whole, but for the last of the others; they follow one another in an order that seed and
+# repeat alone choose, the same for every question, task, length and depth. A document that supports the answer stands
+# beside the one that has it: so a depth is where all is that the answer rests on.
+FAMILY = "documents"
+SCORER = "documents"
+SIZE, ABSENT = "doc_size", "doc_absent"
+ARMS = ("absent", "near")
+_SHOWN, _LONGEST = 3, 80  # files that are named where not all are, and characters of a name
+SHARES = (25, 50, 75, 100)
+_INSTRUCTION = {
+    "en": "Answer from the documents alone, in a few words. If they do not say, reply exactly: NOT FOUND.",
+    "zh": "请只根据上面的文档，用几个字回答。如果文档中没有提到，请只回答：没有提到。",
+}
+
+
+def _labels(suite: Suite) -> tuple[str, ...]:
+    return tuple(labelled(label, suite) for label in material_of(suite).labels)
+
+
+def _absent_labels(suite: Suite) -> tuple[str, ...]:
+    return tuple(labelled(f"{label}_{arm}", suite) for label in material_of(suite).labels for arm in ARMS)
+
+
+def _sizes(suite: Suite, _label: str) -> tuple[int, ...]:
+    """Shares of each length, in whole tokens."""
+    return tuple(sorted({(length * share + 50) // 100 for length in suite.lengths for share in SHARES}))
+
+
+def _depths(suite: Suite) -> tuple[float | None, ...]:
+    return suite.depths
+
+
+def _corpus(suite: Suite) -> Corpus:
+    material, folder = material_of(suite), own_of(suite, DocumentOptions).documents
+    return Corpus(
+        name=f"documents of {folder}",
+        language=suite.language,
+        licence="the user's own",
+        source=str(folder),
+        documents=material.texts,
+        sha256=material.documents.sha256,
+    )
+
+
+def _reach(suite: Suite, counts: Sequence[int]) -> int:
+    """All documents but those that may not stand in a question's context, of the question with the fewest left."""
+    material = material_of(suite)
+    fewest = sum(counts)
+    if own_of(suite, DocumentOptions).questions_model is not None:  # any document may be asked about
+        numbers = range(len(counts))
+        lost = max(sum(counts[other] for other in material.alike([number])) for number in numbers)
+        return fewest - lost - (max(counts) + lost if suite.task == ABSENT else 0)
+    for label in material.labels:
+        asked = material.asked(label)
+        apart = {*asked.barred, *(asked.gold if suite.task == ABSENT else ())}
+        near = material.nearest(asked) if suite.task == ABSENT else None
+        apart |= material.alike([near]) if near is not None else set()
+        fewest = min(fewest, sum(counts) - sum(counts[number] for number in apart))
+    return fewest
+
+
+def _check(suites: Sequence[Suite]) -> None:
+    """Look at the files, and tell at once, and in one line, what keeps the suites of a run from being asked."""
+    look_again()
+    for suite in suites:
+        material_of(suite)
+
+
+def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
+    """The questions' file, and what of the folder is no document."""
+    from needlework.haystack_fixtures.documents.near_copies import NAME as GAP_QUESTIONS
+
+    documents, questions = material_of(suite).documents, material_of(suite).questions
+    told = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
+    if (writer := own_of(suite, DocumentOptions).questions_model) is not None:
+        told["written_by"] = writer
+    return {
+        "questions": {own_of(suite, DocumentOptions).questions or GAP_QUESTIONS: told},
+        "left_out_documents": dict(documents.left_out),
+    }
+
+
+def _notes(suite: Suite, every: bool) -> Sequence[str]:
+    """What of the folder is no document, where somebody will miss it. `every`: all that is none."""
+    material, folder = material_of(suite), own_of(suite, DocumentOptions).documents
+    documents = material.documents
+    wanting = {name for _, name in documents.needs}
+    left_out = documents.left_out if every else [each for each in documents.missed if each[0] not in wanting]
+    shown = [f"{printable(repr(name), _LONGEST)}: {why}" for name, why in left_out[: None if every else _SHOWN]]
+    more = len(documents.left_out) - len(shown)
+    rest = f"; {more} more (-v lists all)" if more else ""
+    read = f"{DOCUMENTS} {folder}: {len(material.names)} documents are read, not"
+    lines = [f"{read} {'; '.join(shown)}{rest}"] if shown else []
+    own = own_of(suite, DocumentOptions)
+    if own.questions_model is not None and own.questions is None:
+        lines.append(f"{own.questions_model} has written no questions yet: these are as many with gaps in their place")
+    return [documents.missing, *lines] if documents.missing else lines
+
+
+def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+    material = material_of(suite)
+    label = without_language(cell.needle, suite)
+    question = material.asked(label)
+    depth = suite.depths[0] if cell.depth is None else cell.depth
+    needles = tuple(
+        Needle(
+            name=material.names[number],
+            text=material.texts[number],
+            question=question.question.question,
+            answer=question.question.answers[0] if number == question.gold[0] else "",
+        )
+        for number in question.gold
+    )
+    return _asked(suite, cell, seed, label, needles, (depth,) * len(needles), {"arm": "present"})
+
+
+def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Asked:
+    material = material_of(suite)
+    label, _, arm = without_language(cell.needle, suite).rpartition("_")
+    question, said = material.asked(label), NOT_FOUND[suite.language]
+    reference: dict[str, Any] = {"answers": (said,), "absent": True, "arm": arm, "twin": labelled(label, suite)}
+    # Who always abstains is always right here.
+    reference |= {"floor": 1.0}
+    if arm == "absent":
+        return _asked(suite, cell, seed, label, (), (), reference)
+    number = material.nearest(question)
+    if number is None:
+        folder = own_of(suite, DocumentOptions).documents
+        raise InputError(DOCUMENTS, folder, f"has no other document without the answer to question {label}")
+    near = Needle(
+        name=material.names[number], text=material.texts[number], question=question.question.question, answer=""
+    )
+    return _asked(
+        suite, cell, seed, label, (near,), (suite.depths[0],), reference | {"near_document": material.names[number]}
+    )
+
+
+def _asked(
+    suite: Suite,
+    cell: Cell,
+    seed: int,
+    label: str,
+    needles: tuple[Needle, ...],
+    depths: tuple[float, ...],
+    reference: dict[str, Any],
+) -> Asked:
+    material, language = material_of(suite), suite.language
+    question = material.asked(label)
+    inside = [material.names.index(needle.name) for needle in needles]
+    # Of a document that is placed no copy stands beside it: that one that is asked about and a near miss alike.
+    apart = {*question.gold, *question.barred, *inside, *material.alike(inside)}
+    order = tuple(number for number in material.order(seed, cell.repeat) if number not in apart)
+    asked = question.question
+    answers = reference.get("answers", asked.answers)
+    space = "" if language == "zh" else " "
+    about = f"question {label} about {asked.document!r}"
+    return Asked(
+        needles=needles,
+        depths=depths,
+        question=f"{asked.question}{space}{_INSTRUCTION[language]}",
+        answer=answers[0],
+        reference={
+            "answers": answers,
+            "question": asked.question,
+            "language": language,
+            "document": asked.document,
+            "chance": 0.0,
+            **reference,
+        },
+        needed=tuple(range(len(needles))),
+        context=OtherDocuments(order, material.names, material.separator, about),
+        abstains=True,
+        material=_material_hash(material, question, order),
+        search=Search((), asked.question, gold=asked.document, answer=asked.answers[0]),
+    )
+
+
+def _material_hash(material: Material, question: Question, order: tuple[int, ...]) -> str:
+    """Of all that a trial is made of beside its needles: documents in their order, and what is right."""
+    asked = question.question
+    content = [material.documents.sha256, order, asked.answers, asked.document, asked.supporting]
+    return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_task = partial(
+    Task,
+    family=FAMILY,
+    scorer=SCORER,
+    version=2,
+    corpus=_corpus,
+    check=_check,
+    facts=_facts,
+    one_haystack=True,
+    reach=_reach,
+    questions=True,
+    notes=_notes,
+)
+
+TASKS = (
+    _task("doc_position", "where the document that answers stands among the others", _labels, _depths, _ask),
+    _task(
+        SIZE,
+        "how much stands around the document that answers",
+        _labels,
+        _depths,
+        _ask,
+        lengths=_sizes,
+        retrieves=True,
+        share=SHARES[0],
+    ),
+    _task(
+        ABSENT,
+        "the document that answers is not there; or only one that is like it",
+        _absent_labels,
+        no_depths,
+        _ask_absent,
+        absent=False,
+        focused=False,
+    ),
+)
+
+
+class Likeness:
+    """How alike documents are: the cosine of their words, each weighted by how few documents have it (log N/n).
+
+    A word counts once, however often it comes; text without spaces counts by pairs of neighbouring characters.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        found = [np.array([numbers[word] for word in _words(text)], np.int32) for text in texts]
+        words = np.concatenate([np.zeros(0, np.int32), *found])
+        documents = np.repeat(np.arange(len(found)), [len(each) for each in found])
+        counts = np.bincount(words, minlength=len(numbers))
+        self._weights = np.log(len(found) / counts) ** 2
+        self._holders = documents[np.argsort(words, kind="stable")]  # of the first word, of the second, ...
+        self._ends = np.cumsum(counts)
+        # Each document's words in the order of their weights: equal weights add up to equal sums, whatever the words.
+        words = words[np.lexsort((self._weights[words], documents))]
+        self._words = np.split(words, np.cumsum([len(each) for each in found[:-1]]))
+        self._sizes = np.sqrt(np.bincount(documents, self._weights[words], len(found)))
+
+    def nearest(self, number: int) -> list[int]:
+        """The other documents, those most like one first; of those that are equally so the first."""
+        shared = np.zeros(len(self._sizes))
+        for word in self._words[number].tolist():
+            holders = self._holders[self._ends[word - 1] if word else 0 : self._ends[word]]
+            shared[holders] += self._weights[word]
+        likeness = np.divide(shared, self._sizes, out=shared, where=self._sizes > 0)
+        return [other for other in np.argsort(-likeness, kind="stable").tolist() if other != number]
+
+
+def _words(text: str) -> set[str]:
+    found = set(word_runs(text))
+    for run in [run for run in found if len(run) > 1 and is_unspaced(run)]:
+        found.remove(run)
+        found.update(pairs_of(run))
+    return found
+
+
+_ORDERED = "doc_"  # tasks whose repeats are orders of documents
+_FEWEST = 3
+
+
+def votes_of(suites: Sequence[Suite]) -> int:
+    """How many answers of a run vote on a question; 0 for none."""
+    return max((own_of(suite, DocumentOptions).vote for suite in suites), default=0)
+
+
+def votes_by_embeddings(suites: Sequence[Suite]) -> Suite | None:
+    """A suite whose answers vote by embeddings; `None` where none do."""
+    own = ((suite, own_of(suite, DocumentOptions)) for suite in suites if suite.task.startswith(_ORDERED))
+    return next((suite for suite, said in own if said.vote and said.vote_by == "embeddings"), None)
+
+
+def with_votes(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
+    """The suites with as many orders of documents as vote; more stay more. Raises `InputError`."""
+    vote = votes_of(suites)
+    if not vote:
+        return suites
+    if vote < _FEWEST:
+        raise InputError("--vote", vote, f"of two answers neither is more like the others: give {_FEWEST} or more")
+    voting = votes_by_embeddings(suites)
+    if voting is not None and own_of(voting, RetrievalOptions).embedder is None:
+        raise InputError("--vote-by", "embeddings", "by whose? give --embedder st:NAME_OR_FOLDER or openai:NAME")
+    if not any(suite.task.startswith(_ORDERED) for suite in suites):
+        raise InputError("--vote", vote, "is for questions over orders of documents: use --preset own-documents")
+    return tuple(
+        replace(suite, repeats=max(suite.repeats, vote)) if suite.task.startswith(_ORDERED) else suite
+        for suite in suites
+    )

@@ -1,0 +1,279 @@
+"""L-Eval tasks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.core.settings import Suite, own_of
+from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.haystacks.documents import Document
+from needlework.haystack_fixtures.retrieval.search import Search
+from needlework.haystack_fixtures.tasks.published.leval_files import (
+    OPTION,
+    SCORED,
+    SOURCES,
+    DataFile,
+    Group,
+    Item,
+    LevalOptions,
+    Source,
+    files_of,
+    find_file,
+    has_the_form,
+    is_hub,
+    read,
+    read_file,
+)
+from needlework.haystack_fixtures.tasks.task import Asked, FollowUp, Task, no_depths
+
+# The document stands first and the question last, so that what the questions of a document share is computed once.
+# Questions, documents and references are the user's copy of the data; what stands around them is ours.
+FAMILY = "leval"
+_IN_THE_STORY = "based on the world described in the document"
+_IN_THE_WORLD = "based on what is known of the real world"
+_JUDGED = "Judge this by what is known of the real world."
+_TRUE_OR_FALSE = "Reply with True or False, nothing else."
+_FACT = " [fact: "
+_OPTION_TEXT = re.compile(r"^\W*([A-D])\W+(.+)$", re.MULTILINE)
+# References that are no words of the document: results, and verdicts.
+_NO_WORDS = ("gsm100", "codeU", "sci_fi")
+
+
+def _file(source: Source, suite: Suite) -> DataFile:
+    folder = own_of(suite, LevalOptions).leval_data
+    if folder is None:
+        raise InputError(OPTION, "", f"{source.task} needs L-Eval's data: name your copy with {OPTION} DIR")
+    return read_file(folder, source)
+
+
+def _labels(source: Source, suite: Suite) -> tuple[str, ...]:
+    return tuple(item.label for item in _file(source, suite).of(own_of(suite, LevalOptions).leval_subset))
+
+
+def _corpus(source: Source, suite: Suite) -> Corpus:
+    file = _file(source, suite)
+    return Corpus(
+        name=f"L-Eval {source.name}",
+        language="en",
+        licence="yours" if source.path else "GPL-3.0; documents have terms of their own",
+        source=str(source.path) if source.path else "https://github.com/OpenLMLab/LEval",
+        documents=file.documents,
+        sha256=file.sha256,
+    )
+
+
+def _check(suites: Sequence[Suite]) -> None:
+    """Tell at once, and in one line, what keeps the suites of a run from being asked."""
+    folder = own_of(suites[0], LevalOptions).leval_data
+    own = own_sources(folder)
+    by_name = {source.task: source for source in (*SOURCES, *own)}
+    asked = {suite.task: by_name[suite.task] for suite in suites}
+    for suite in suites:
+        if suite.controls:
+            remedy = "where a document of L-Eval has its answers is not known: leave it out"
+            raise InputError("--controls", ",".join(suite.controls), remedy)
+    if folder is None:
+        raise InputError(OPTION, "", f"{_some(list(asked))} of L-Eval: name your copy of its data with {OPTION} DIR")
+    absent = [source for source in asked.values() if find_file(folder, source) is None]
+    if absent:
+        there = [task for task, source in asked.items() if source not in absent]
+        what = ", ".join(f"{source.file} ({source.task})" for source in absent)
+        there = there or [source.task for source in own]
+        leave_out = f", or leave out what is absent: --preset leval --task {','.join(there)}" if there else ""
+        raise InputError(OPTION, folder, f"has no {what}; add it{leave_out}")
+    if not any(_labels(asked[suite.task], suite) for suite in suites):
+        remedy = f"{_some(list(asked))} have no such rows: use --leval-subset scored, or preset leval-open"
+        raise InputError("--leval-subset", own_of(suites[0], LevalOptions).leval_subset, remedy)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) < 4 else f"{', '.join(names[:2])} and {len(names) - 2} other tasks"
+
+
+def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Asked:
+    file, own = _file(source, suite), own_of(suite, LevalOptions)
+    item = file.items[cell.needle]
+    question, reference = item.question.strip(), _reference(source, suite, file, item)
+    if source.group == "open" and own.leval_length_hint:
+        # L-Eval's rule: the reference's words as blanks part them. It tells the model how long the reference is.
+        words = len(item.answer.split())
+        question += f"\nWrite about {words} word{'' if words == 1 else 's'}."
+        reference["length_hint"] = words
+    answer, then = item.answer, None
+    if source.name == "sci_fi":
+        answer, then = _twice(item)
+        reference["follow_up"] = then.question
+    truncation = "none" if own.no_truncate else own.leval_truncation
+    return Asked(
+        needles=(),
+        depths=(),
+        question=question,
+        answer=answer,
+        reference=reference,
+        context=Document(file.documents[item.document], source.keep, truncation),
+        follow_up=then,
+        material=f"{source.keep} {truncation}" + (f"\n{then.question}" if then else ""),
+        # A retriever has the whole document, however much of it would be left.
+        search=Search(
+            texts=((f"doc{item.document}", file.documents[item.document]),),
+            query=item.question.strip(),
+            answer=_in_words(source, item),
+        ),
+    )
+
+
+def _in_words(source: Source, item: Item) -> str:
+    """The reference in words that the document may have: of letters the options that they stand for."""
+    if source.name in _NO_WORDS:
+        return ""
+    if source.scorer not in ("leval_letter", "leval_letters"):
+        return item.answer
+    options = dict(_OPTION_TEXT.findall(item.question))
+    letters = item.answer.split()[0].strip("()") if source.name == "quality" else item.answer.strip()
+    return "\n".join(options[letter] for letter in letters if letter in options)
+
+
+def _reference(source: Source, suite: Suite, file: DataFile, item: Item) -> dict[str, Any]:
+    items = file.of(own_of(suite, LevalOptions).leval_subset)
+    reference: dict[str, Any] = {
+        "answers": (item.answer,),
+        "question": item.question,
+        "language": "en",
+        "evaluation": item.evaluation,
+        "chance": source.chance,
+    }
+    if source.group == "closed":
+        reference["floor"] = _floor(source.name, tuple(each.answer for each in items))
+    if source.name == "topic_retrieval_longchat":
+        others = (each.answer for each in items if each.document == item.document)
+        reference["distractors"] = tuple(dict.fromkeys(other for other in others if other != item.answer))
+    return reference
+
+
+def _floor(name: str, answers: Sequence[str]) -> float:
+    """The score of the best answer that is the same for every question: of the reference that comes most often."""
+    if name == "sci_fi":  # each part is half of the score
+        parts = zip(*(answer.split(_FACT) for answer in answers), strict=True)
+        return sum(_floor("", part) for part in parts) / 2
+    # QuALITY's have the text of their option behind the letter.
+    same = Counter(answer.split()[0] if name == "quality" else answer.strip() for answer in answers)
+    return max(same.values()) / len(answers)
+
+
+def _twice(item: Item) -> tuple[str, FollowUp]:
+    """What is true in the story; and the question that is asked after it, without the story: what is true outside."""
+    loyalty, _, fact = item.answer.partition(_FACT)
+    question = item.question.strip()
+    question = question.replace(_IN_THE_STORY, _IN_THE_WORLD) if _IN_THE_STORY in question else f"{question} {_JUDGED}"
+    joined = f"{{first}}{_FACT}{{second}}]"
+    return loyalty, FollowUp(f"{question}\n{_TRUE_OR_FALSE}", fact.removesuffix("]"), joined)
+
+
+def task_of(source: Source) -> Task:
+    """The task of a file."""
+    return Task(
+        source.task,
+        source.about,
+        partial(_labels, source),
+        no_depths,
+        partial(_ask, source),
+        family=FAMILY,
+        scorer=source.scorer,
+        version=1,
+        absent=False,
+        corpus=partial(_corpus, source),
+        check=_check,
+        retrieves=True,
+    )
+
+
+def own_sources(given: str | None) -> tuple[Source, ...]:
+    """The tasks of one's own in `--leval-data`, in the order of their files.
+
+    A file that is named has to be of the form; in a folder others are passed over. Raises `InputError`.
+    """
+    if given is None or is_hub(given):
+        return ()
+    published = {source.file for source in SOURCES}
+    files = files_of(given)
+    in_folder = Path(given).is_dir()
+    found: dict[str, Source] = {}
+    for path in files:
+        if path.name in published or (in_folder and not has_the_form(path)):
+            continue
+        source = _source(path, tolerant=in_folder)
+        taken = found.get(source.task) or next((each for each in SOURCES if each.task == source.task), None)
+        if taken:
+            remedy = f"its task would be {source.task}, as that of {taken.path or taken.file}: give it another name"
+            raise InputError(OPTION, path, remedy)
+        found[source.task] = source
+    return tuple(found.values())
+
+
+def _source(path: Path, *, tolerant: bool) -> Source:
+    name = _NAME.sub("_", path.name.removesuffix(".jsonl").lower()).strip("_") or "own"
+    try:
+        items = read(path).items.values()
+    except InputError:
+        if not tolerant:
+            raise
+        items = {}.values()  # told when it is asked
+    kinds = {item.evaluation for item in items} & set(SCORED)
+    evaluation = min(kinds, default="f1")
+    rule = own_rule(evaluation, [item.answer for item in items if item.evaluation == evaluation])
+    group: Group = "closed" if evaluation == "exam" else "open"
+    about = f"L-Eval's form: {path.name}, scored as its rows say ({evaluation})"
+    return Source(f"leval_{name}", name, group, about, rule, _CHANCE.get(rule, 0.0), path=path)
+
+
+_NAME = re.compile(r"[^a-z0-9]+")
+
+
+def own_rule(evaluation: str, answers: Iterable[str]) -> str:
+    """The scorer of a file's rows. `answers`: its references, which tell an exam's: one letter (A-D), several, numbers,
+    else words, which the answer has to give as the reference does.
+    """
+    if evaluation != "exam":
+        return "leval_rouge" if evaluation == "rouge" else "leval_f1"
+    golds = [answer.strip() for answer in answers]
+    for pattern, rule in ((_ONE_LETTER, "letter"), (_LETTERS, "letters"), (_NUMBER, "math")):
+        if golds and all(pattern.fullmatch(gold) for gold in golds):
+            return f"leval_{rule}"
+    return "leval_topic"
+
+
+_NUMBER = re.compile(r"[-−+]?[$€£¥]?\s?[\d.,]*\d(?:\s?/\s?\d+)?\s?%?")
+_ONE_LETTER = re.compile(r"\(?[A-D]\)?[.):]?|(?:\([A-D]\)|[A-D][.)])\s.*", re.DOTALL)
+
+
+# What scores it is in its rows: `f1` and `rouge` as they say, and of `exam` what its references are.
+_LETTERS = re.compile(r"\(?[A-D]{1,4}\)?[.):]?|(?:\([A-D]\)|[A-D][.)])\s.*", re.DOTALL)
+_CHANCE = {"leval_letter": 1 / 4, "leval_letters": 1 / 15}
+
+
+TASKS = tuple(map(task_of, SOURCES))
+
+
+def own_tasks(given: str | None) -> tuple[Task, ...]:
+    """The tasks of one's own in `--leval-data`. Raises `InputError`."""
+    return tuple(map(task_of, own_sources(given)))
+
+
+def own_suite(source: Source) -> dict[str, str]:
+    """How a task of one's own is asked: as L-Eval's own are."""
+    shape = "leval-open" if source.group == "open" else "leval-letters" if source.scorer == "leval_letters" else ""
+    return {
+        "task": source.task,
+        "language": "en",
+        "prompt": shape or "leval-letter",
+        "lengths": "16k",
+        "depths": "0",
+        "answer_budget": "512",
+    }

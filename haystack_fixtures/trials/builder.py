@@ -1,0 +1,308 @@
+"""Builds the trial of a cell: question, prompt, resume key."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from hashlib import sha256
+from json import JSONEncoder
+from pathlib import Path
+from typing import Any
+
+from needlework.core.errors import InputError, NoRoomError
+from needlework.core.files import encoder_of
+from needlework.core.grid import Cell
+from needlework.core.prompts import (
+    Message,
+    Prompt,
+    Shape,
+    bare_prompt,
+    guided,
+    lay_out,
+    load_shape,
+    parted,
+    plain_turns,
+    raw_text,
+)
+from needlework.core.settings import Own, Settings, Suite
+from needlework.haystack_fixtures.configuration.resolve import recipe_fields
+from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.haystacks.conversations import AroundTurns, Conversation, GrowingConversation
+from needlework.haystack_fixtures.haystacks.frame import gap
+from needlework.haystack_fixtures.needles.needle_sets import Canaries, canaries
+from needlework.haystack_fixtures.retrieval.search import Retrieval, Retrieved
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
+from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Prose
+from needlework.haystack_fixtures.trials.contexts import Contexts, Conversations, Frame, Sources, put
+from needlework.models.tokenizers.tokenizer import Tokenizer, approximation
+
+# Stands in for the context while the template is rendered; private-use characters, so no text holds it by chance.
+_HOLE = "\ue000context\ue001"
+# So for the question, where that is nothing but words: a template may treat marks in it as its own.
+_ASKED = "\ue000question\ue001"
+_PROBE = "What is the code for it? Which of the two? Who, where, when, why and how many: 1,204.5?"
+_PLAIN = re.compile(r"\w[\w ,.;:'?!-]*[\w.?!]")
+
+
+class TrialBuilder:
+    """Builds the trials of one tokenizer; keeps corpora, shapes and encoded haystacks that cells share.
+
+    Threads may share it: they build at the same time, and what several of them need is made once.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        tokenizer: Tokenizer,
+        cache_dir: Path,
+        *,
+        tasks: Tasks = TASKS,
+        retrieval: Retrieval | None = None,
+    ) -> None:
+        """`retrieval`: what finds the chunks of a context, where that is not to search for them."""
+        self._tasks = tasks
+        self._settings = settings
+        self._tokenizer = tokenizer
+        self._sources = Sources(settings, tokenizer, cache_dir, tasks=tasks)
+        self._retrieval = retrieval or Retrieval(settings, tokenizer, cache_dir)
+        self._shapes: dict[tuple[str, str], Shape] = {}
+        self._contexts = Contexts(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
+        self._conversations = Conversations(tokenizer, self._sources, verify=settings.verify_prompts)
+        # A cell is asked about twice, for its key and its prompt; cells of one repeat share their frame.
+        self._kept_asked = lru_cache(1024)(self._ask)
+        self._framed = lru_cache(128)(self._frame)
+        self._rendered_once = lru_cache(16)(self._rendered_with_hole)
+        self._recipe_framed = lru_cache(128)(self._recipe_frame)
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What counts the tokens of these trials."""
+        return self._tokenizer
+
+    def corpus(self, suite: Suite) -> Corpus:
+        """The suite's corpus, long enough for the longest length of the run."""
+        return self._sources.corpus(suite)
+
+    def shape(self, suite: Suite) -> Shape:
+        """The suite's prompt shape."""
+        key = (suite.prompt, suite.language)
+        if key not in self._shapes:
+            self._shapes[key] = load_shape(*key)
+        return self._shapes[key]
+
+    def embedders(self, suite: Suite) -> dict[str, str]:
+        """What embeds the suite's documents, by its spec; empty where nothing does."""
+        return self._retrieval.identity(suite)
+
+    def canaries(self, suite: Suite, cell: Cell) -> Canaries | None:
+        """The canaries in a cell's context, where they were asked for."""
+        if not self._settings.canary:
+            return None
+        return canaries(suite.language, seed=self._settings.seed, repeat=cell.repeat)
+
+    def canary_trial(self, suite: Suite, cell: Cell, ends: Canaries) -> Trial:
+        """The trial of a cell with another question: what are the marks at both ends of the text?"""
+        marks = f"{ends.start_mark}, {ends.end_mark}"
+        asked = replace(self._asked(suite, cell), question=ends.question, answer=marks, answer_prefix="")
+        return self._build(suite, cell, asked, ends.question)
+
+    def build(self, suite: Suite, cell: Cell) -> Trial:
+        """Build the trial of a cell. Raises `InputError` when no prompt of that length can hold what is asked."""
+        asked, rows = self._asked(suite, cell), self._tasks[suite.task].rows
+        if asked.verbatim:
+            needed = self._answer_tokens(asked)
+            if rows:
+                asked = replace(asked, reference=asked.reference | {"answer_tokens": needed - 1})
+            if needed > suite.answer_budget:
+                error = NoRoomError(suite.answer_budget, f"{cell.task} {cell.needle}", needed)
+                if not rows:
+                    raise error
+                return replace(self._build(suite, cell, asked, asked.question), skipped=str(error))
+        question = guided(asked.question, suite.language, joint=asked.joint) if suite.guide else asked.question
+        return self._build(suite, cell, asked, question)
+
+    def answer_tokens(self, suite: Suite, cell: Cell) -> int:
+        """Tokens of the answer that is wanted of a cell word for word, and of its end; 0 where none is."""
+        asked = self._asked(suite, cell)
+        return self._answer_tokens(asked) if asked.verbatim else 0
+
+    def _answer_tokens(self, asked: Asked) -> int:
+        return len(self._tokenizer.encode(asked.answer).ids) + 1
+
+    def _asked(self, suite: Suite, cell: Cell) -> Asked:
+        # A row of a data set may have millions of characters.
+        return self._ask(suite, cell) if self._tasks[suite.task].rows else self._kept_asked(suite, cell)
+
+    def _ask(self, suite: Suite, cell: Cell) -> Asked:
+        asked = ask(self._tasks[suite.task], suite, cell, self._settings.seed)
+        if not isinstance(asked.context, Chunks):
+            return asked
+        recipe = self._retrieval.recipe(suite, asked.context.retriever)
+        return replace(asked, material=f"{asked.material}\n{recipe}")
+
+    def _laid_out(self, suite: Suite, question: str, mark: str, introduction: str) -> tuple[Message, ...]:
+        messages = lay_out(
+            self.shape(suite),
+            question,
+            system=suite.system_prompt,
+            position=suite.question_position,
+            introduction=introduction,
+        )
+        if mark:
+            messages = (Message(messages[0].role, f"[{mark}]\n{messages[0].content}"), *messages[1:])
+        return messages
+
+    def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> Frame:
+        found = None if mark or not _PLAIN.fullmatch(question) else self._rendered_once(suite, introduction)
+        if found is None:
+            messages, rendered = self._rendered(suite, question, mark, introduction)
+        else:
+            messages = tuple([Message(each.role, each.content.replace(_ASKED, question)) for each in found[0]])
+            rendered = found[1].replace(_ASKED, question)
+        if prefix:
+            rendered += gap(rendered, prefix) + prefix
+            messages = (*messages, Message("assistant", prefix))
+        bos = () if suite.template == "chat" and self._tokenizer.has_chat_template else self._tokenizer.bos
+        before, hole, after = rendered.partition(_HOLE)
+        if not hole or _HOLE in after:
+            raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
+        return Frame(before, after, bos, messages)
+
+    def _rendered(self, suite: Suite, question: str, mark: str, introduction: str) -> tuple[tuple[Message, ...], str]:
+        """The messages with a hole for the context, and the text that the model sees for these."""
+        messages = self._laid_out(suite, question, mark, introduction)
+        shown = tuple([put(message, _HOLE) for message in messages])
+        if suite.template == "chat" and self._tokenizer.has_chat_template:
+            return messages, self._tokenizer.render_chat(shown)
+        return messages, raw_text(shown, self.shape(suite).raw_end)
+
+    def _rendered_with_hole(self, suite: Suite, introduction: str) -> tuple[tuple[Message, ...], str] | None:
+        """The same with a hole for the question too; `None` where the template does not write questions as they are."""
+        found = self._rendered(suite, _ASKED, "", introduction)
+        shown = self._rendered(suite, _PROBE, "", introduction)[1]
+        return found if found[1].replace(_ASKED, _PROBE) == shown else None
+
+    def _around_turns(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> AroundTurns:
+        laid_out = self._laid_out(suite, question, mark, introduction)
+        before, opening, after = parted(laid_out, suite.prompt)
+        if suite.template == "chat" and self._tokenizer.has_chat_template:
+            return AroundTurns(before, opening, after, (), self._tokenizer.render_chat, prefix)
+        render = partial(plain_turns, language=suite.language)
+        return AroundTurns(before, opening, after, self._tokenizer.bos, render, prefix)
+
+    def follow_up(self, trial: Trial) -> Trial:
+        """The trial that asks what is asked after this one, by itself."""
+        then = trial.asked.follow_up
+        if then is None:
+            raise ValueError(f"{trial.cell.id} has no follow-up")
+        messages = (Message("user", then.question),)
+        if trial.suite.template == "chat" and self._tokenizer.has_chat_template:
+            text, ids = self._tokenizer.render_chat(messages), []
+        else:
+            text, ids = raw_text(messages, self.shape(trial.suite).raw_end), [*self._tokenizer.bos]
+        ids += self._tokenizer.encode(text).ids.tolist()
+        prompt = bare_prompt(messages, text, ids)
+        asked = replace(trial.asked, question=then.question, answer=then.answer, context=Prose(), follow_up=None)
+        return replace(trial, asked=asked, prompt=prompt)
+
+    def _build(self, suite: Suite, cell: Cell, asked: Asked, question: str) -> Trial:
+        # Servers cache by blocks from the start of the prompt: a different first line shares no block.
+        marked = self._settings.cache_policy == "isolated"
+        mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
+        prefix = asked.answer_prefix if suite.answer_prefix else ""
+        if isinstance(asked.context, Conversation | GrowingConversation):
+            if self._settings.canary:
+                raise InputError("--canary", "true", f"{suite.task} asks about conversations: leave it out")
+            turns = self._around_turns(suite, question, mark, asked.introduction, prefix)
+            built = self._conversations.build(suite, cell, asked, asked.context, turns)
+        else:
+            frame = self._framed(suite, question, mark, asked.introduction, prefix)
+            built = self._contexts.build(suite, cell, asked, frame, self.canaries(suite, cell))
+        error = approximation(self._tokenizer)
+        prompt = replace(built.prompt, error=error) if error else built.prompt
+        return Trial(cell, suite, built.asked, prompt, built.skipped, built.retrieved)
+
+    def key(self, suite: Suite, cell: Cell, model: Mapping[str, Any]) -> str:
+        """Identify a trial by everything that can change its answer; not by worker, order, path or time."""
+        return trial_key(self._recipe_framed(suite, json.dumps(dict(model))), cell, self._asked(suite, cell))
+
+    def _recipe_frame(self, suite: Suite, model: str) -> tuple[str, ...]:
+        corpus = self.corpus(suite)
+        # Who is asked on the documents as they are is asked the same whatever else is retrieved.
+        whole = Own({key: value for key, value in suite.own.items() if key != "retriever"})
+        constant = recipe_fields(replace(suite, own=whole)) | {
+            "scorer": None,
+            "version": RECIPE_VERSION,
+            "seed": self._settings.seed,
+            # A generated corpus has one hash whatever its size, and the size decides the order of its documents.
+            "corpus": [corpus.sha256, len(corpus.documents)],
+            "shape": self.shape(suite).sha256,
+            "tokenizer": self._tokenizer.fingerprint,
+            "cache_policy": self._settings.cache_policy,
+            "model": json.loads(model),
+        }
+        version = self._tasks[suite.task].version
+        return recipe_frame(
+            constant
+            | ({"canary": True} if self._settings.canary else {})
+            | ({"task_version": version} if version else {})
+        )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A cell made concrete: what is asked, and the prompt that asks it.
+
+    `skipped`: why it is not to be asked. `retrieved`: where its context comes from, if a retriever found it.
+    """
+
+    cell: Cell
+    suite: Suite
+    asked: Asked
+    prompt: Prompt
+    skipped: str = ""
+    retrieved: Retrieved | None = None
+
+
+RECIPE_VERSION = 1
+_VARYING = ("cell", "depths", "needles", "question")
+_encode = encoder_of(JSONEncoder(sort_keys=True, ensure_ascii=False))
+
+
+def recipe_frame(constant: Mapping[str, Any]) -> tuple[str, ...]:
+    """A recipe's JSON around what differs between the cells of a suite: written once for all of them."""
+    parts = [""]
+    for name in sorted({*constant, *_VARYING}):
+        parts[-1] += f"{', ' if parts != [''] else '{'}{_encode(name)}: "
+        if name in _VARYING:
+            parts.append("")
+        else:
+            parts[-1] += _encode(constant[name])
+    parts[-1] += "}"
+    return tuple(parts)
+
+
+def _turns(asked: Asked) -> tuple[str, ...]:
+    """Hash of a conversation that is given as it is: no draw says what it is."""
+    if not isinstance(asked.context, Conversation):
+        return ()
+    told = _encode([[turn.role, turn.text] for turn in asked.context.turns])
+    return (sha256(told.encode("utf-8", "surrogatepass")).hexdigest(),)
+
+
+def trial_key(frame: tuple[str, ...], cell: Cell, asked: Asked) -> str:
+    """The sha256 of the recipe of one trial."""
+    extra = (asked.introduction, asked.material, asked.answer_prefix, *_turns(asked))
+    varying = (
+        [cell.task, cell.length, cell.depth, cell.needle, cell.repeat],
+        asked.depths,
+        [[*([needle.ask] if needle.ask else []), needle.text, *needle.distractors] for needle in asked.needles]
+        + ([["", *asked.distractors]] if asked.distractors else []),
+        [asked.question, *extra] if any(extra) else asked.question,
+    )
+    pairs = zip(frame[:-1], map(_encode, varying), strict=True)
+    recipe = "".join([part for pair in pairs for part in pair]) + frame[-1]
+    return sha256(recipe.encode("utf-8", "surrogatepass")).hexdigest()

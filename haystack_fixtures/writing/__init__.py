@@ -1,1 +1,0 @@
-"""How files are written, whole or not at all, and many small values as JSON."""

@@ -1,1 +1,0 @@
-"""Shards as one job array of Slurm."""

@@ -1,0 +1,122 @@
+"""Keeps one server: starts it, and ends it with all of its children when whoever started this process is gone.
+
+A program of its own, of the standard library alone, so that the server's environment stays as it is:
+`python -I keeper.py LOG ENDED COMMAND...`. Standard input is the line to its owner: when it closes, for whatever
+reason (also `kill -9`), the server ends. LOG is appended to; ENDED is written, as JSON, when the server ends by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+GRACE_S = 10.0  # between the polite signal and the other one
+
+
+def main(log: str, ended: str, command: list[str]) -> int:
+    """Run `command` until it or the owner ends."""
+    with Path(log).open("ab") as out:
+        try:
+            server = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=die_with_parent if sys.platform == "linux" else None,
+            )
+        except OSError as error:
+            out.write(f"{command[0]} cannot be started: {error.strerror}\n".encode())
+            tell(ended, 127)
+            return 127
+    stopping = threading.Event()
+
+    def stop(*_: object) -> None:
+        if not stopping.is_set():
+            stopping.set()
+            threading.Thread(target=end, args=(server.pid,), daemon=True).start()
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, stop)
+    threading.Thread(target=when_the_owner_goes, args=(stop,), daemon=True).start()
+    code = server.wait()
+    if not stopping.is_set():
+        tell(ended, code)
+    sweep(server.pid, family(server.pid))
+    return 0
+
+
+def when_the_owner_goes(stop: Callable[[], None]) -> None:
+    """Wait until nobody holds the other end of standard input."""
+    sys.stdin.buffer.read()
+    stop()
+
+
+def die_with_parent(number: int = signal.SIGKILL) -> None:
+    """In a child, before it becomes another program: Linux sends it this signal should its parent be killed."""
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
+
+
+def tell(ended: str, code: int) -> None:
+    """Say how the server ended, whole or not at all."""
+    half = Path(f"{ended}.half")
+    half.write_text(json.dumps({"code": code}), encoding="ascii")
+    half.replace(ended)
+
+
+def end(server: int) -> None:
+    """Ask the server's process group to end, and make it and what it started end."""
+    known = family(server)
+    with suppress(OSError):
+        os.killpg(server, signal.SIGTERM)
+    until = time.monotonic() + GRACE_S
+    while time.monotonic() < until and alive(server):
+        time.sleep(0.05)
+    sweep(server, known)
+
+
+def sweep(server: int, known: set[int]) -> None:
+    """Kill what is left of the group, and of the children that have left it."""
+    with suppress(OSError):
+        os.killpg(server, signal.SIGKILL)
+    for pid in known - {server}:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except ProcessLookupError:
+        return False
+    except OSError:  # no /proc here
+        return True
+
+
+def family(server: int) -> set[int]:
+    """The process and all that descend from it, as far as /proc tells."""
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):
+            parents[int(entry.parent.name)] = int(entry.read_text().rpartition(")")[2].split()[1])
+    found = {server}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))

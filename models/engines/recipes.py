@@ -1,0 +1,232 @@
+"""Recipes of serving engines: from options to a command line."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from needlework.core.errors import InputError
+from needlework.core.files import parse_toml, read_toml
+from needlework.core.grid import parse_tokens
+
+HERE = Path(__file__).parent
+WORDS = ("window", "dtype", "kv-dtype", "tensor-parallel", "prefix-caching", "chat-template")
+"""What may be said to every engine in the same words, if its recipe knows how."""
+_SECRET = re.compile(r"(?i)(^|[_-])(api_?key|key|token|secret|password|authorization)$")
+_SLOW_S = 1800.0  # large weights come from a hub, or from a slow disk
+Say = str | tuple[str, ...] | Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How one engine is started.
+
+    `command`: its words, with {port}, {model}, {name}. `say`: for each of `WORDS` the engine's option, several options
+    with one value, or the words for each value that there is. `defaults`: options of the engine, unless the user gives
+    them. `served_name`: what the engine calls every model, where it takes no name. `needs`: a Python package of this
+    environment. `start_s`: seconds that it may take until it is healthy.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    about: str = ""
+    serves: Literal["folder", "gguf", "any"] = "any"
+    health: str = "/health"
+    install: str = ""
+    needs: str = ""
+    served_name: str = ""
+    start_s: float = _SLOW_S
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    say: Mapping[str, Say] = field(default_factory=dict)
+
+
+def known_engines() -> tuple[str, ...]:
+    """The names of the recipes that come with needlework."""
+    return tuple(sorted(path.name.removesuffix(".toml") for path in (HERE / "recipes").glob("*.toml")))
+
+
+def find_recipe(text: str) -> Recipe:
+    """The recipe of `--serve`: an engine's name, a TOML file, or a command with {port} in it. Raises `InputError`."""
+    if text in known_engines():
+        path = HERE / "recipes" / f"{text}.toml"
+        return _recipe(text, text, parse_toml("--serve", text, path.read_text(encoding="utf-8")))
+    if "{port}" in text:
+        return command_recipe(text)
+    if text.endswith(".toml"):
+        return _recipe(text, Path(text).stem, read_toml("--serve", text))
+    near = get_close_matches(text, known_engines(), n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    remedy = f"{hint}use one of {', '.join(known_engines())}, a TOML file, or a 'COMMAND --port {{port}}'"
+    raise InputError("--serve", text, remedy)
+
+
+def command_recipe(text: str) -> Recipe:
+    """A command line as a recipe; it is healthy when it lists its models."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise InputError("--serve", text, f"cannot be split into words: {error}") from None
+    for word in words:
+        if looks_secret(word.partition("=")[0]):
+            remedy = "a command is written into the run's files: let the server read its key from the environment"
+            raise InputError("--serve", word.partition("=")[0], remedy)
+    return Recipe(Path(words[0]).name, words, about="a command of yours", health="/v1/models")
+
+
+def looks_secret(option: str) -> bool:
+    """Whether an option's name says that its value is a key."""
+    return _SECRET.search(option) is not None
+
+
+def _recipe(path: str, name: str, table: Mapping[str, Any]) -> Recipe:
+    keys = {"about", "command", "serves", "health", "install", "needs", "name", "start_s", "defaults", "say"}
+    for key in table.keys() - keys:
+        near = get_close_matches(key, keys, n=1)
+        raise InputError(f"--serve {path}", key, f"did you mean {near[0]}?" if near else "no such key of a recipe")
+    command = table.get("command")
+    if not _words(command) or not any("{port}" in word for word in cast("list[str]", command)):
+        raise InputError(
+            f"--serve {path}", "command", 'is a list of words, one of them with {port}: ["serve", "{port}"]'
+        )
+    serves, start_s = table.get("serves", "any"), table.get("start_s", _SLOW_S)
+    if serves not in ("folder", "gguf", "any"):
+        raise InputError(f"--serve {path}: serves", serves, "use folder, gguf or any")
+    if isinstance(start_s, bool) or not isinstance(start_s, int | float) or start_s <= 0:
+        raise InputError(f"--serve {path}: start_s", start_s, "give seconds above 0")
+    text = {key: table.get(key, "") for key in ("about", "health", "install", "needs", "name")}
+    for key, value in text.items():
+        if not isinstance(value, str):
+            raise InputError(f"--serve {path}: {key}", value, "is a text")
+    health = text["health"] or "/health"
+    if not health.startswith("/"):
+        raise InputError(f"--serve {path}: health", health, "is a path on the server, such as /health")
+    return Recipe(
+        name,
+        tuple(cast("list[str]", command)),
+        about=text["about"],
+        serves=cast('Literal["folder", "gguf", "any"]', serves),
+        health=health,
+        install=text["install"],
+        needs=text["needs"],
+        served_name=text["name"],
+        start_s=float(start_s),
+        defaults=_defaults(path, table.get("defaults", {})),
+        say=_say(path, table.get("say", {})),
+    )
+
+
+def _defaults(path: str, table: object) -> dict[str, str]:
+    if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
+        raise InputError(f"--serve {path}", "defaults", 'is a table of options and texts, such as parallel = "1"')
+    return table
+
+
+def _say(path: str, table: object) -> dict[str, Say]:
+    if not isinstance(table, dict):
+        raise InputError(f"--serve {path}", "say", 'is a table, such as window = "max-model-len"')
+    found: dict[str, Say] = {}
+    for word, how in table.items():
+        if word not in WORDS:
+            raise InputError(f"--serve {path}: say", word, f"use one of {', '.join(WORDS)}")
+        if isinstance(how, str):
+            found[word] = how
+        elif _words(how):
+            found[word] = tuple(how)
+        elif isinstance(how, dict) and all(value == [] or _words(value) for value in how.values()):
+            found[word] = {value: tuple(words) for value, words in how.items()}
+        else:
+            raise InputError(f"--serve {path}: say", word, "is an option, several, or a table of values and words")
+    return found
+
+
+def _words(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(word, str) and word for word in value)
+
+
+def parse_args(args: Sequence[str]) -> dict[str, str | None]:
+    """`NAME=VALUE`, or `NAME` alone for an option without a value; the last of a name counts. Raises `InputError`."""
+    found: dict[str, str | None] = {}
+    for text in args:
+        name, equals, value = text.partition("=")
+        name = name.strip().lstrip("-")
+        if not name or any(sign.isspace() for sign in name):
+            raise InputError("--serve-arg", name, "write NAME=VALUE, such as window=32k, or NAME for a flag")
+        if looks_secret(name):
+            remedy = "a server on this machine needs no key, and what it needs elsewhere comes from its environment"
+            raise InputError("--serve-arg", name, remedy)
+        word = name.replace("_", "-")
+        found[word if word in (*WORDS, "name") else name] = value if equals else None
+    return found
+
+
+def command(
+    recipe: Recipe, args: Mapping[str, str | None], *, model: str, name: str, port: int | str
+) -> tuple[str, ...]:
+    """The words that start the server: the recipe's, what is said in words of ours, then the engine's own options."""
+    filled = [_filled(word, model=model, name=name, port=port) for word in recipe.command]
+    said: list[str] = []
+    own = dict(recipe.defaults) | {key: value for key, value in args.items() if key not in WORDS and key != "name"}
+    for word in WORDS:
+        if word in args:
+            said += _said(recipe, word, args[word])
+    for option, value in own.items():
+        said += [_option(option)] if value is None else [_option(option), value]
+    return (*filled, *said)
+
+
+def check_installed(recipe: Recipe, words: Sequence[str]) -> None:
+    """Refuse a command that is not there. Raises `InputError`."""
+    if sys.platform == "win32":
+        raise InputError("--serve", recipe.name, "works on Linux and macOS; start the server yourself, with --base-url")
+    if recipe.needs and find_spec(recipe.needs) is None:
+        raise InputError("--serve", recipe.name, f"{recipe.needs} is not installed: {recipe.install}")
+    if shutil.which(words[0]) is None:
+        remedy = recipe.install or "give its whole path"
+        raise InputError("--serve", recipe.name, f"there is no program {words[0]} on PATH: {remedy}")
+
+
+def shown_command(words: Sequence[str]) -> str:
+    """The command line as it may be written down: values of options that look like keys are left out."""
+    shown: list[str] = []
+    for word in words:
+        option, equals, _ = word.partition("=")
+        hidden = bool(shown) and shown[-1].startswith("-") and looks_secret(shown[-1])
+        shown.append("..." if hidden else f"{option}=..." if equals and looks_secret(option) else word)
+    return shlex.join(shown)
+
+
+def _filled(word: str, *, model: str, name: str, port: int | str) -> str:
+    values = {"model": model, "name": name, "port": str(port), "python": sys.executable, "here": str(HERE)}
+    return re.sub(r"\{(model|name|port|python|here)\}", lambda match: values[match[1]], word)
+
+
+def _said(recipe: Recipe, word: str, value: str | None) -> list[str]:
+    how = recipe.say.get(word)
+    if how is None:
+        known = ", ".join(recipe.say) or "none of them"
+        remedy = f"{recipe.name} is not told that in a word of ours (it knows {known}); give the engine's own option"
+        raise InputError("--serve-arg", word, remedy)
+    if not value:
+        raise InputError("--serve-arg", word, f"write {word}=VALUE")
+    if word == "window":
+        value = str(parse_tokens("--serve-arg window", value))
+    if isinstance(how, Mapping):
+        if value not in how:
+            near = get_close_matches(value, how, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise InputError(f"--serve-arg {word}", value, f"{hint}{recipe.name} takes {', '.join(how)}")
+        return list(how[value])
+    options = (how,) if isinstance(how, str) else how
+    return [part for option in options for part in (_option(option), value)]
+
+
+def _option(name: str) -> str:
+    return name if name.startswith("-") else f"--{name}" if len(name) > 1 else f"-{name}"

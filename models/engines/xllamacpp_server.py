@@ -1,0 +1,132 @@
+"""llama.cpp's own server out of the Python package xllamacpp, with llama-server's names of options.
+
+A program of its own: `python xllamacpp_server.py --model FILE.gguf --port N [--ctx-size N] ...`. An option beyond those
+of the table below is a field of xllamacpp's `CommonParams`, with dashes or underscores: `--rope-freq-scale 0.5`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from typing import NoReturn
+
+_FIELDS = {"ctx-size": "n_ctx", "parallel": "n_parallel", "batch-size": "n_batch", "ubatch-size": "n_ubatch"}
+_FLAGS = {"no-cache-prompt": ("cache_prompt", False), "cache-prompt": ("cache_prompt", True)}
+
+
+def main(words: list[str]) -> int:
+    """Serve until a signal comes; 2 for an option that is wrong."""
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.warmup = False
+    # Threads beyond the cores wait for each other.
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = cores()
+    try:
+        for name, value in options(words):
+            put(params, xllamacpp, name, value)
+    except ValueError as error:
+        print(f"error: {error}", flush=True)
+        return 2
+    try:
+        return until_a_signal(xllamacpp.Server(params))
+    except RuntimeError as error:
+        print(f"error: {error}", flush=True)
+        return 1
+
+
+def until_a_signal(_server: object) -> NoReturn:
+    """Hold the server, which listens as long as somebody does. Its own end would wait for the prompt that it is at."""
+    done = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: done.set())
+    while not done.wait(1):  # waits in pieces: a signal is seen between them
+        pass
+    os._exit(0)
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def options(words: list[str]) -> list[tuple[str, str | None]]:
+    """`--name value --flag` as pairs."""
+    found: list[tuple[str, str | None]] = []
+    for word in words:
+        if word.startswith("--"):
+            found.append((word.removeprefix("--"), None))
+        elif found and found[-1][1] is None:
+            found[-1] = (found[-1][0], word)
+        else:
+            raise ValueError(f"{word!r} belongs to no option")
+    return found
+
+
+def put(params: object, xllamacpp: object, name: str, value: str | None) -> None:
+    """Set one option."""
+    target, field = params, _FIELDS.get(name, name.replace("-", "_"))
+    if name in _FLAGS and value is None:
+        field, flag = _FLAGS[name]
+        setattr(params, field, flag)
+        return
+    if value is None and not isinstance(getattr(params, field, None), bool):
+        raise ValueError(f"--{name} needs a value")
+    if name == "model":
+        target, field = params.model, "path"  # type: ignore[attr-defined]
+    elif name == "host":
+        params.hostnames = [value]  # type: ignore[attr-defined]
+        return
+    elif name == "alias":
+        params.model_alias = {value}  # type: ignore[attr-defined]
+        return
+    elif name == "threads":
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = whole(name, value)  # type: ignore[attr-defined]
+        return
+    elif name in ("cache-type-k", "cache-type-v"):
+        setattr(params, field, cache_type(xllamacpp, name, value or ""))
+        return
+    if not hasattr(target, field):
+        raise ValueError(f"there is no option --{name}")
+    setattr(target, field, typed(name, getattr(target, field), value))
+
+
+def cache_type(xllamacpp: object, name: str, value: str) -> object:
+    """`q8_0` as llama.cpp's type of numbers."""
+    types = xllamacpp.ggml_type  # type: ignore[attr-defined]
+    found = getattr(types, f"GGML_TYPE_{value.upper()}", None)
+    if found is None:
+        raise ValueError(f"--{name}: there is no type {value!r}; f16, q8_0, q5_1, q5_0, q4_1, q4_0 are common ones")
+    return found
+
+
+def typed(name: str, now: object, value: str | None) -> object:
+    """The value as the kind of thing that the option holds now."""
+    if isinstance(now, bool):
+        if value not in (None, "true", "false"):
+            raise ValueError(f"--{name}: {value!r} is neither true nor false")
+        return value != "false"
+    if isinstance(now, str):
+        return value
+    if isinstance(now, float):
+        try:
+            return float(value or "")
+        except ValueError:
+            raise ValueError(f"--{name}: {value!r} is no number") from None
+    if isinstance(now, int):
+        return whole(name, value)
+    raise ValueError(f"--{name} cannot be given here")
+
+
+def whole(name: str, value: str | None) -> int:
+    """A whole number."""
+    try:
+        return int(value or "")
+    except ValueError:
+        raise ValueError(f"--{name}: {value!r} is no whole number") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

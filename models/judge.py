@@ -1,0 +1,154 @@
+"""A language model as a judge, or as a writer of questions: one question, one reply."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from needlework.core.errors import InputError
+from needlework.core.files import default_cache_dir
+from needlework.core.options import key_value
+from needlework.core.prompts import Message, bare_prompt
+from needlework.models.model import Model, Request, Response
+from needlework.models.served.connection import Connection
+from needlework.models.specs import bears_threads, check_model_args, is_served, load_model, resolve_tokenizer
+
+REPLY_BUDGET = 512
+_OPTION = "--judge"
+_FILLED = 0.95  # of the window: a server may count more tokens than we do
+_MODELS_OPTION = re.compile(r"--(model|base-url)(?![\w-])")
+
+
+def open_judge(
+    spec: str,
+    connection: Connection,
+    tokenizer: str | None,
+    cache_dir: Path,
+    model_args: Mapping[str, str] = MappingProxyType({}),
+) -> Model:
+    """Load the judge. Its tokenizer only counts: a served judge of unknown tokenizer is counted with cl100k."""
+    if is_served(spec) and tokenizer is None:
+        tokenizer = "tiktoken:cl100k_base"
+    counted = resolve_tokenizer(spec, model_args, tokenizer, cache_dir)
+    return load_model(
+        spec, model_args=model_args, tokenizer=counted, connection=connection, cache_dir=cache_dir, threads=None
+    )
+
+
+def ask(judge: Model, system: str, user: str) -> str:
+    """The judge's reply. Raises `RuntimeError` when there is none: an unreachable judge is an error, never a score."""
+    response = _response(judge, system, user, REPLY_BUDGET)
+    if response.error is not None:
+        raise RuntimeError(
+            f"the judge did not answer: {_named(f'{response.error.kind}: {response.error.message}', _OPTION)}"
+        )
+    return response.text
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A judge for a command of its own. `identity`: what can change its replies. `at_once`: threads that may ask it.
+
+    `reply_budget`: tokens that a reply may have. `option`: what named it. `tell`: is given a line for who waits.
+    """
+
+    spec: str
+    identity: Mapping[str, str | int | float | None]
+    at_once: int
+    reply_budget: int
+    model: Model
+    tell: Callable[[str], object]
+    option: str = _OPTION
+
+    def ask(self, system: str, user: str) -> str:
+        """The judge's reply. Raises `RuntimeError` when there is none, `InputError` when there will never be one."""
+        response = _response(self.model, system, user, self.reply_budget)
+        error = response.error
+        if error is None:
+            return response.text
+        message = _named(f"{error.kind}: {error.message}", self.option)
+        if error.fatal:
+            raise InputError(self.option, self.spec, message)
+        raise RuntimeError(f"the {self.option.removeprefix('--')} did not answer: {message}")
+
+    def shortened(self, text: str, around: str) -> str:
+        """The beginning of a text that fits the window together with the words around it and a reply.
+
+        All of it where the window is not known. Raises `InputError` where the words around leave no room.
+        """
+        window = self.model.window
+        if window is None or len(f"{text}{around}".encode()) + self.reply_budget < _FILLED * window:
+            return text  # a token is a byte or more
+        counted = self.model.tokenizer.encode
+        room = int(_FILLED * (window - self.reply_budget)) - len(counted(around).ids)
+        if room < 1:
+            raise InputError(self.option, self.spec, f"its window of {window} tokens has no room for a document")
+        encoded = counted(text)
+        return text if len(encoded.ids) <= room else text[: int(encoded.starts[room])]
+
+    def close(self) -> None:
+        """Let go of the model; questions in other threads end at once."""
+        self.model.close()
+
+
+def check_judge(spec: str, connection: Connection) -> None:
+    """Refuse a judge that could never be opened. Raises `InputError` in the words of `--judge`."""
+    try:
+        check_model_args(spec, {}, connection)
+    except InputError as error:
+        error.args = (_named(str(error), _OPTION),)
+        raise
+
+
+def _on_standard_error(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def judge_for_command(
+    spec: str,
+    *,
+    base_url: str | None,
+    api_key_env: str,
+    concurrency: int,
+    reply_budget: int,
+    model_args: Sequence[str] = (),
+    option: str = _OPTION,
+    tell: Callable[[str], object] = _on_standard_error,
+) -> Judge:
+    """Open the judge of `--judge`, or what another `option` names. `model_args`: `KEY=VALUE`. `tell`: is given a line
+    for who waits, at once, in threads.
+
+    Raises `InputError`; a server is not spoken to before its first question.
+    """
+    connection = Connection(base_url=base_url, api_key_env=api_key_env, concurrency=concurrency, tell=tell)
+    try:
+        args = dict(key_value("--model-arg", word).partition("=")[::2] for word in model_args)
+        model = open_judge(spec, connection, None, default_cache_dir(), args)
+    except InputError as error:
+        error.args = (_named(str(error), option),)
+        raise
+    # Which kernels are faster, each process finds out by trying; its replies are the same.
+    identity = {name: of for name, of in model.identity.items() if name != "kernels"} | {"reply_budget": reply_budget}
+    at_once = concurrency if bears_threads(spec) else 1
+    return Judge(spec, identity, at_once, reply_budget, model, tell, option)
+
+
+def _named(line: str, option: str) -> str:
+    """The line with the options of what is asked in place of the model's; there is none for its time."""
+    line = line.replace(" (see --timeout)", "")
+    if option == "--model":
+        return line
+    return _MODELS_OPTION.sub(lambda found: option if found[1] == "model" else f"{option}-base-url", line)
+
+
+def _response(judge: Model, system: str, user: str, budget: int) -> Response:
+    messages = (*((Message("system", system),) if system else ()), Message("user", user))
+    bare = f"{system}\n\n{user}\n" if system else f"{user}\n"
+    text = judge.tokenizer.render_chat(messages) if judge.tokenizer.has_chat_template else bare
+    ids = judge.tokenizer.encode(text).ids
+    prompt = bare_prompt(messages, text, ids)
+    return judge.respond(Request(prompt, "chat", answer_budget=budget))

@@ -1,0 +1,206 @@
+"""GGUF files, converted once to a folder of the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import uuid
+from pathlib import Path
+from typing import Any
+
+from needlework.core.errors import InputError, printable
+from needlework.core.files import locked
+from needlework.core.grid import slug
+from needlework.models.checkpoints import remembered_sha256, require_packages
+
+STAMP = "needlework.json"
+_FORMAT = 2
+_LOG = logging.getLogger("needlework")
+
+
+def converted_folder(cache_dir: Path, name: str, sha256: str) -> Path:
+    """Where the conversion of the GGUF file with this sha256 is kept, whether it is there or not."""
+    return cache_dir / "models" / f"{slug(name)}-{sha256[:16]}"
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether a conversion is there with all its files at their sizes."""
+    stamp = read_stamp(folder)
+    if stamp is None or stamp.get("format") != _FORMAT:
+        return False
+    files = stamp.get("files")
+    if not isinstance(files, dict):
+        return False
+    try:
+        return all((folder / name).stat().st_size == size for name, size in files.items())
+    except OSError:
+        return False
+
+
+def read_stamp(folder: Path) -> dict[str, object] | None:
+    """What a conversion says about itself; `None` where there is none."""
+    try:
+        stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return stamp if isinstance(stamp, dict) else None
+
+
+def prepare_gguf(source: Path, cache_dir: Path) -> Path:
+    """The folder with the conversion of a GGUF file; converts it first where that was not done yet."""
+    source = source.expanduser().resolve()
+    if not source.is_file():
+        raise InputError("--model gguf", source, "there is no such file")
+    sha256 = remembered_sha256(source, cache_dir)
+    folder = converted_folder(cache_dir, source.stem, sha256)
+    return folder if is_complete(folder) else convert_once(source, sha256, folder)
+
+
+def prepare_gguf_tokenizer(source: Path, cache_dir: Path) -> Path:
+    """The folder with the tokenizer of a GGUF file alone: a server has the weights, which may be many gigabytes.
+
+    It is known by the file's head: the whole file is neither hashed nor read.
+    """
+    source = source.expanduser().resolve()
+    if not source.is_file():
+        raise InputError("--tokenizer gguf", source, "there is no such file")
+    require_packages(source)
+    sha256 = _head_sha256(source)
+    folder = cache_dir / "tokenizers" / f"{slug(source.stem)}-{sha256[:16]}"
+    return folder if is_complete(folder) else convert_once(source, sha256, folder, weights=False)
+
+
+def _head_sha256(source: Path) -> str:
+    """Of what stands before a GGUF file's weights: the tokenizer is in there."""
+    from gguf import GGUFReader
+
+    try:
+        size = GGUFReader(source).data_offset
+        with source.open("rb") as file:
+            return hashlib.sha256(file.read(size)).hexdigest()
+    except (OSError, ValueError, IndexError, KeyError) as error:
+        raise _unreadable(source, printable(error)) from None
+
+
+def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = True) -> Path:
+    """Convert `source` into `folder`, safely beside other processes that do the same.
+
+    One process converts, the others wait. The folder appears whole or not at all.
+    """
+    with locked(folder.with_name(f"{folder.name}.lock")):
+        if is_complete(folder):
+            return folder
+        # Only the holder of the lock makes such folders: what is there was left by one that was killed.
+        for left in folder.parent.glob(f".{folder.name}.*"):
+            shutil.rmtree(left, ignore_errors=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        try:
+            _convert(source, work, weights)
+            _write_stamp(work, source, sha256)
+            _put(work, folder)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    return folder
+
+
+def _convert(source: Path, target: Path, weights: bool) -> None:
+    require_packages(source)
+    module, part = "needlework.models.local.gguf_convert", "model" if weights else "tokenizer"
+    _LOG.info("converting the %s of %s (once, some seconds)", part, source)
+    paths = os.pathsep.join(filter(None, sys.path))  # as this process imports, so does that one
+    done = subprocess.run(
+        [sys.executable, "-m", module, part, str(source), str(target)],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines()
+        why = lines[-1][:300] if lines else f"the reader ended with code {done.returncode}"
+        raise _unreadable(source, why)
+
+
+def _unreadable(source: Path, why: str) -> InputError:
+    return InputError("GGUF file", source, f"it cannot be read ({why}); fetch it again or use another file")
+
+
+def _write_stamp(work: Path, source: Path, sha256: str) -> None:
+    files = {path.name: path.stat().st_size for path in sorted(work.iterdir())}
+    stamp = {"format": _FORMAT, "source": source.name, "source_sha256": sha256, "files": files}
+    (work / STAMP).write_text(json.dumps(stamp, indent=1), encoding="utf-8")
+
+
+def _put(work: Path, folder: Path) -> None:
+    # mkdtemp makes private folders, save_pretrained private weights; a shared cache must be readable for others.
+    for path in (work, *work.iterdir()):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    if folder.exists():  # damaged, or this process could not take the lock and came second
+        if is_complete(folder):
+            return
+        aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+        folder.replace(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+    work.replace(folder)
+
+
+# transformers gives every byte-level vocabulary GPT-2's rule and leaves the file's own (`tokenizer.ggml.pre`) out:
+# counts are then a token off wherever a number follows a line end. The rules are those of llama.cpp's
+# `llama-vocab.cpp`.
+UNKNOWN = "unknown_word_rule"
+
+_LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+_QWEN2 = _LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
+_GPT2: dict[str, Any] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+_DIGITS: dict[str, Any] = {"type": "Digits", "individual_digits": True}
+
+
+def _split(rule: str) -> dict[str, Any]:
+    split = {"type": "Split", "pattern": {"Regex": rule}, "behavior": "Isolated", "invert": False}
+    return {"type": "Sequence", "pretokenizers": [split, {**_GPT2, "use_regex": False}]}
+
+
+_EACH_DIGIT_THEN_GPT2 = {"type": "Sequence", "pretokenizers": [_DIGITS, _GPT2]}
+WORD_RULES: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("gpt-2", "gpt2", "phi-2", "olmo", "jais", "default"), _GPT2),
+    **dict.fromkeys(("smollm", "starcoder", "refact", "command-r", "codeshell"), _EACH_DIGIT_THEN_GPT2),
+    **dict.fromkeys(("llama-bpe", "llama3", "llama-v3"), _split(_LLAMA3)),
+    **dict.fromkeys(("qwen2", "stablelm2", "deepseek-r1-qwen"), _split(_QWEN2)),
+}
+
+
+def apply_word_rule(source: Path, folder: Path) -> None:
+    """Give the converted tokenizer in `folder` the rule of the GGUF file `source`.
+
+    A rule that is not known here leaves a file called `unknown_word_rule` with its name: a tokenizer that might count
+    otherwise than the model must not be used in silence.
+    """
+    kind, rule = _named(source)
+    if kind != "gpt2" or rule is None:
+        return
+    if rule not in WORD_RULES:
+        (folder / UNKNOWN).write_text(rule, encoding="utf-8")
+        return
+    path = folder / "tokenizer.json"
+    tokenizer = json.loads(path.read_text(encoding="utf-8"))
+    tokenizer["pre_tokenizer"] = WORD_RULES[rule]
+    path.write_text(json.dumps(tokenizer, ensure_ascii=False), encoding="utf-8")
+
+
+def _named(source: Path) -> tuple[str | None, str | None]:
+    from gguf import GGUFReader
+
+    fields = GGUFReader(source).fields
+    kind, rule = fields.get("tokenizer.ggml.model"), fields.get("tokenizer.ggml.pre")
+    return (None if kind is None else str(kind.contents())), (None if rule is None else str(rule.contents()))

@@ -1,0 +1,187 @@
+"""Models on this machine: requests in, answers out, whatever computes them."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from needlework.models.local.memory import BATCH_TOKENS
+from needlework.models.local.runners import Generated, Limits
+from needlework.models.local.token_tree import Ids
+from needlework.models.model import ErrorKind, ModelError, Request, Response, part_reasoning
+from needlework.models.tokenizers.tokenizer import Tokenizer
+
+_RETRY_CHUNK = 8  # after memory ran out, chunks are this many times smaller
+_SMALLEST_CHUNK = 64
+
+
+class Runner(Protocol):
+    """What computes answers: `TreeRunner`, or `GreedyRunner` for models that it cannot run."""
+
+    def run(self, prompts: Sequence[Ids], budgets: Sequence[int], limits: Limits) -> list[Generated]: ...
+
+    def forget(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Tokens since the model was loaded, of requests that were answered: asked, computed, written."""
+
+    prompt_tokens: int = 0
+    prefilled_tokens: int = 0
+    answer_tokens: int = 0
+
+
+class LocalModel:
+    """A loaded model; answers several requests together, whoever asks.
+
+    `batch_size`: how many requests `respond_many` is best given at once, `batch_tokens`: with how many tokens together.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        *,
+        tokenizer: Tokenizer,
+        window: int | None,
+        vocabulary: int,
+        limits: Limits,
+        identity: Mapping[str, str | int | float | None],
+        batch_size: int = 1,
+        batch_tokens: int = BATCH_TOKENS,
+    ) -> None:
+        self._runner: Runner | None = runner
+        self._tokenizer = tokenizer
+        self._window = window
+        self._vocabulary = vocabulary
+        self._limits = limits
+        self._identity = dict(identity)
+        self._lock = threading.Lock()
+        self.batch_size = batch_size
+        self.batch_tokens = batch_tokens
+        self.counters = Counters()
+
+    @property
+    def identity(self) -> Mapping[str, str | int | float | None]:
+        return self._identity
+
+    @property
+    def window(self) -> int | None:
+        return self._window
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self._tokenizer
+
+    def respond(self, request: Request) -> Response:
+        """Continue the prompt's ids greedily, to a stop token or to the end of both budgets."""
+        return self.respond_many([request])[0]
+
+    def respond_many(self, requests: Sequence[Request]) -> list[Response]:
+        """Answer requests, in the order given. What their prompts share is computed once, answers are written together.
+
+        `latency_s` and `ttft_s` are each request's share of the time of all.
+        """
+        refusals = [self._refusal(request) for request in requests]
+        asked = [request for request, refusal in zip(requests, refusals, strict=True) if refusal is None]
+        with self._lock:
+            answered = iter(self._answer(asked))
+        return [
+            next(answered) if refusal is None else Response(error=ModelError("client", refusal)) for refusal in refusals
+        ]
+
+    def forget(self) -> None:
+        """Drop what is kept of earlier prompts: the next request is computed from its first token on."""
+        with self._lock:
+            if self._runner is not None:
+                self._runner.forget()
+
+    def close(self) -> None:
+        """Free the model's memory; it answers no more."""
+        with self._lock:
+            self._runner = None
+            _free_memory()
+
+    def _refusal(self, request: Request) -> str | None:
+        tokens, budget = request.prompt.tokens, _budget(request)
+        if tokens == 0 or budget < 1:
+            return "nothing to do: the prompt or the answer budget is empty"
+        if self._window is not None and tokens + budget > self._window:
+            return f"{tokens} prompt tokens and {budget} for the answer are over the window of {self._window}"
+        if int(request.prompt.ids.max()) >= self._vocabulary:
+            return f"the tokenizer {self._tokenizer.name} is not this model's: leave --tokenizer away"
+        return None
+
+    def _answer(self, requests: Sequence[Request]) -> list[Response]:
+        """Together; if that fails, one by one in smaller pieces, so that a failure is that of one request."""
+        found = self._generate(requests, self._limits)
+        if not isinstance(found, ModelError):
+            return [self._response(*each, attempts=1) for each in zip(requests, found, strict=True)]
+        if len(requests) == 1 and found.kind != "oom":
+            return [Response(error=found)]
+        alone = Limits(max(_SMALLEST_CHUNK, self._limits.chunk // _RETRY_CHUNK), 1, 0)
+        answers = []
+        for request in requests:
+            one = self._generate([request], alone)
+            if isinstance(one, ModelError):
+                answers.append(Response(error=one, attempts=2))
+            else:
+                answers.append(self._response(request, one[0], attempts=2))
+        return answers
+
+    def _generate(self, requests: Sequence[Request], limits: Limits) -> list[Generated] | ModelError:
+        if self._runner is None:
+            return ModelError("client", "the model is closed")
+        try:
+            prompts = [request.prompt.ids for request in requests]
+            return self._runner.run(prompts, [_budget(request) for request in requests], limits)
+        except (RuntimeError, MemoryError, ValueError, IndexError) as error:
+            failure = ModelError(_kind(error), f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+        self._runner.forget()
+        _free_memory()
+        return failure
+
+    def _response(self, request: Request, generated: Generated, attempts: int) -> Response:
+        parted = part_reasoning(self._tokenizer.decode(generated.ids), request.prompt.text)
+        unfinished = bool(parted.reasoning) and not parted.answer.strip()
+        tokens = request.prompt.tokens
+        self.counters = Counters(
+            self.counters.prompt_tokens + tokens,
+            self.counters.prefilled_tokens + tokens - generated.cached,
+            self.counters.answer_tokens + len(generated.ids),
+        )
+        return Response(
+            text=parted.answer,
+            reasoning=parted.reasoning,
+            finish_reason="length" if not generated.stopped else "unfinished" if unfinished else "stop",
+            prompt_tokens=tokens,
+            completion_tokens=len(generated.ids),
+            cached_tokens=generated.cached,
+            latency_s=generated.latency_s,
+            ttft_s=generated.ttft_s,
+            attempts=attempts,
+            flags=("reasoning_only",) * unfinished,
+        )
+
+
+def _budget(request: Request) -> int:
+    return request.answer_budget + request.thinking_budget
+
+
+def _kind(error: Exception) -> ErrorKind:
+    """`oom`, or `server`: the model itself failed. Torch says out-of-memory in a different way on each device."""
+    words = f"{type(error).__name__} {error}".lower()
+    signs = ("outofmemory", "memoryerror", "out of memory", "can't allocate memory", "not enough memory")
+    return "oom" if any(sign in words for sign in signs) else "server"
+
+
+def _free_memory() -> None:
+    import torch
+
+    gc.collect()
+    for device in (torch.cuda, getattr(torch, "mps", None)):
+        if device is not None and device.is_available():
+            device.empty_cache()

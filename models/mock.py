@@ -1,0 +1,355 @@
+"""Mock models: rules that answer by depth, length or chance."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from math import log2
+
+from needlework.core.errors import InputError
+from needlework.core.grid import parse_tokens
+from needlework.core.prompts import Message
+from needlework.models.model import ErrorKind, ModelError, Request, Response, check_known, int_arg
+from needlework.models.tokenizers.tokenizer import Tokenizer
+
+_PLAIN = (
+    "perfect", "middle", "refuse", "ramble", "wrong", "empty", "distractor", "echo", "half", "die", "unsteady", "judge",
+)  # fmt: skip
+_WITH_VALUE = ("sleep", "error", "rate", "die", "judge")
+_KINDS: tuple[ErrorKind, ...] = ("timeout", "rate_limit", "server", "client", "oom", "protocol")
+_FORGOTTEN = (30.0, 70.0)  # depths between which `middle` knows nothing, both ends left out
+_DEATH_DEPTH = 50.0
+_BY_WORDS = -1.0  # in place of a share: the judge looks at the answer
+
+MOCK_ARGS = ("window",)
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """A behaviour's name, and its number, error kind or curve."""
+
+    name: str
+    number: float = 0.0
+    error: ErrorKind | None = None
+    curve: Curve = ()
+
+
+def parse_behaviour(text: str) -> Behaviour:
+    """`perfect`, `sleep=0.2`, `error=timeout`, ...; an unknown one raises `InputError`."""
+    name, given, value = text.partition("=")
+    if name == "error" and given:
+        kind = next((each for each in _KINDS if each == value), None)
+        if kind is None:
+            raise InputError("--model mock:error", value, f"use one of {', '.join(_KINDS)}")
+        return Behaviour(name, error=kind)
+    if name == "curve" and given:
+        return Behaviour(name, curve=parse_curve(value))
+    if name in _WITH_VALUE and given:
+        return Behaviour(name, _number(name, value))
+    if given or name not in _PLAIN:
+        errors = f"error={'|'.join(_KINDS)}"
+        listed = [*_PLAIN, "die=DEPTH", "sleep=SECONDS", "rate=SHARE", "judge=SHARE", "curve=LENGTH:SHARE,...", errors]
+        raise InputError("--model mock", text, f"use one of {', '.join(f'mock:{each}' for each in listed)}")
+    return Behaviour(name, {"die": _DEATH_DEPTH, "judge": _BY_WORDS}.get(name, 0.0))
+
+
+class MockModel:
+    """Answers from the request's own needles and reference, as its behaviour says."""
+
+    def __init__(self, behaviour: str, model_args: Mapping[str, str], tokenizer: Tokenizer) -> None:
+        check_known(model_args, MOCK_ARGS)
+        self._behaviour = parse_behaviour(behaviour)
+        self._window = int_arg(model_args, "window", 1)
+        self._tokenizer = tokenizer
+        self._identity = {"spec": f"mock:{behaviour}"}
+        self._asked: Counter[str] = Counter()
+
+    @property
+    def identity(self) -> Mapping[str, str | int | float | None]:
+        return dict(self._identity)
+
+    @property
+    def window(self) -> int | None:
+        return self._window
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self._tokenizer
+
+    def respond(self, request: Request) -> Response:
+        """Answer at once (`sleep`: later). The same request gets the same answer (`unsteady`: every other time)."""
+        begun = time.perf_counter()
+        behaviour, depth = self._behaviour, request.cell.depth if request.cell else None
+        if behaviour.error is not None:
+            return Response(error=ModelError(behaviour.error, f"mock error: {behaviour.error}"), latency_s=0.0)
+        if behaviour.name == "die" and depth == behaviour.number:
+            os._exit(1)
+        if behaviour.name == "sleep":
+            time.sleep(behaviour.number)
+        text, finish = self._say(request)
+        taken = time.perf_counter() - begun
+        return Response(
+            text=text,
+            finish_reason=finish,
+            prompt_tokens=request.prompt.tokens,
+            completion_tokens=len(self._tokenizer.encode(text).ids),
+            latency_s=taken,
+            ttft_s=taken,
+        )
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _say(self, request: Request) -> tuple[str, str]:
+        language = language_of(_question(request))
+        match self._behaviour.name:
+            case "judge":
+                share = self._behaviour.number
+                return judged(request.prompt.messages, None if share == _BY_WORDS else share), "stop"
+            case "refuse":
+                return refusal(language), "stop"
+            case "empty":
+                return "", "stop"
+            case "echo":
+                return _question(request), "stop"
+            case "ramble":
+                return self._ramble(language, request.answer_budget + request.thinking_budget), "length"
+            case "distractor":
+                return _distractor(request, language), "stop"
+            case "unsteady" if self._again(request) % 2:
+                return _wrong(request, language), "stop"
+            case _ if self._knows(request):
+                return answer_sentence(_answers(request), language), "stop"
+            case _:
+                return _wrong(request, language), "stop"
+
+    def _knows(self, request: Request) -> bool:
+        cell, behaviour = request.cell, self._behaviour
+        if behaviour.name == "wrong":
+            return False
+        if cell is None:
+            return True
+        if behaviour.name == "middle":
+            return cell.depth is None or not _FORGOTTEN[0] < cell.depth < _FORGOTTEN[1]
+        if behaviour.name == "half":
+            return cell.repeat % 2 == 0
+        if behaviour.name in ("rate", "curve"):
+            chance = chance_at(behaviour.curve, cell.length) if behaviour.curve else behaviour.number
+            return int(sha256(cell.id.encode()).hexdigest()[:12], 16) / 16**12 < chance
+        return True
+
+    def _again(self, request: Request) -> int:
+        """How often this prompt was asked before."""
+        self._asked[request.prompt.text_sha256] += 1
+        return self._asked[request.prompt.text_sha256] - 1
+
+    def _ramble(self, language: str, budget: int) -> str:
+        # A token is a character or more, so this is enough text; what is over the budget is cut off.
+        sentence_tokens = max(1, len(self._tokenizer.encode(ramble(language, 1)).ids) - 1)
+        ids = self._tokenizer.encode(ramble(language, budget // sentence_tokens + 1)).ids
+        return self._tokenizer.decode(ids[:budget].tolist())
+
+
+def _number(name: str, value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    highest = {"sleep": 3600.0, "rate": 1.0, "judge": 1.0, "die": 100.0}[name]
+    if not 0 <= number <= highest:
+        raise InputError(f"--model mock:{name}", value, f"use a number from 0 to {highest:g}")
+    return number
+
+
+def _question(request: Request) -> str:
+    """The needles' questions, else the end of the last message (a prompt's question stands there)."""
+    asked = dict.fromkeys(needle.question for needle in request.needles if needle.question)
+    if asked:
+        return "\n".join(asked)
+    messages = request.prompt.messages
+    return (messages[-1].content if messages else request.prompt.text).rstrip().rpartition("\n")[2][-500:]
+
+
+def _answers(request: Request) -> list[str]:
+    """What a perfect model says: the reference, and with several needles each of their answers."""
+    several = [needle.answer for needle in request.needles if needle.answer] if len(request.needles) > 1 else []
+    if not several:
+        return [request.answer or "".join(needle.answer for needle in request.needles)]
+    if not request.answer or any(request.answer == answer for answer in several):
+        return several
+    missing = [answer for answer in several if answer not in request.answer]
+    return [request.answer, *missing]
+
+
+def _wrong(request: Request, language: str) -> str:
+    taken = {
+        text for needle in request.needles for text in (needle.answer, *needle.accepted, *needle.distractor_answers)
+    }
+    right = request.answer or (request.needles[0].answer if request.needles else "")
+    return answer_sentence([wrong_answer(right, taken, language)], language)
+
+
+def _distractor(request: Request, language: str) -> str:
+    found = [answer for needle in request.needles for answer in needle.distractor_answers]
+    return answer_sentence(found[:1], language) if found else _wrong(request, language)
+
+
+Curve = tuple[tuple[int, float], ...]
+"""Lengths in tokens, ascending, each with the chance of a hit, 0..1."""
+
+_OPTION = "--model mock:curve"
+
+
+def parse_curve(text: str) -> Curve:
+    """Read `4k:1,8k:0.95`. Raises `InputError`."""
+    found: dict[int, float] = {}
+    for point in text.split(","):
+        length, colon, share = point.strip().partition(":")
+        try:
+            chance = float(share)
+        except ValueError:
+            chance = -1.0
+        if not colon or not 0 <= chance <= 1:
+            raise InputError(_OPTION, point, "write LENGTH:SHARE, with a share of 0 to 1, such as 4k:1,8k:0.95")
+        found[parse_tokens(_OPTION, length)] = chance
+    return tuple(sorted(found.items()))
+
+
+def chance_at(curve: Curve, length: int) -> float:
+    """The chance of a hit at a length: of its point, between two on a line over doublings, beyond them the last one."""
+    known: Mapping[int, float] = dict(curve)
+    if length in known:
+        return known[length]
+    below = [each for each in known if each < length]
+    above = [each for each in known if each > length]
+    if not below or not above:
+        return known[max(below)] if below else known[min(above)]
+    low, high = max(below), min(above)
+    share = log2(length / low) / log2(high / low)
+    return known[low] + share * (known[high] - known[low])
+
+
+_SECTION = re.compile(r"^\[(?:End of [^\]]+|(Question|Reference|Accepted answers|Answer(?: [AB])?))\]$", re.MULTILINE)
+_WORD = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
+_ABSTAINS = ("not found", "没有提到")
+_BLIND = "mock:judge knows the prompts of needlework alone; in another one give mock:judge=SHARE, which draws"
+
+
+def judged(messages: Sequence[Message], share: float | None) -> str:
+    """The reply to a judge's prompt: the share of the reference's words that stand in the answer, as a mark or verdict.
+
+    Words of the question do not count. Of two answers the one with more of them is better. `share`: so many of all
+    answers, 0..1, are called right, whatever they say.
+    """
+    system, user = (messages[0].content, messages[-1].content) if messages else ("", "")
+    if share is not None:
+        drawn = int(sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:12], 16) / 16**12
+        return _reply(system, float(drawn < share))
+    said = _sections(user)
+    recall = partial(_recall, question=said.get("Question", ""))
+    if "Answer A" in said:
+        first, second = (recall(said.get("Reference", ""), said.get(f"Answer {which}", "")) for which in "AB")
+        return f"mock: by words alone. [[{'A' if first > second else 'B' if second > first else 'C'}]]"
+    if "Answer" not in said:
+        return _BLIND
+    answer = said["Answer"]
+    if "Accepted answers" in said:
+        accepted = [line.removeprefix("- ") for line in said["Accepted answers"].splitlines() if line.strip()]
+        return _reply(system, max((recall(each, answer) for each in accepted), default=0.0))
+    if "Reference" in said:
+        return _reply(system, recall(said["Reference"], answer))
+    return _reply(system, float(any(words in answer.casefold() for words in _ABSTAINS)))
+
+
+def _reply(system: str, share: float) -> str:
+    """`share` as the system text asks for it: `[[7]]`, a mark in JSON, else right or wrong."""
+    if "double square brackets" in system:
+        return f"mock: by words alone. [[{max(1, int(10 * share))}]]"
+    if '"verdict"' in system:
+        return f'{{"reasoning": "mock: by words alone", "verdict": {int(10 * share)}}}'
+    return f'{{"reason": "mock: by words alone", "correct": {"true" if share == 1 else "false"}}}'
+
+
+def _sections(user: str) -> Mapping[str, str]:
+    """The parts of a message by name; of an answer that holds such a heading itself, all up to its end."""
+    found: dict[str, str] = {}
+    parts = list(_SECTION.finditer(user))
+    for at, part in enumerate(parts):
+        if part[1] and part[1] not in found:
+            last = part[1] == "Answer"
+            end = len(user) if last or at + 1 == len(parts) else parts[at + 1].start()
+            found[part[1]] = user[part.end() : end].strip()
+            if last:
+                break
+    return found
+
+
+def _recall(reference: str, answer: str, question: str) -> float:
+    """The share of the reference's words, those of the question left out, that the answer has."""
+    told, there, asked = (set(_WORD.findall(text.casefold())) for text in (reference, answer, question))
+    wanted = told - asked or told
+    return len(wanted & there) / len(wanted) if wanted else 0.0
+
+
+_WRONG = {
+    "en": ("a bowl of lentil soup", "Lisbon", "the old water mill", "a violin lesson", "Thursday"),
+    "zh": ("一碗热汤面", "里斯本", "旧水磨坊", "一节小提琴课", "星期四"),
+}
+_RAMBLE = {
+    "en": "Let me look at the passage once more, since it speaks of several things, one after another. ",
+    "zh": "让我再看一遍这段文字，因为它依次谈到了好几件事情。",
+}
+_REFUSAL = {"en": "I'm sorry, but I can't help with that request.", "zh": "抱歉，我无法回答这个问题。"}
+_NOTHING_ASKED = {"en": "OK.", "zh": "好的。"}
+_SENTENCE_ENDS = (".", "!", "?", "。", "！", "？")
+_LONG_CHARS = 120  # no value of a needle has as many; a poem to give back has
+_CJK = re.compile(r"[\u3400-\u9fff]")
+
+
+def language_of(text: str) -> str:
+    """`zh` where there are Chinese characters, else `en`."""
+    return "zh" if _CJK.search(text) else "en"
+
+
+def answer_sentence(answers: Sequence[str], language: str) -> str:
+    """All answers in one sentence; an answer that is one itself, a list in brackets or a long text stays as it is."""
+    found = list(dict.fromkeys(answer.strip() for answer in answers if answer.strip()))
+    if not found:
+        return _NOTHING_ASKED[language]
+    if len(found) == 1 and (found[0].endswith((*_SENTENCE_ENDS, "]")) or len(found[0]) > _LONG_CHARS):
+        return found[0]
+    bare = [answer.rstrip("".join(_SENTENCE_ENDS)) for answer in found]
+    if language == "zh":
+        return f"答案是{'、'.join(bare)}。"
+    if len(bare) == 1:
+        return f"The answer is {bare[0]}."
+    return f"The answers are {', '.join(bare[:-1])} and {bare[-1]}."
+
+
+def wrong_answer(answer: str, taken: Collection[str], language: str) -> str:
+    """A plausible answer that is neither right nor one of `taken`: other digits, or other words."""
+    if any(char.isdigit() for char in answer):
+        for shift in range(1, 10):
+            changed = re.sub(r"[0-9]", lambda digit, by=shift: str((int(digit[0]) + by) % 10), answer)  # type: ignore[misc]
+            if changed != answer and changed not in taken:
+                return changed
+    words = _WRONG[language]
+    first = int(sha256(answer.encode()).hexdigest()[:8], 16) % len(words)
+    ordered = words[first:] + words[:first]
+    return next((word for word in ordered if word not in answer and word not in taken), ordered[0])
+
+
+def refusal(language: str) -> str:
+    """A polite no."""
+    return _REFUSAL[language]
+
+
+def ramble(language: str, sentences: int) -> str:
+    """Words without an answer."""
+    return _RAMBLE[language] * sentences

@@ -1,0 +1,331 @@
+"""What a model is: requests, responses, errors, reasoning in answers, arguments."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.core.prompts import Needle, Prompt
+from needlework.models.tokenizers.tokenizer import Tokenizer
+
+ErrorKind = Literal["oom", "timeout", "rate_limit", "server", "client", "protocol", "judge", "harness"]
+TemplateKind = Literal["chat", "raw"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelError:
+    """Why there is no response. `fatal` (a rejected key, say) ends the run: every further request would fail too.
+
+    `too_long`: the prompt does not fit the model's window, as the server says.
+    """
+
+    kind: ErrorKind
+    message: str
+    fatal: bool = False
+    too_long: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a model. `cell` is the trial's, `None` for other questions (a judge's).
+
+    `needles` and `answer` are for `mock:`, and for recognising answers to other requests; no model is sent them.
+    """
+
+    prompt: Prompt
+    template: TemplateKind
+    answer_budget: int
+    thinking_budget: int = 0
+    cell: Cell | None = None
+    needles: tuple[Needle, ...] = ()
+    answer: str = ""
+
+
+def starts_answer(request: Request) -> bool:
+    """Whether the prompt ends with the beginning of the answer, which the model is to go on with."""
+    messages = request.prompt.messages
+    return bool(messages) and messages[-1].role == "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How a server counts prompts laid out like one request, learnt from two short ones.
+
+    `exact`: its count is ours plus `template_tokens`, whatever the prompt (0: the very same). `inconsistent`: there is
+    no such constant. `approximate`: we count with another tokenizer, off by about the share `error`, 0..1. `no_usage`:
+    it gives no counts. `failed`: the short requests had no answer. `stale`: it gave one the answer to the other.
+    `ids_differ`: it gives every answer an id of its own, so that one that comes again tells. `why`: what was seen, in
+    words.
+    """
+
+    status: Literal["exact", "approximate", "inconsistent", "no_usage", "failed", "stale"]
+    template_tokens: int = 0
+    ids_differ: bool = False
+    why: str = ""
+    error: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came back. Times in seconds, around the request itself, queueing left out.
+
+    `finish_reason`: `stop`, `length`, `content_filter`, `missing`, `unfinished` (reasoning, no answer behind it), or
+    the server's own word; `None` with an error.
+    `prompt_tokens` and `completion_tokens` are the model's own count, `None` where it gives none.
+    `reasoning_tokens`: those of the completion that were reasoning, as far as the server tells.
+    `cached_tokens`: prompt tokens that were not computed again.
+    `id`: the server's name for this answer. `model`, `fingerprint`: who answered, as the server says; empty where it
+    does not. `server`: signs that stand for what the server says of itself. `flags`: what a record should tell beside
+    the answer.
+    `stale`: why this is the answer to another request; empty: nothing says so. `other_model`: why it is the answer of
+    another model than the one under test, where such answers do not count (`--strict-model`).
+    `cut`: why the server has read less than the prompt, as its counts of other prompts show; empty: nothing says so.
+    `calibration`: what is known of the server's counting; `None` for a model that counts as we do.
+    """
+
+    text: str = field(default="", repr=False)
+    reasoning: str = field(default="", repr=False)
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    latency_s: float | None = None
+    ttft_s: float | None = None
+    attempts: int = 1
+    error: ModelError | None = None
+    id: str = ""
+    flags: tuple[str, ...] = ()
+    model: str = ""
+    fingerprint: str = ""
+    server: str = ""
+    stale: str = ""
+    other_model: str = ""
+    cut: str = ""
+    calibration: Calibration | None = None
+
+
+class Model(Protocol):
+    """A model under test."""
+
+    @property
+    def identity(self) -> Mapping[str, str | int | float | None]:
+        """Everything that can change its answers: weights, revision, dtype, device kind, decoding, server."""
+        ...
+
+    @property
+    def window(self) -> int | None:
+        """Tokens that prompt and answer may have together; `None` when unknown."""
+        ...
+
+    @property
+    def tokenizer(self) -> Tokenizer: ...
+
+    def respond(self, request: Request) -> Response:
+        """Answer one request. Never raises for a fault of the model or server: that is `Response.error`."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class DistantModel(Protocol):
+    """A model that is reached over a network: nobody has to wait while it answers."""
+
+    def begin(self, request: Request) -> Callable[[], Coroutine[Any, Any, Response]]:
+        """Make a request ready, which may wait for the server; what comes back asks it, in the reader."""
+        ...
+
+    def stop(self) -> None:
+        """Send nothing more; what is in flight may still be answered."""
+        ...
+
+
+@runtime_checkable
+class BatchModel(Model, Protocol):
+    """A model that shares work between requests: equal beginnings are computed once, answers decoded together."""
+
+    @property
+    def batch_size(self) -> int:
+        """How many requests it takes at once."""
+        ...
+
+    @property
+    def batch_tokens(self) -> int:
+        """How many tokens these may have together: what a process that is killed may lose."""
+        ...
+
+    def respond_many(self, requests: Sequence[Request]) -> list[Response]:
+        """Answer requests, in their order. Never raises for a fault of the model."""
+        ...
+
+    def forget(self) -> None:
+        """Drop what is kept of earlier prompts: the next request is computed from its first token on."""
+        ...
+
+
+# Opening and closing marks, as chat templates and vLLM's and SGLang's reasoning parsers write them.
+_PAIRS = (
+    *((f"<{word}>", f"</{word}>") for word in ("think", "thinking", "thought", "thoughts", "reasoning", "seed:think")),
+    ("[THINK]", "[/THINK]"),  # Magistral
+    ("◁think▷", "◁/think▷"),  # Kimi
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),  # OpenThinker
+    ("<|START_THINKING|>", "<|END_THINKING|>"),  # Command A
+    ("<|channel>thought", "<channel|>"),  # Gemma 4
+)
+_CLOSINGS = {opening.lower(): re.compile(re.escape(closing), re.IGNORECASE) for opening, closing in _PAIRS}
+_OPEN = re.compile("|".join(re.escape(opening) for opening, _ in _PAIRS), re.IGNORECASE)
+_CLOSE = re.compile("|".join(re.escape(closing) for _, closing in _PAIRS), re.IGNORECASE)
+# gpt-oss: every message names its channel, and only `final` is the answer. Servers that drop special tokens leave the
+# names, glued to the words: `analysisWe need ...assistantfinalParis`.
+_CHANNEL = re.compile(
+    r"(?:<\|start\|>assistant)?<\|channel\|>\s*(\w+)[^<]*<\|message\|>(.*?)"
+    r"(?:<\|(?:end|return|call)\|>|(?=<\|start\|>|<\|channel\|>)|$)",
+    re.DOTALL,
+)
+_GLUED = re.compile(r"\s*analysis(?=[A-Z\"'])(.*?)(?:assistantfinal(.*))?$", re.DOTALL)
+# Granite says it in words.
+_WORDS = re.compile(
+    r"\s*here(?: is|'s) my thought process:(.*?)(?:here(?: is|'s) my response:(.*))?$", re.DOTALL | re.IGNORECASE
+)
+
+
+class Parted(NamedTuple):
+    """`unclosed`: the text ended inside the reasoning, so that there is no answer."""
+
+    answer: str
+    reasoning: str
+    unclosed: bool = False
+
+
+def split_reasoning(text: str, prompt: str = "") -> tuple[str, str]:
+    """(answer, reasoning) of a model's text, see `part_reasoning`."""
+    parted = part_reasoning(text, prompt)
+    return parted.answer, parted.reasoning
+
+
+def part_reasoning(text: str, prompt: str = "") -> Parted:
+    """Tell answer and reasoning apart.
+
+    Blocks such as `<think>...</think>` are reasoning. A block that never closes has no answer after it. A block that
+    only closes was opened by the chat template, and so was one where `prompt` ends with an opening mark: without the
+    closing mark all of the text is reasoning then.
+    """
+    if "<|channel|>" in text:
+        return _by_channel(text)
+    told = _GLUED.match(text) or _WORDS.match(text)
+    if told:
+        return Parted((told[2] or "").strip(), told[1].strip(), told[2] is None)
+    reasoning: list[str] = []
+    answer: list[str] = []
+    at, unclosed = 0, False
+    first_open, first_close = _OPEN.search(text), _CLOSE.search(text)
+    if first_close and (first_open is None or first_close.start() < first_open.start()):
+        reasoning.append(text[: first_close.start()])
+        at = first_close.end()
+    elif first_close is None and _opened_by(prompt):
+        return Parted("", text.strip(), unclosed=True)
+    while opened := _OPEN.search(text, at):
+        answer.append(text[at : opened.start()])
+        closing = _CLOSINGS[opened[0].lower()].search(text, opened.end())
+        unclosed = closing is None
+        reasoning.append(text[opened.end() : closing.start() if closing else None])
+        at = closing.end() if closing else len(text)
+    if not reasoning:
+        return Parted(text, "")
+    answer.append(text[at:])
+    return Parted("".join(answer).strip(), "\n".join(part.strip() for part in reasoning), unclosed)
+
+
+def _by_channel(text: str) -> Parted:
+    messages = [(match[1], match[2].strip()) for match in _CHANNEL.finditer(text)]
+    final = [said for channel, said in messages if channel == "final"]
+    thought = [said for channel, said in messages if channel != "final"]
+    return Parted("\n".join(final), "\n".join(thought), not final)
+
+
+def _opened_by(prompt: str) -> bool:
+    # A prompt may hold a whole document: only its end is looked at.
+    last = prompt[-40:].rstrip()
+    return any(match.end() == len(last) for match in _OPEN.finditer(last))
+
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off"}
+
+
+def check_known(args: Mapping[str, str], known: Collection[str], prefixes: tuple[str, ...] = ()) -> None:
+    """Refuse names that nothing reads: a misspelt option must not be ignored."""
+    for name in args:
+        if name not in known and not (prefixes and name.startswith(prefixes)):
+            listed = ", ".join([*sorted(known), *(f"{prefix}NAME" for prefix in prefixes)])
+            raise InputError("--model-arg", name, f"unknown for this kind of model; known: {listed}")
+
+
+def bool_arg(args: Mapping[str, str], name: str, default: bool) -> bool:
+    """A yes or no."""
+    if name not in args:
+        return default
+    word = args[name].strip().lower()
+    if word not in _TRUE | _FALSE:
+        raise _bad(args, name, "use true or false")
+    return word in _TRUE
+
+
+def int_arg(args: Mapping[str, str], name: str, minimum: int) -> int | None:
+    """A whole number, `None` when not given."""
+    if name not in args:
+        return None
+    try:
+        value = int(args[name].replace("_", ""))
+    except ValueError:
+        raise _bad(args, name, "use a whole number") from None
+    if value < minimum:
+        raise _bad(args, name, f"use a whole number from {minimum} up")
+    return value
+
+
+def float_arg(args: Mapping[str, str], name: str, minimum: float) -> float | None:
+    """A finite number, `None` when not given."""
+    if name not in args:
+        return None
+    try:
+        value = float(args[name])
+    except ValueError:
+        raise _bad(args, name, "use a number") from None
+    if not math.isfinite(value) or value < minimum:
+        raise _bad(args, name, f"use a number from {minimum:g} up")
+    return value
+
+
+def json_arg(args: Mapping[str, str], name: str) -> dict[str, object] | None:
+    """A JSON object, `None` when not given."""
+    if name not in args:
+        return None
+    try:
+        value = json.loads(args[name])
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        # A field may be a key: the value is not shown.
+        raise InputError("--model-arg", name, 'its value is not a JSON object, such as {"factor": 4.0}')
+    return value
+
+
+def choice_arg(args: Mapping[str, str], name: str, choices: Collection[str]) -> str | None:
+    """One of some words, `None` when not given."""
+    if name not in args:
+        return None
+    if args[name] not in choices:
+        raise _bad(args, name, f"use one of {', '.join(choices)}")
+    return args[name]
+
+
+def _bad(args: Mapping[str, str], name: str, remedy: str) -> InputError:
+    return InputError(f"--model-arg {name}", args[name], remedy)

@@ -1,0 +1,465 @@
+"""Models behind servers and in files of a batch service: retries, limits, validity facts around a transport."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from needlework.core.errors import printable
+from needlework.core.files import folder_of_run
+from needlework.core.redact import without_credentials
+from needlework.models.event_loop import reader
+from needlework.models.model import Model, ModelError, Request, Response
+from needlework.models.providers.transport import (
+    ANTHROPIC,
+    GOOGLE,
+    PROVIDERS,
+    client_package,
+    native_address,
+    native_options,
+)
+from needlework.models.served.batch_files import AnswerFiles, BatchAnswer, Line, calibration_line, layout_id, trial_line
+from needlework.models.served.calibration import Window, layout_of, new_short_requests
+from needlework.models.served.connection import Connection, ServedOptions, address, check_for_batch, served_options
+from needlework.models.served.errors import Fault, HttpError, Retries, crowded, fault_of, fault_of_status
+from needlework.models.served.http_client import Allowed
+from needlework.models.served.limiter import News, Passage, Sign, Turnstile, farewell, news_line
+from needlework.models.served.reply import Reply, read_body, within_budget
+from needlework.models.served.server_facts import ServerFacts
+from needlework.models.served.transport import OpenAITransport, Transport
+from needlework.models.tokenizers.tokenizer import Tokenizer
+
+
+class PacedModel:
+    """A model behind a `Transport`. It may be asked from many threads at once.
+
+    The server may be silent for `connection.timeout_s` plus a second for each 1000 prompt tokens, and may send for a
+    second longer for each 10 tokens that the answer may have. What failed in passing is tried again with growing
+    pauses; how many requests are in flight follows what the server can bear.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        tokenizer: Tokenizer,
+        connection: Connection,
+        gate: Turnstile | None = None,
+        shared: Path | None = None,
+    ) -> None:
+        """`shared`: where the workers of one run keep what they learn of the server."""
+        self._transport = transport
+        self._tokenizer = tokenizer
+        self._timeout_s = connection.timeout_s
+        self._ended = connection.ended or (lambda: "")
+        self._tell = connection.tell or (lambda _line: None)
+        self._pausing = connection.pausing or (lambda _change: None)
+        self._retries = connection.retries
+        self._workers = connection.workers
+        self._longest = 0  # prompt tokens that it has answered
+        self._gate = gate or Turnstile(connection.concurrency)
+        self._jitter = random.Random()
+        self._facts = ServerFacts(
+            name=" ".join(str(fact) for fact in transport.identity.values()),
+            asked=transport.asked,
+            strict=connection.strict_model,
+            ask=lambda request: reader().wait(self._respond(request)),
+            discover=transport.discover,
+            identify=self._identify,
+            tokenizer=tokenizer,
+            shared=shared,
+        )
+
+    @property
+    def identity(self) -> Mapping[str, str | int | float | None]:
+        """With what has been learnt so far: where the window comes from, how the server counts."""
+        return dict(self._transport.identity) | self._facts.told()
+
+    @property
+    def window(self) -> int | None:
+        """The window that was given, else the server's own: it is asked on the first call.
+
+        A server that tells how many requests it works on at once is asked no more: they would wait in its queue.
+        """
+        found = self._facts.window()
+        if found.slots:
+            self._gate.narrow(-(-found.slots // self._workers))
+        return found.tokens
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self._tokenizer
+
+    @property
+    def server(self) -> str:
+        """Signs that stand for what the server says of itself, asked on the first call; empty where it is silent."""
+        return self._facts.server()
+
+    def respond(self, request: Request) -> Response:
+        """Ask, and ask again where that can help. Two short requests go before the first trial of each layout."""
+        return reader().wait(self.begin(request)())
+
+    def begin(self, request: Request) -> Callable[[], Coroutine[Any, Any, Response]]:
+        """Learn what has to be known before, and wait for that; what comes back asks the request, in the reader."""
+        expected = self._facts.before(request)
+
+        async def asked() -> Response:
+            return self._facts.after(request, expected, await self._respond(request))
+
+        return asked
+
+    async def _respond(self, request: Request) -> Response:
+        attempts, spent, since, alone = 0, Retries(self._retries), self._gate.now(), False
+        while True:
+            passage = await self._gate.enter(alone=alone)
+            if passage is None:
+                return Response(error=self._gate.closed, attempts=attempts)
+            attempts += 1
+            dialect = self._transport.dialect
+            begun = time.perf_counter()
+            outcome = await self._passing(passage, request, dialect, begun)
+            latency = time.perf_counter() - begun
+            if isinstance(outcome, Reply):
+                if request.cell is not None:
+                    self._longest = max(self._longest, request.prompt.tokens)
+                return response_of(self._hidden(outcome), attempts, latency)
+            if outcome.filtered:
+                return Response(finish_reason="content_filter", attempts=attempts, latency_s=latency)
+            if self._transport.learn(outcome, dialect):
+                continue
+            alone |= outcome.alone
+            outage, never_heard = self._gate.outage, self._gate.silent is None
+            pause_s = spent.pause_s(outcome, outage=outage, jitter=self._jitter, never_heard=never_heard)
+            if pause_s is None:
+                # A server that refuses all, for so long, will refuse the rest too.
+                hopeless = outcome.sign == "busy" and outcome.retry and not self._gate.answered_since(since)
+                return Response(error=self._error(outcome, hopeless), attempts=attempts, latency_s=latency)
+            self._pausing(1)
+            await self._gate.wait(pause_s)
+            self._pausing(-1)
+
+    def stop(self) -> None:
+        """Send nothing more; what is in flight may still be answered."""
+        self._gate.close(ModelError("server", "the run is over"))
+
+    def close(self) -> None:
+        """Close the connections; requests in flight end at once."""
+        self.stop()
+        self._transport.abort()
+
+    def _identify(self) -> dict[str, str]:
+        hide = self._transport.redactor.hide
+        return {name: printable(hide(value), 300) for name, value in self._transport.identify().items()}
+
+    async def _passing(self, passage: Passage, request: Request, dialect: object, begun: float) -> Reply | Fault:
+        """One attempt of a request that the gate has let through, and what the gate learns from it."""
+        outcome: Reply | Fault | None = None
+        try:
+            outcome = await self._transport.attempt(request, dialect, self._allowed(request), begun)
+            if isinstance(outcome, Reply):
+                outcome = within_budget(outcome, request, self._tokenizer)
+            elif outcome.too_long and (room := self._has_room(request)):
+                outcome = crowded(outcome, room)
+        finally:
+            gone = self._gate.leave(passage, *_told(outcome))
+        ended = self._ended() if isinstance(outcome, Fault) and outcome.sign in ("gone", "broken", "down") else ""
+        if (gone or ended) and isinstance(outcome, Fault):
+            last = farewell(str(self._transport.identity["server"]), self._gate.silent, outcome.message)
+            outcome = replace(outcome, message=ended or last, retry=False, fatal=True)
+            self._error(outcome)
+            self._transport.abort()
+        elif (news := self._gate.news(passage)) is not None:
+            self._tell(self._news(news, outcome))
+            if news.what == "back":
+                self._gate.end_pauses()
+        return outcome
+
+    def _news(self, news: News, outcome: Reply | Fault | None) -> str:
+        why = self._transport.redactor.clean(outcome.message) if isinstance(outcome, Fault) else ""
+        server = str(self._transport.identity["server"])
+        return news_line(news, server, printable(why), heard=self._gate.silent is not None)
+
+    def _allowed(self, request: Request) -> Allowed:
+        silence_s = self._timeout_s + request.prompt.tokens / PREFILL_PER_S
+        return Allowed(silence_s, silence_s + (request.answer_budget + request.thinking_budget) / DECODE_PER_S)
+
+    def _has_room(self, request: Request) -> str:
+        """Why this prompt cannot be too long for the server, in words; empty where it may be."""
+        if request.cell is None:
+            return ""
+        window = self._facts.known_window
+        share = f", which its {window.slots} slots share: ask with --concurrency 1" if (window.slots or 0) > 1 else ""
+        if window.tokens is not None and window.exact and request.cell.length <= window.tokens:
+            return f"its window is {window.tokens} tokens{share}"
+        longest = self._longest
+        return f"one of {longest} tokens was answered{share}" if request.prompt.tokens <= longest else ""
+
+    def _error(self, fault: Fault, hopeless: bool = False) -> ModelError:
+        """The error that a record tells. One that would come to every further request closes the gate."""
+        message = printable(self._transport.redactor.clean(fault.message))
+        error = ModelError(fault.kind, message, fault.fatal or hopeless, fault.too_long)
+        return self._gate.close(error) if error.fatal else error
+
+    def _hidden(self, reply: Reply) -> Reply:
+        """The answer of a server that says again what it was sent."""
+        hide = self._transport.redactor.hide
+        return replace(
+            reply,
+            text=hide(reply.text),
+            reasoning=hide(reply.reasoning),
+            finish_reason=printable(hide(reply.finish_reason), 60),
+            id=hide(reply.id),
+            model=printable(hide(reply.model), 200),
+            fingerprint=printable(hide(reply.fingerprint), 200),
+        )
+
+
+class ServedModel(PacedModel):
+    """A model behind an OpenAI-compatible server, over HTTP."""
+
+    def __init__(
+        self,
+        name: str,
+        options: ServedOptions,
+        tokenizer: Tokenizer,
+        connection: Connection,
+        gate: Turnstile | None = None,
+        shared: Path | None = None,
+    ) -> None:
+        """`shared`: where the workers of one run keep what they learn of the server."""
+        super().__init__(OpenAITransport(name, options, connection), tokenizer, connection, gate, shared)
+
+
+# The slowest reading and writing that the growing time-out allows for, in tokens per second.
+PREFILL_PER_S = 1000
+DECODE_PER_S = 10
+
+
+def _told(outcome: Reply | Fault | None) -> tuple[Sign, float | None]:
+    """What an attempt tells the gate: how the server is, and for how many seconds it wants to be left alone."""
+    if isinstance(outcome, Fault):
+        return outcome.sign, outcome.retry_after_s if outcome.sign == "busy" and outcome.retry else None
+    return ("broken" if outcome is None else "answered"), None
+
+
+def response_of(reply: Reply, attempts: int = 1, latency_s: float | None = None) -> Response:
+    """The response of a reply; `latency_s`: `None` where nobody measured it."""
+    return Response(
+        text=reply.text,
+        reasoning=reply.reasoning,
+        finish_reason=reply.finish_reason,
+        prompt_tokens=reply.prompt_tokens,
+        completion_tokens=reply.completion_tokens,
+        reasoning_tokens=reply.reasoning_tokens,
+        cached_tokens=reply.cached_tokens,
+        latency_s=latency_s,
+        ttft_s=reply.ttft_s,
+        attempts=attempts,
+        id=reply.id,
+        model=reply.model,
+        fingerprint=reply.fingerprint,
+        flags=reply.flags,
+    )
+
+
+_NO_ANSWER = (
+    "no line of --batch-in answers this request of the cell: it is missing there, or was written with other options or"
+    " by another version; --batch-out writes it again"
+)
+_NO_CALIBRATION = "the files of --batch-in have no answers to the two short requests"
+
+
+class BatchServiceModel:
+    """Answers from files, with every check that a server's answers get. Asks nobody, so that nothing is tried again."""
+
+    def __init__(
+        self,
+        name: str,
+        options: ServedOptions,
+        tokenizer: Tokenizer,
+        connection: Connection,
+        answers: AnswerFiles | None,
+    ) -> None:
+        """`answers`: `None` where requests are written."""
+        self._name = options.azure_deployment or name
+        self._options = options
+        self._tokenizer = tokenizer
+        self._answers = answers
+        self._too_long = connection.too_long_pattern
+        self._longest = 0  # prompt tokens that were answered
+        self._written: set[tuple[str, ...]] = set()  # layouts
+        where = without_credentials(connection.base_url) if connection.base_url else "batch service"
+        self._identity: dict[str, str | int | float | None] = {
+            "spec": f"openai:{name}",
+            "server": where,
+            "decoding": options.decoding(),
+            "answers": "batch files",
+        }
+        self._facts = ServerFacts(
+            name=name,
+            asked=name if options.azure_api_version is None else "",
+            strict=connection.strict_model,
+            ask=self._look_up,
+            discover=self._window,
+            identify=dict,
+            tokenizer=tokenizer,
+            shared=None,
+            ask_short=self._short,
+        )
+
+    @property
+    def identity(self) -> Mapping[str, str | int | float | None]:
+        return self._identity | self._facts.told()
+
+    @property
+    def window(self) -> int | None:
+        """The window that was given."""
+        return self._options.window
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self._tokenizer
+
+    def lines(self, request: Request) -> Iterator[Line]:
+        """What to write for a request: before the first of each layout the two that calibrate, see `ServerFacts`."""
+        layout = layout_of(request, self._tokenizer)
+        if layout not in self._written:
+            self._written.add(layout)
+            for number, short in enumerate(new_short_requests(request, self._tokenizer)):
+                yield calibration_line(self._name, self._options, short, (self._name, *layout), number)
+        yield trial_line(self._name, self._options, request)
+
+    def respond(self, request: Request) -> Response:
+        """The answer that the files have to this request; an error where they have none."""
+        return self._facts.checked(request)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _window(self) -> Window:
+        if self._options.window is not None:
+            return Window(self._options.window, "--model-arg window")
+        return Window(None, "a batch service tells none")
+
+    def _look_up(self, request: Request) -> Response:
+        custom_id = trial_line(self._name, self._options, request).id
+        found = self._answers.get(custom_id) if self._answers else None
+        if found is None:
+            return Response(error=ModelError("client", _NO_ANSWER))
+        outcome = _read(found, request.prompt.text, self._too_long)
+        if isinstance(outcome, Reply):
+            self._longest = max(self._longest, request.prompt.tokens)
+            return response_of(_printable(within_budget(outcome, request, self._tokenizer)))
+        if outcome.filtered:
+            return Response(finish_reason="content_filter")
+        if outcome.too_long and (room := self._has_room(request)):
+            outcome = crowded(outcome, room)
+        # One line says nothing of the others: no fault ends the run.
+        return Response(error=ModelError(outcome.kind, printable(outcome.message), too_long=outcome.too_long))
+
+    def _has_room(self, request: Request) -> str:
+        """Why this prompt cannot be too long, in words; empty where it may be."""
+        window = self._options.window
+        if window is not None and request.cell is not None and request.cell.length <= window:
+            return f"its window is {window} tokens"
+        return f"one of {self._longest} tokens was answered" if request.prompt.tokens <= self._longest else ""
+
+    def _short(self, request: Request) -> tuple[list[int], list[Response]]:
+        layout = layout_id((self._name, *layout_of(request, self._tokenizer)))
+        found = self._answers.calibrations(layout) if self._answers else None
+        if found is None:
+            return [], [Response(error=ModelError("client", _NO_CALIBRATION))]
+        counts, answers = found
+        return counts, [_short_response(_read(answer, "", self._too_long)) for answer in answers]
+
+
+def _read(answer: BatchAnswer, prompt: str, too_long: re.Pattern[str] | None) -> Reply | Fault:
+    """What a line says, in the words of a server's answers."""
+    if answer.whole:
+        try:
+            return read_body(json.dumps(answer.body).encode(), prompt)
+        except Exception as error:  # noqa: BLE001 - a bad line never ends the run, whatever a service thinks of
+            return fault_of(error, too_long) or Fault("protocol", f"{type(error).__name__}: {error}")
+    body = answer.error or answer.body
+    if answer.status is not None and answer.status != 200:
+        shown = answer.body or answer.error
+        return fault_of_status(HttpError(answer.status, shown, json.dumps(shown)), too_long)
+    said = HttpError(500, body, json.dumps(body), inside=True)
+    return replace(fault_of_status(said, too_long), message=f"the batch has no answer: {said.shown.partition(': ')[2]}")
+
+
+def _short_response(outcome: Reply | Fault) -> Response:
+    if isinstance(outcome, Reply):
+        return response_of(outcome)
+    return Response(error=ModelError(outcome.kind, printable(outcome.message)))
+
+
+def _printable(reply: Reply) -> Reply:
+    return replace(
+        reply,
+        finish_reason=printable(reply.finish_reason, 60),
+        model=printable(reply.model, 200),
+        fingerprint=printable(reply.fingerprint, 200),
+    )
+
+
+_PACKAGES = {"anthropic": "anthropic", "google": "google-genai", "openai-sdk": "openai"}
+
+
+def check_served(kind: str, model_args: Mapping[str, str], connection: Connection) -> None:
+    """Refuse before the first cell: misspelt arguments, a missing key, a missing package. Raises `InputError`."""
+    if kind in _PACKAGES:
+        client_package(_PACKAGES[kind])
+    if kind in PROVIDERS:
+        native_options(PROVIDERS[kind], model_args)
+        native_address(PROVIDERS[kind], connection)
+        return
+    options = served_options(model_args, connection)
+    if connection.batch:
+        check_for_batch(options)
+    else:
+        address(connection, azure=options.azure_api_version is not None)
+
+
+def load_served(
+    kind: str,
+    name: str,
+    model_args: Mapping[str, str],
+    tokenizer: Tokenizer,
+    connection: Connection,
+    cache_dir: Path,
+) -> Model:
+    """The model, ready to be asked; nobody is spoken to before its first request. Raises `InputError`."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
+    shared = folder_of_run(cache_dir / "servers", run) if run else None
+    if kind == "openai":
+        options = served_options(model_args, connection)
+        if connection.batch:
+            return BatchServiceModel(name, options, tokenizer, connection, connection.answers)
+        return ServedModel(name, options, tokenizer, connection, shared=shared)
+    return PacedModel(transport_of(kind, name, model_args, connection), tokenizer, connection, shared=shared)
+
+
+def transport_of(kind: str, name: str, model_args: Mapping[str, str], connection: Connection) -> Transport:
+    """HTTP in OpenAI's form, or a provider's own client. Raises `InputError`."""
+    match kind:
+        case "anthropic":
+            from needlework.models.providers.clients import AnthropicTransport
+
+            return AnthropicTransport(name, native_options(ANTHROPIC, model_args), connection)
+        case "google":
+            from needlework.models.providers.clients import GoogleTransport
+
+            return GoogleTransport(name, native_options(GOOGLE, model_args), connection)
+        case "openai":
+            return OpenAITransport(name, served_options(model_args, connection), connection)
+        case _:
+            from needlework.models.providers.clients import OpenAISdkTransport
+
+            return OpenAISdkTransport(name, served_options(model_args, connection), connection)

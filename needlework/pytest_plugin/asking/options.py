@@ -1,0 +1,92 @@
+"""Options of pytest, and answers to unknown ones."""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS, ArgumentError
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from needlework.core.errors import nearest
+from needlework.haystack_fixtures.configuration.peer_names import NAMES
+from needlework.haystack_fixtures.configuration.presets import BY_KEY, OPTIONS
+from needlework.pytest_plugin import hookspecs
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    config = pluginmanager.get_plugin("pytestconfig")
+    words = [str(word) for word in config.invocation_params.args] if isinstance(config, pytest.Config) else []
+    parser.extra_info["needlework"] = UnknownOptions(parser, words)
+    for option in OPTIONS:
+        shown = option.shown_default or option.default
+        default = f" [{shown}{', or as the preset says' if option.suite else ''}]" if shown and not option.flag else ""
+        group = parser.getgroup(option.group.split(":")[0] + option.group.split(":")[1].replace(" ", "-"), option.group)
+        text = (option.help + default).replace("%", "%%")
+        how: dict[str, Any] = {
+            "action": "append" if option.repeatable or option.once else "store",
+            "metavar": option.metavar,
+        }
+        if option.flag:
+            how = {"action": "store_const", "const": "true"}
+        if option.bare:
+            how |= {"nargs": "?", "const": option.bare}
+        try:
+            names = [f"--{name}" for name in (option.name, *option.aliases)]
+            group.addoption(*names, dest=option.key, help=text, **how)
+            if option.flag and option.suite and not option.name.startswith("no-"):
+                group.addoption(
+                    f"--no-{option.name}", dest=option.key, action="store_const", const="false", help=SUPPRESS
+                )
+        except (ArgumentError, ValueError):
+            remedy = "rename it, or leave it out with --noconftest or -p no:PLUGIN"
+            raise pytest.UsageError(
+                f"--{option.name}: a conftest.py or another plugin has an option of that name: {remedy}"
+            ) from None
+        if option.repeatable:
+            parser.addini(option.key, text, type="linelist", default=None)
+        else:
+            parser.addini(option.key, text, type="string", default=None)
+
+
+class UnknownOptions:
+    """A line of pytest's usage errors (`Parser.extra_info`), made when it is shown: by then every plugin is loaded."""
+
+    def __init__(self, parser: pytest.Parser, words: Sequence[str]) -> None:
+        self._parser = parser
+        self._words = words
+        self._asked = False
+
+    def __str__(self) -> str:
+        return "; ".join(hints(self._unknown())) or "pytest --help lists all options"
+
+    def _unknown(self) -> list[str]:
+        if self._asked:  # what cannot be parsed for another reason complains again
+            return []
+        self._asked = True
+        try:
+            return self._parser.parse_known_and_unknown_args(self._words)[1]
+        except pytest.UsageError:
+            return []
+        finally:
+            self._asked = False
+
+
+def hints(unknown: Sequence[str]) -> Iterator[str]:
+    """For each unknown option: how it is written, what says it here, or the nearest name."""
+    for word in unknown:
+        name = word.partition("=")[0]
+        if not name.startswith("--"):
+            continue
+        key = name.removeprefix("--").replace("-", "_")
+        if key in BY_KEY:
+            yield f"{name}: write --{BY_KEY[key].name}"
+        elif key in NAMES:
+            yield f"{name} ({', '.join(NAMES[key].peers)}): here {NAMES[key].remedy}"
+        elif near := nearest(key, BY_KEY, NAMES):
+            ours = near in BY_KEY
+            yield f"{name}: did you mean --{BY_KEY[near].name}?" if ours else f"{name}: here {NAMES[near].remedy}"

@@ -1,0 +1,121 @@
+"""Checks of a session before it asks anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from needlework.core.errors import InputError
+from needlework.core.files import prompt_text
+from needlework.core.settings import Settings
+from needlework.haystack_fixtures.tasks.catalogue import TASKS
+from needlework.pipeline.model_pool import named_judges
+from needlework.pytest_plugin.recording.adaptive_run import OPTION
+from needlework.results.adaptive.design import unit_of
+from needlework.results.files.read_run import manifest_at
+from needlework.results.records.manifest import adaptive_design, settings_of
+from needlework.results.records.samples import JOURNAL, MANIFEST
+from needlework.results.rescore import check_scorer
+from needlework.results.statistics.adaptive import rules_of
+from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
+from needlework.scoring.judges.judges import JUDGE, OWN, own_prompt
+
+
+def check_base(settings: Settings) -> None:
+    base = parse_relative_to(settings.relative_to)
+    asked = {length for suite in settings.suites for length in suite.lengths}
+    if base is not None and base.lengths and not asked & set(base.lengths):
+        raise InputError(RELATIVE_TO, settings.relative_to, "names no length of this run; --lengths says which it has")
+
+
+def check_scorers(settings: Settings) -> None:
+    """Refuse scorers that there are not, and judges' that lack a judge or a prompt. Raises `InputError`."""
+    names = tuple(dict.fromkeys(suite.scorer for suite in settings.suites if suite.scorer is not None))
+    if not settings.judge:
+        _need_no_judge(settings, names)
+    named_judges(settings)
+    own = f"{JUDGE}{OWN}"
+    if settings.judge_prompt is None and own in names:
+        raise InputError("--scorer", own, "needs the prompt: give --judge-prompt FILE")
+    if settings.judge_prompt is not None:
+        other = next((name for name in names if name.startswith(JUDGE) and name != own), None)
+        if other is not None:
+            raise InputError("--judge-prompt", settings.judge_prompt, f"{other} has a prompt of its own: leave one out")
+        try:
+            own_prompt(prompt_text(settings.judge_prompt))
+        except ValueError as error:
+            raise InputError("--judge-prompt", settings.judge_prompt, str(error)) from None
+    for name in names:
+        check_scorer(name)
+
+
+def _need_no_judge(settings: Settings, scorers: Sequence[str]) -> None:
+    judging = {
+        "--scorer": next((name for name in scorers if name.startswith(JUDGE)), None),
+        "--judge-strategy": settings.judge_strategy if settings.judge_strategy.startswith("llm") else None,
+        "--judge-prompt": settings.judge_prompt,
+    }
+    for option, value in judging.items():
+        if value is not None:
+            raise InputError(option, value, "needs a judge: give --judge SPEC")
+
+
+def check_shard(settings: Settings) -> None:
+    if settings.shard is not None and settings.top_up:
+        remedy = (
+            "asks for what a whole run leaves undecided: leave it out of a shard, or give it after needlework merge"
+        )
+        raise InputError("--top-up", settings.top_up, remedy)
+
+
+def check_adaptive(settings: Settings, folder: Path) -> None:
+    """Raises `InputError`."""
+    if settings.adaptive is None:
+        return
+    for name, value in (
+        ("--shard", settings.shard),
+        ("--gate", settings.gate),
+        ("--baseline", settings.baseline),
+        ("--top-up", settings.top_up),
+        ("--stability", settings.stability),
+        ("--vote", any("vote" in suite.own for suite in settings.suites)),
+        ("--power", settings.power),
+        ("--batch-out", settings.batch_out),
+        ("--batch-in", settings.batch_in),
+    ):
+        if value:
+            raise InputError(OPTION, settings.adaptive, f"does not go with {name}: leave one of them out")
+    rules = rules_of(settings)
+    for suite in settings.suites:
+        if _of_documents(suite.task) or suite.own.get("retriever", ("none",)) != ("none",):
+            remedy = "its samples are questions on documents, not repeats: choose other tasks with --task"
+            raise InputError(OPTION, suite.task, remedy)
+        if None in rules.bars and rules.base is None:
+            if len(suite.lengths) < 2:
+                raise InputError(
+                    "--adaptive-bar", "relative", "needs a length for the base, and a longer one: --lengths"
+                )
+            if rules.base_length is not None and rules.base_length >= max(suite.lengths):
+                raise InputError("--relative-to", settings.relative_to, "leaves no length to judge; see --lengths")
+        first = min(suite.lengths) * unit_of(len(suite.depths))
+        if settings.adaptive_tokens is not None and settings.adaptive_tokens < first:
+            remedy = f"a first look at {suite.task} takes {first:,}: give more"
+            raise InputError("--adaptive-tokens", settings.adaptive_tokens, remedy)
+    _check_same(settings, folder)
+
+
+def _of_documents(task: str) -> bool:
+    return task in TASKS and TASKS[task].corpus is not None
+
+
+def _check_same(settings: Settings, folder: Path) -> None:
+    """A statement holds for one set of rules: with others the same trials would be looked at once more."""
+    if settings.fresh or not (folder / JOURNAL).is_file():
+        return
+    try:
+        before = settings_of(manifest_at(folder / MANIFEST))
+    except InputError:
+        return
+    if before.adaptive is not None and adaptive_design(before) != adaptive_design(settings):
+        remedy = "this run was begun with another mode, bar, grid or seed: give the same, another --run-name or --fresh"
+        raise InputError(OPTION, settings.adaptive, remedy)

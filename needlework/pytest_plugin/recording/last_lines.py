@@ -1,0 +1,161 @@
+"""What a run says at its end in the terminal: lines, each with the colour that it has there.
+
+Without `-v` it is short: the sentence, the grid, what is wrong, the gates, where the report is. `-v` has every table.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from needlework.core.settings import Settings
+from needlework.pytest_plugin.recording.latency import benchmark_asked
+from needlework.results.gates.decide import gate_lines
+from needlework.results.gates.gate import State, Verdict
+from needlework.results.gates.gatekeeper import Gatekeeper
+from needlework.results.records.record import Record
+from needlework.results.records.samples import MANIFEST
+from needlework.results.run.finish import Finished
+from needlework.results.run.open_folder import OpenFolder, Pace
+from needlework.results.statistics.sentence.sentence import in_short
+from needlework.results.statistics.tasks import selection_words
+from needlework.results.style import ColorsName, can_encode, encodable, folded, relative
+from needlework.results.tables.adaptive import kept_lines, left_lines, replayed_lines
+from needlework.results.tables.panels import shared_lines, statistics_lines, unscored_lines
+from needlework.results.tables.suites import latency_lines
+from needlework.results.tables.summary import ending, next_line, run_lines
+
+Color = Literal["red", "yellow", "green", ""]
+Line = tuple[str, Color]
+_STATES: Mapping[State, Color] = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What is written to: columns, encoding, colours and their scale; `verbose` as pytest counts it. `timed`: whether
+    latencies were asked for.
+    """
+
+    width: int
+    encoding: str
+    color: bool
+    colors: ColorsName
+    verbose: int
+    timed: bool
+
+    def shown(self, lines: Iterator[Line]) -> Iterator[Line]:
+        """The lines, folded at its width, in its encoding. Escapes of cells count nothing: grids are narrow enough."""
+        for text, color in lines:
+            parts = [text] if "\x1b" in text else folded(text, self.width, _indent(text))
+            yield from ((encodable(part, self.encoding), color) for part in parts)
+
+
+def screen_of(reporter: pytest.TerminalReporter, settings: Settings) -> Screen:
+    """The terminal, or the file that stands for it."""
+    return Screen(
+        width=reporter.config.get_terminal_writer().fullwidth,
+        encoding=getattr(sys.__stdout__, "encoding", None) or "utf-8",
+        color=reporter.hasmarkup,
+        colors=settings.heatmap_colors,
+        verbose=reporter.config.option.verbose,
+        timed=benchmark_asked(reporter.config),
+    )
+
+
+def report_lines(finished: Finished, screen: Screen) -> Iterator[Line]:
+    """The sentence, the faults, the heatmaps, tables and notes of the run; with -vv its statistics too."""
+    report = finished.report
+    found = in_short(report)
+    yield found.sentence, ""
+    yield from ((fault.text, "red") for fault in found.faults)
+    yield "", ""
+    lines = run_lines(report, color=screen.color, encoding=screen.encoding, width=screen.width, colors=screen.colors)
+    if screen.verbose > 1:
+        lines += statistics_lines(report.statistics, report.twins)
+    yield from ((line, "") for line in lines)
+
+
+def short_lines(
+    finished: Finished, now: Sequence[Record], folder: OpenFolder, windows: Mapping[str, int], last: int, screen: Screen
+) -> Iterator[Line]:
+    """The run in short; `last`: lines that will stand below it. `now`, `windows`: as for `session_lines`."""
+    skipped = [line for line in unscored_lines(now, windows) if line.startswith("skipped")]
+    yield from ending(
+        finished.report,
+        skipped=[*skipped, *_folder_lines(finished, now, folder)],
+        folder=relative(folder.path),
+        last=last,
+        width=screen.width,
+        encoding=screen.encoding,
+        color=screen.color,
+        colors=screen.colors,
+        quiet=screen.verbose < 0,
+    )
+
+
+def latency_of(finished: Finished, screen: Screen) -> list[Line]:
+    """The table of latencies, where an option of pytest-benchmark asked for it."""
+    if not screen.timed:
+        return []
+    report = finished.report
+    lines = latency_lines(report.latency, report.sending, ascii_only=not can_encode(screen.encoding))
+    return [(line, "") for line in ("", *lines)]
+
+
+def session_lines(
+    finished: Finished, now: Sequence[Record], folder: OpenFolder, windows: Mapping[str, int]
+) -> Iterator[Line]:
+    """What became of this session's records: without a score, shared tokens, replayed. `windows`: model -> tokens."""
+    for line in unscored_lines(now, windows):
+        yield line, "red" if line.startswith("invalid") else "yellow" if line.startswith("skipped") else ""
+    for line in (*shared_lines(now), *_folder_lines(finished, now, folder)):
+        yield line, ""
+
+
+def _folder_lines(finished: Finished, now: Sequence[Record], folder: OpenFolder) -> Iterator[str]:
+    """Which answers are of earlier sessions, and which are left for the next."""
+    records = finished.report.records
+    yield from replayed_lines(folder.replayed(now), len(now), folder.written_at, len(records))
+    if finished.report.interrupted:
+        yield from kept_lines(folder.kept(records))
+
+
+def file_lines(finished: Finished, folder: Path) -> Iterator[Line]:
+    """The files that were written, and what to do next."""
+    yield from ((relative(path), "") for path in finished.files)
+    yield next_line(finished.report, relative(folder)), ""
+
+
+def verdict_lines(
+    verdicts: Sequence[Verdict],
+    gatekeeper: Gatekeeper | None,
+    finished: Finished | None,
+    folder: OpenFolder,
+    pace: Pace | None,
+    now: Sequence[Record],
+) -> Iterator[Line]:
+    """The gates, what differs from their baseline, and records in the folder that belong to no file.
+
+    `now`: the records of this session.
+    """
+    if gatekeeper is not None:
+        report = finished.report if finished is not None else None
+        selection = selection_words(report.gates, len(report.records)) if report is not None else ""
+        for line, state in gate_lines(verdicts, gatekeeper.spent, pace.trial_s if pace else None, selection):
+            yield line, _STATES[state] if state else ""
+        for line in gatekeeper.differences(folder.path / MANIFEST):
+            yield line, ""
+    if folder.warning:
+        yield folder.warning, "yellow"
+    records = finished.report.records if finished is not None else folder.whole([*now])
+    for line in left_lines(folder.path.name, folder.earlier, records, folder.recipe, folder.changed):
+        yield line, "yellow"
+
+
+def _indent(text: str) -> str:
+    return " " * (len(text) - len(text.lstrip()) + 2)

@@ -1,0 +1,145 @@
+"""pytest-benchmark: its table, files and comparisons have the requests' times, also under xdist.
+
+pytest-benchmark measures calls that it makes itself and switches itself off under xdist. Ours are measured by the
+client around each request, travel in the records, and become entries of its session here, on the controller.
+This is the one file that touches its private names (`config._benchmarksession`, `stats.Metadata`; seen in 5.3.1).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from needlework.results.records.record import Record
+from needlework.results.statistics.run_facts import latency_of, token_of, ttft_of
+
+_OPTION = "--benchmark-"
+_FIXTURE = "benchmark"
+_MEASURES: Mapping[str, Callable[[Record], float | None]] = {
+    "latency": latency_of,
+    "first token": ttft_of,
+    "time per token": token_of,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyGroup:
+    """Seconds of one measure of one (model, task, length), in the order of their trials.
+
+    `name`: the same whatever the model, so that runs of two can be compared; with the model where a run has several.
+    """
+
+    measure: str
+    name: str
+    model: str
+    task: str
+    length: int
+    seconds: tuple[float, ...]
+    cached_tokens: int
+
+
+def benchmark_asked(config: pytest.Config) -> bool:
+    """Whether an option of pytest-benchmark was given, and none that switches its measuring off."""
+    if config.getoption("benchmark_skip", False) and not config.getoption("benchmark_only", False):
+        return False
+    if config.getoption("benchmark_disable", False) and not config.getoption("benchmark_enable", False):
+        return False
+    words = [*config.invocation_params.args, *shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))]
+    return any(str(word).startswith(_OPTION) for word in [*words, *config.getini("addopts")])
+
+
+def check_benchmark(config: pytest.Config) -> None:
+    """Refuse, before anything is asked, what pytest-benchmark would fail over at the end. Raises `UsageError`."""
+    if config.getoption("benchmark_histogram", None) and not (find_spec("pygal") and find_spec("pygaljs")):
+        raise pytest.UsageError("--benchmark-histogram draws with pygal: pip install 'pytest-benchmark[histogram]'")
+
+
+@contextmanager
+def cells_as_benchmarks(config: pytest.Config, cells: Sequence[pytest.Item]) -> Iterator[None]:
+    """While pytest-benchmark looks at what was collected, cells are benchmarks to `--benchmark-only` and `-skip`."""
+    names = {id(item.fixturenames): item.fixturenames for item in cells if hasattr(item, "fixturenames")}
+    chosen = config.getoption("benchmark_only", False) or config.getoption("benchmark_skip", False)
+    lists = [each for each in names.values() if chosen and _FIXTURE not in each]
+    for each in lists:
+        each.append(_FIXTURE)
+    try:
+        yield
+    finally:
+        for each in lists:
+            each.remove(_FIXTURE)
+
+
+def latency_groups(records: Iterable[Record]) -> tuple[LatencyGroup, ...]:
+    """The times of answers of this session, sorted by measure, model, task and length; replayed ones are of another."""
+    groups: dict[tuple[str, str, int], list[Record]] = {}
+    for record in sorted(records, key=lambda record: record["id"]):
+        if latency_of(record) is not None and not record["timing"].get("replayed"):
+            groups.setdefault((record["model"], record["task"], record["length"]), []).append(record)
+    several = len({model for model, _, _ in groups}) > 1
+    return tuple(
+        LatencyGroup(
+            measure=measure,
+            name=f"{task}-len{length}" + (f"-{model}" if several else ""),
+            model=model,
+            task=task,
+            length=length,
+            seconds=seconds,
+            cached_tokens=sum(record["timing"].get("cached_tokens") or 0 for record in found),
+        )
+        for measure, of in _MEASURES.items()
+        for (model, task, length), found in sorted(groups.items())
+        if (seconds := tuple(value for record in found if (value := of(record)) is not None))
+    )
+
+
+def publish_latencies(config: pytest.Config, records: Iterable[Record]) -> None:
+    """Add one entry for each group to pytest-benchmark's session, when an option of its own was given.
+
+    Call it on the controller only, from a `pytest_sessionfinish` that is a wrapper with `tryfirst`, before its yield:
+    pytest-benchmark saves from a wrapper of its own, which runs before every plain hook.
+    """
+    session = getattr(config, "_benchmarksession", None)
+    if session is None or hasattr(config, "workerinput") or not benchmark_asked(config):
+        return
+    from pytest_benchmark import stats
+
+    metadata: Any = stats.Metadata  # typed, to mypy's mind, but for its constructor
+    for group in latency_groups(records):
+        entry = metadata(_Entry.of(group), iterations=1, options={})
+        for seconds in group.seconds:
+            entry.update(seconds)
+        session.benchmarks.append(entry)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What pytest-benchmark reads of a benchmark fixture."""
+
+    name: str
+    fullname: str
+    group: str
+    param: str
+    params: Mapping[str, Any]
+    extra_info: Mapping[str, Any]
+    cprofile_stats: None = None
+    has_error: bool = field(default=False)
+
+    @classmethod
+    def of(cls, group: LatencyGroup) -> _Entry:
+        name = f"{group.measure}[{group.name}]"
+        return cls(
+            name=name,
+            fullname=f"needlework::{name}",
+            group=group.measure,
+            param=group.name,
+            params={"model": group.model, "task": group.task, "length": group.length},
+            # Answers from a shared prefix are faster than the model: whoever compares has to see it.
+            extra_info={"model": group.model, "cached_prompt_tokens": group.cached_tokens},
+        )

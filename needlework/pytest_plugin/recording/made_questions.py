@@ -1,0 +1,108 @@
+"""`--questions-model`: the run has a model write questions about its documents, once, before it asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from needlework.core.errors import InputError
+from needlework.core.settings import Settings, Suite, own_of
+from needlework.haystack_fixtures.configuration.resolve import said
+from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
+from needlework.results.style import relative
+
+if TYPE_CHECKING:
+    from needlework.results.judging.ask import OpenJudge
+
+
+OPTION, FILE = "--questions-model", "questions.json"
+
+
+def with_made_questions(settings: Settings, folder: Path, *, dry: bool) -> Settings:
+    """The settings with the run's own file of questions, which is there later. `dry`: nobody will be asked, so only if
+    it is there now. Raises `InputError`.
+    """
+    suites = _suites(settings)
+    if not suites:
+        return settings
+    spec = own_of(suites[0], DocumentOptions).questions_model
+    if any(own_of(suite, DocumentOptions).questions for suite in suites):
+        raise InputError(OPTION, spec, "there is a file of questions already: leave out --questions, or this")
+    if settings.shard is not None:
+        raise InputError(OPTION, spec, "shards need one file of questions: write it before, needlework questions make")
+    path = folder / FILE
+    if dry and not path.exists():
+        return settings
+    asked = {suite: replace(suite, own=said({**suite.own, "questions": str(path)})) for suite in suites}
+    return replace(settings, suites=tuple(asked.get(suite, suite) for suite in settings.suites))
+
+
+def make_questions(settings: Settings, folder: Path, open_model: OpenJudge) -> Iterator[str]:
+    """Make what the run's file of questions lacks, where a model is to; yields lines to be told as it goes.
+
+    Raises `InputError`.
+    """
+    suites = _suites(settings)
+    if suites and own_of(suites[0], DocumentOptions).documents is not None:  # else the grid refuses, in its words
+        yield from _made(settings, suites, folder / FILE, open_model)
+
+
+def _suites(settings: Settings) -> list[Suite]:
+    """Those that ask questions which the run has made."""
+    return [
+        suite
+        for suite in settings.suites
+        if suite.task.startswith("doc_") and own_of(suite, DocumentOptions).questions_model
+    ]
+
+
+def _made(settings: Settings, suites: list[Suite], out: Path, open_model: OpenJudge) -> Iterator[str]:
+    from needlework.haystack_fixtures.documents.near_copies import MOST
+    from needlework.haystack_fixtures.documents.questions import rows_before
+    from needlework.haystack_fixtures.documents.readers import read_documents
+    from needlework.results.questions.make import (
+        choose,
+        load_template,
+        replies_of,
+        reply_budget,
+        write_file,
+        write_questions,
+    )
+    from needlework.results.questions.pairs import kept_lines, listed
+
+    own = own_of(suites[0], DocumentOptions)
+    spec, found, before = str(own.questions_model), read_documents(str(own.documents)), rows_before(out, OPTION)
+    chosen = choose(found, before, MOST, settings.seed)
+    yield from kept_lines(chosen.kept)
+    if not chosen.documents:
+        yield f"questions: {len(before)}, written by {spec} before: {relative(out)}"
+        return
+    yield f"questions: {spec} writes one about each of {len(chosen.documents)} documents, kept in {relative(out)}"
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError("--results-dir", out.parent, f"cannot be written ({error.strerror or error})") from None
+    model = open_model(
+        spec,
+        base_url=own.questions_model_base_url,
+        api_key_env=own.questions_model_api_key_env,
+        concurrency=settings.concurrency,
+        reply_budget=reply_budget(1),
+        option=OPTION,
+    )
+    chinese = all(suite.language == "zh" for suite in suites)
+    try:
+        template = load_template("factoid-zh" if chinese else "factoid")
+        written = write_questions(chosen, found, model, template, 1, replies_of(out))
+    finally:
+        model.close()
+    failed = [f"{name!r}: {why}" for name, why in written.result.failed]
+    yield from listed(f"documents that {spec} wrote no question about", failed)
+    if not written.rows:
+        raise InputError(OPTION, spec, f"has written no question that can be used ({failed[0]})")
+    write_file(out, written.rows, OPTION)
+    yield f"questions: {len(written.rows)} in all, {written.count} requests now"
+    if spec in settings.model:
+        yield f"{spec} answers questions of its own: have another model write them, if you can"

@@ -1,0 +1,403 @@
+"""Records of a session: from reports to the run's folder."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pluggy
+import pytest
+
+from needlework.core.errors import EndSignals, InputError
+from needlework.core.grid import Cell, depth_label, parse_id
+from needlework.core.settings import Settings
+from needlework.pytest_plugin.asking.state import MISFITS, grid_of
+from needlework.pytest_plugin.recording.latency import publish_latencies
+from needlework.pytest_plugin.recording.progress import PROGRESS, Progress, carried_by
+from needlework.pytest_plugin.workers.distribution import OVERLAPPING, cells_to_come, has_workers
+from needlework.pytest_plugin.workers.top_up import cell_of
+from needlework.results.records.record import FINAL, Record
+from needlework.results.records.samples import name_of_test, windows_of
+from needlework.results.run.open_folder import OpenFolder, Selected, exit_status, is_void
+from needlework.results.style import counted, one_line, relative
+
+if TYPE_CHECKING:
+    from needlework.pytest_plugin.recording.adaptive_run import AdaptiveRun
+    from needlework.pytest_plugin.recording.last_lines import Line, Screen
+    from needlework.results.gates.gate import Gate, State, Verdict
+    from needlework.results.gates.gatekeeper import Gatekeeper
+    from needlework.results.run.finish import Finished
+
+
+class Recorder:
+    """Takes every record as it comes. Inert until a cell is collected."""
+
+    def __init__(self, config: pytest.Config, settings: Settings, folder: Path, gates: list[Gate]) -> None:
+        self._config = config
+        self._settings = settings
+        self._gates = [] if settings.shard is not None else gates  # a part decides nothing: needlework merge judges
+        self._scoped = gates
+        self._gatekeeper: Gatekeeper | None = None
+        self._verdicts: list[Verdict] = []
+        self._records: list[Record] = []
+        self._selected = Selected()
+        self._adaptive: AdaptiveRun | None = None
+        self._signals = EndSignals()
+        self._session: pytest.Session | None = None
+        self._finished: Finished | None = None
+        self._fault = ""
+        self._broken_report = ""
+        self.folder = OpenFolder(settings, folder, config.rootpath, self._selected)
+
+    def pytest_report_header(self) -> list[str] | None:
+        if self._settings.plan or self._config.option.collectonly or not cells_to_come(self._config):
+            return None
+        models = ", ".join(dict.fromkeys(self._settings.model))
+        told = f"needlework: preset {self._settings.preset}, model {models}, results in {relative(self.folder.path)}"
+        return [told, *self.folder.replaced()]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Under workers: a folder that cannot take the results is found before they start."""
+        self._session = session
+        if self._settings.adaptive and cells_to_come(self._config):
+            from needlework.pytest_plugin.recording.adaptive_run import AdaptiveRun
+
+            alone = OVERLAPPING not in self._config.stash
+            self._adaptive = AdaptiveRun(self._settings, grid_of(self._config), alone=alone)
+        if has_workers(self._config) and not self._config.option.collectonly and cells_to_come(self._config):
+            self._open_or_refuse()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        option = session.config.option
+        only_looks = option.collectonly or option.showfixtures or option.show_fixtures_per_test
+        cells = [item.nodeid for item in session.items if cell_of(item) is not None]
+        if only_looks or self._settings.plan:
+            if self._settings.plan and cells:
+                self._check_scopes(cells)
+            return
+        self._collected(cells)
+        if cells and not self.folder.is_open:
+            self._open_or_refuse(cells)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        first = not self._selected
+        if first:
+            self._check_scopes(ids)
+        self._collected(ids)
+        if first and self.folder.is_open:
+            with suppress(OSError):  # the journal tells of a full disk
+                records = self.folder.whole(self._records)
+                self.folder.write_manifest(self.folder.manifest(self._records, records))
+
+    def _collected(self, ids: Sequence[str]) -> None:
+        if self._adaptive is None:
+            self._selected.add(ids)
+        else:
+            self._adaptive.select(cell for nodeid in ids if (cell := parse_id(nodeid)) is not None)
+
+    def _check_scopes(self, tests: Iterable[str] | None = None) -> None:
+        """`tests`: those that are selected, by node ids, once they are known."""
+        if self._scoped:
+            from needlework.results.gates.gate import check_scopes
+
+            # A shard asks a part of the cells that its command selects.
+            known = None if self._settings.shard is not None or tests is None else map(parse_id, tests)
+            selected = None if known is None else {cell.id for cell in known if cell is not None}
+            try:
+                check_scopes(self._scoped, grid_of(self._config), selected)
+            except InputError as error:
+                raise pytest.UsageError(str(error)) from None
+
+    def _open_or_refuse(self, tests: Iterable[str] | None = None) -> None:
+        self._check_scopes(tests)
+        try:
+            self._open()
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        carried = carried_by(report)
+        if carried is not None and carried.record is not None:
+            self.folder.learn(carried.facts)
+            self._keep(carried.record, carried.line)
+            self._fault = self._fault or carried.fault
+        elif report.failed and report.when != "teardown":
+            from needlework.pytest_plugin.recording.adaptive_run import lost_cell
+
+            lost = lost_cell(report, grid_of(self._config), recipe=self.folder.recipe, seed=self._settings.seed)
+            if lost is not None:
+                self._keep(lost)
+
+    def _keep(self, record: Record, line: str = "") -> None:
+        self._records.append(record)
+        if not self._fault:
+            self._journalise(record, line)
+        # After the journal, and a copy: no hook can change what is reported, nor keep a record out of it.
+        hook = self._config.hook.pytest_needlework_recorded
+        if hook.get_hookimpls():
+            self._hand_on(hook, record=deepcopy(record))
+
+    def _journalise(self, record: Record, line: str) -> None:
+        try:
+            if not self.folder.is_open:
+                self._open()
+            if self._gatekeeper is not None:
+                self._gatekeeper.check(record, self.folder.facts)
+            self.folder.keep(record, line)
+        except InputError as error:
+            self._fault = str(error)
+
+    def _open(self) -> None:
+        if self._gates:
+            from needlework.results.gates.gatekeeper import Gatekeeper
+
+            self._gatekeeper = Gatekeeper(self._settings, grid_of(self._config), self._gates, self.folder.path)
+        self.folder.open()
+        self._signals.start()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self._selected.end(nodeid)
+        if self._fault:
+            raise pytest.exit.Exception(self._fault, returncode=4)
+
+    def pytest_top_up_cells(self) -> list[Cell] | None:
+        """`--adaptive`: what the next looks need. `--top-up`: what undecided gates ask for, unless the run is void."""
+        if self._session is None or self._fault:
+            return None
+        if self._adaptive is not None:
+            from needlework.pytest_plugin.recording.adaptive_run import turn_line
+
+            cells = self._adaptive.further(self._records)
+            return self._asked(cells, turn_line(cells))
+        records = self._selected_of(self.folder.whole(self._records))
+        if self._gatekeeper is None or self._void(records):
+            return None
+        cells = self._gatekeeper.further(records, windows_of(self.folder.facts))
+        return self._asked(cells, f"top-up: {len(cells)} further trials for gates that are not decided")
+
+    def _asked(self, cells: list[Cell], line: str) -> list[Cell] | None:
+        if not cells or self._session is None:
+            return None
+        self._session.testscollected += len(cells)
+        progress = self._config.pluginmanager.get_plugin(PROGRESS)
+        if isinstance(progress, Progress):
+            progress.further([cell.length for cell in cells])
+        writer = self._config.get_terminal_writer()
+        if writer.width_of_current_line:
+            writer.line()
+        writer.line(line)
+        return cells
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Who pressed Ctrl-C, or sent a signal, sees at once that it was heard: the files take seconds."""
+        if self._records and excinfo.type is KeyboardInterrupt:
+            line = f"ended early: the files of {counted(len(self._records), 'trial')} are being written"
+            self._config.hook.pytest_needlework_news(config=self._config, line=line)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
+        if not self._records:
+            yield
+            self.folder.close()
+            return
+        self._signals.ignore()  # what they ask for, an end with all files, is under way
+        gc.freeze()  # records live to the end: the garbage collector need not walk over them (10,000: 1 s of CPU)
+        self.folder.left_out(self._config.stash.get(MISFITS, ()))
+        # What draws and writes is loaded when there is something to: collecting and workers need none of it.
+        from needlework.pytest_plugin.recording.answer_vectors import write_answer_vectors
+        from needlework.results.gates.decide import gate_rows
+        from needlework.results.run.finish import finish
+        from needlework.results.statistics.run_report import interrupted
+
+        records = self.folder.whole(self._records)
+        publish_latencies(self._config, self._records)
+        planned, selected = self._selected.planned(records), self._selected_of(records)
+        if self._gatekeeper is not None:
+            early = interrupted(len(records), planned)
+            self._verdicts = self._gatekeeper.verdicts(selected, early, windows_of(self.folder.facts))
+        if not self._fault:
+            try:
+                manifest = self.folder.manifest(self._records, records, ended=True)
+                vectors = write_answer_vectors(self.folder.path, self._settings, records)
+                self._finished = finish(
+                    self.folder.path,
+                    records,
+                    self._settings,
+                    planned=planned,
+                    gates=gate_rows(self._verdicts, len(selected)),
+                    series=self._adaptive.series if self._adaptive else (),
+                    notes=[*self.folder.notes(manifest), *vectors],
+                    manifest=manifest,
+                )
+                self.folder.write_manifest(manifest)
+            except (OSError, InputError) as error:
+                problem = getattr(error, "strerror", None) or error
+                remedy = f"cannot be written ({problem}); free space and run again: every answer is in the journal"
+                self._fault = str(InputError("results", self.folder.path, remedy))
+        cut_short = self._finished is not None and bool(self._finished.report.interrupted)
+        whole = not self._fault and not cut_short
+        self.folder.close(answered={each["key"] for each in records if each["outcome"] in FINAL} if whole else None)
+        for verdict in self._verdicts:
+            for case in gate_case(verdict):
+                session.config.hook.pytest_runtest_logreport(report=case)
+                vars(case)["in_summary"] = True
+        session.exitstatus = exit_status(
+            int(session.exitstatus),
+            fault=bool(self._fault),
+            early=cut_short,
+            void=self._void(selected),
+            verdicts=self._verdicts,
+        )
+        if self._finished is not None:
+            written = self._config.hook.pytest_needlework_written
+            self._hand_on(written, report=self._finished.report, folder=self.folder.path)
+        if self._broken_report:
+            session.exitstatus = int(session.exitstatus) or 1
+        gc.freeze()  # nor over what the report is made of: pytest collects five times at its end
+        yield
+
+    def _hand_on(self, hook: pluggy.HookCaller, **values: object) -> None:
+        """Call reports of the user's own; what the first of them raises is told at the end, in one line."""
+        try:
+            hook(config=self._config, **values)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - `pytest.fail` and `sys.exit` too: our exit status is the gates'
+            told = f"{hook.name} failed ({type(error).__name__}: {error}); our own files are whole"
+            self._broken_report = self._broken_report or one_line(told)
+
+    def pytest_unconfigure(self) -> None:
+        self._signals.stop()
+
+    def _selected_of(self, records: list[Record]) -> list[Record]:
+        """What gates and the exit status are about, of the run's records."""
+        return self._selected.of(records, self._records)
+
+    def _void(self, records: list[Record]) -> bool:
+        if self._settings.shard is not None:
+            return False  # of the whole run, which needlework merge sees
+        return is_void(records, windows_of(self.folder.facts), self._settings.max_errors)
+
+    def _all_lines(self, finished: Finished, windows: Mapping[str, int], screen: Screen) -> Iterator[Line]:
+        from needlework.pytest_plugin.recording import last_lines
+
+        yield from last_lines.report_lines(finished, screen)
+        yield from last_lines.session_lines(finished, self._records, self.folder, windows)
+        yield f"results: {relative(self.folder.path)}", ""
+        yield from last_lines.file_lines(finished, self.folder.path)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+        if not self._records:
+            if exitstatus == pytest.ExitCode.INTERRUPTED and self.folder.is_open:
+                for line in self.folder.early_lines():
+                    terminalreporter.write_line(line)
+            return
+        from needlework.pytest_plugin.recording import last_lines
+        from needlework.results.run.finish import write_step_summary
+
+        finished = self._finished
+        screen = last_lines.screen_of(terminalreporter, self._settings)
+        terminalreporter.ensure_newline()
+        after = [
+            *last_lines.verdict_lines(
+                self._verdicts, self._gatekeeper, finished, self.folder, self.folder.pace(self._records), self._records
+            ),
+            *((line, "yellow") for line in ambiguous_words(self._config.option.keyword or "", self._records)),
+            *((line, "red") for line in (self._fault, self._broken_report) if line),
+        ]
+        timed = last_lines.latency_of(finished, screen) if finished is not None else []
+        below = list(screen.shown(iter([*timed, *after])))
+        if finished is not None:
+            windows = windows_of(self.folder.facts)
+            if screen.verbose < 1:
+                lines = last_lines.short_lines(finished, self._records, self.folder, windows, len(below), screen)
+            else:
+                lines = self._all_lines(finished, windows, screen)
+            for line, color in screen.shown(lines):
+                terminalreporter.write_line(line, **({color: True} if color else {}))
+        for line, color in below:
+            terminalreporter.write_line(line, **({color: True} if color else {}))
+        write_step_summary(finished.report if finished else None, self._verdicts)
+
+
+def shared_cells(tests: Iterable[tuple[str, Cell]]) -> frozenset[Cell]:
+    """The cells of several tests, given as node id and cell. Raises `InputError` where a record could not say whose it
+    is: two files of one name have tests of one name."""
+    named: dict[tuple[str, Cell], str] = {}
+    for nodeid, cell in tests:
+        other = named.setdefault((name_of_test(nodeid, cell.id), cell), nodeid)
+        if other != nodeid:
+            raise InputError("tests", f"{other} and {nodeid}", "have one name and one cell: rename one, or its file")
+    counts = Counter(cell for _, cell in named)
+    return frozenset(cell for cell, count in counts.items() if count > 1)
+
+
+def ambiguous_words(keyword: str, records: Sequence[Record]) -> list[str]:
+    """Say where a word of `-k` took more than one value: `-k depth10` matches depth 100 too."""
+    lines = []
+    for word, kind, number in re.findall(r"((depth|len)(\d+(?:\.\d+)?))(?![\w.-])", keyword):
+        values = {depth_label(r["depth"]) if kind == "depth" else str(r["length"]) for r in records}
+        taken = sorted((value for value in values if value.startswith(number)), key=len)
+        if len(taken) > 1:
+            option = "depths" if kind == "depth" else "lengths"
+            lines.append(f"-k {word} took {', '.join(taken)}; -k '{word}-' or --{option} {number} takes one")
+    return lines
+
+
+GATE = "gate::"
+
+
+def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
+    """A gate as a test of its own, its call and its end: in the counts, the short summary, and a case in JUnit XML.
+
+    JUnit knows no third verdict. An inconclusive gate is a skipped case, as nothing was found wrong; the property
+    `verdict` says it in words.
+    """
+    from needlework.results.gates.decide import WORD, verdict_words
+
+    # Brackets would be read as a test's parameters.
+    name = f"{verdict.gate} ({verdict.group})".replace("[", "(").replace("]", ")")
+    said = f"{WORD[verdict.state]} {verdict.gate}: {verdict_words(verdict)}"
+    outcomes: dict[State, Literal["passed", "failed", "skipped"]] = {
+        "pass": "passed",
+        "fail": "failed",
+        "inconclusive": "skipped",
+    }
+    facts = {
+        "verdict": verdict.state, "value": verdict.value, "low": verdict.low, "high": verdict.high,
+        "level": f"{verdict.level:g}", "n": verdict.n, "samples": verdict.samples or None,
+        "more_samples": verdict.more, "more_trials": verdict.more_trials,
+        "lost": verdict.losses.lost if verdict.losses else None,
+    }  # fmt: skip
+    nodeid, location = f"{GATE}{name}", ("gate", 0, name)
+    # pytest's short summary has the first line, as far as it fits: the numbers.
+    longrepr = {"pass": None, "fail": f"{_brief(verdict)}\n{said}", "inconclusive": ("gate", 0, said)}[verdict.state]
+    properties = [(name, fact) for name, fact in facts.items() if fact is not None]
+    return (
+        pytest.TestReport(nodeid, location, {}, outcomes[verdict.state], longrepr, "call"),
+        pytest.TestReport(nodeid, location, {}, "passed", None, "teardown", user_properties=properties),
+    )
+
+
+def gate_word(report: pytest.TestReport) -> str:
+    """The word before a gate in pytest's short summary; none while cells are shown one by one."""
+    return report.outcome.upper() if report.when == "call" and getattr(report, "in_summary", False) else ""
+
+
+def _brief(verdict: Verdict) -> str:
+    """`0.778 (0.444..1.000), n 27, 3 lost`."""
+    from needlework.results.gates.decide import value_words
+
+    ends = "" if verdict.low is None or verdict.high is None else f" ({verdict.low:.3f}..{verdict.high:.3f})"
+    lost = f", {verdict.losses.lost} lost" if verdict.losses else ""
+    return f"{value_words(verdict)}{ends}, n {verdict.n}{lost}"

@@ -1,0 +1,142 @@
+"""Workers of pytest-xdist: what they are given, which cells are to come."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import pytest
+
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadScopeScheduling
+
+
+OVERLAPPING = pytest.StashKey[int]()
+"""Tests that are best known to the workers, all together, so that their requests overlap; absent: none do."""
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this process is an xdist worker."""
+    return hasattr(config, "workerinput")
+
+
+def has_workers(config: pytest.Config) -> bool:
+    """Whether this process is the controller of workers."""
+    return not is_worker(config) and getattr(config.option, "dist", "no") != "no" and bool(config.option.tx)
+
+
+def worker_name(config: pytest.Config) -> str:
+    """`gw0`, `gw1`, ...; `main` without xdist."""
+    return cast("dict[str, str]", config.workerinput)["workerid"] if hasattr(config, "workerinput") else "main"
+
+
+def worker_count(config: pytest.Config) -> int:
+    """How many processes share the run."""
+    return int(cast("dict[str, Any]", config.workerinput)["workercount"]) if hasattr(config, "workerinput") else 1
+
+
+def given_to_worker(config: pytest.Config, name: str) -> str | None:
+    """What the controller gave this worker under a name; `None` in a process that is no worker."""
+    return str(cast("dict[str, Any]", config.workerinput).get(name, "")) if hasattr(config, "workerinput") else None
+
+
+def refuse(session: pytest.Session, error: InputError) -> NoReturn:
+    """End the run for what the user gave, with one line; from a worker too, whose controller then shows it."""
+    if is_worker(session.config):
+        session.shouldstop = str(error)  # what xdist tells the controller; without it, that takes the end for a crash
+        pytest.exit(str(error), returncode=4)
+    raise pytest.UsageError(str(error)) from None
+
+
+def workers_asked(config: pytest.Config) -> bool:
+    """Whether `-n` asks for workers; true before xdist has made anything of it."""
+    return bool(getattr(config.option, "numprocesses", None)) and not is_worker(config)
+
+
+def use_one_process(config: pytest.Config) -> None:
+    """Run everything in this process, whatever `-n` says; to be called before xdist reads its options."""
+    config.option.numprocesses = None
+    config.option.tx = []
+    config.option.dist = "no"
+
+
+def tests_of_worker(config: pytest.Config) -> Any:
+    """What xdist keeps this worker's tests in, for `upcoming`; `None` without workers."""
+    if not is_worker(config):
+        return None
+    return next((plugin for plugin in config.pluginmanager.get_plugins() if hasattr(plugin, "torun")), None)
+
+
+def call_when_left(config: pytest.Config, told: Callable[[], object]) -> None:
+    """Have this worker told, in a thread, when its controller lets go of it: at its end, however that came.
+
+    pytest-xdist waits for the test that runs, for 5 s until it is interrupted, and for 10 s until it is killed.
+    """
+    interactor = tests_of_worker(config)
+    if interactor is not None:
+        channel = interactor.channel.gateway.newchannel()  # of its own: it closes with the connection
+        channel.setcallback(lambda _end: told(), endmarker=None)
+
+
+def upcoming(interactor: Any) -> list[Cell]:
+    """The cells that a worker, found by `tests_of_worker`, has been given and has not finished, in order."""
+    with interactor.torun.lock() as queue:
+        places = [interactor.item_index, interactor.nextitem_index, *queue]
+    items = (interactor.session.items[place] for place in places if isinstance(place, int))
+    cells = (item.callspec.params.get("cell") for item in items if hasattr(item, "callspec"))
+    return [cell for cell in cells if isinstance(cell, Cell)]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """Cells of one haystack stay on one worker, in order; every other test is a unit of its own.
+
+    Stock schedulers scatter such cells (`load`), or hang and repeat the crashing test after a worker dies
+    (`loadscope`, `loadgroup`: pytest-xdist #1323, #1327, #1371, #1378).
+    """
+    if config.getvalue("dist") != "load":
+        return None
+    from needlework.pytest_plugin.workers.scheduling import HaystackScheduling
+
+    further = config.pluginmanager.get_plugin("needlework-further")
+    named = further and (lambda: config.hook.pytest_top_up_cells(config=config))
+    ahead = max(2, config.stash.get(OVERLAPPING, 0) // max(1, len(config.option.tx)))
+    return HaystackScheduling(config, log, named, ahead, all_named=bool(further and further.all_named))
+
+
+def cells_to_come(config: pytest.Config) -> bool:
+    """Whether the files that pytest was given speak of the mark `cells`.
+
+    A guess from their source. Where it misses some (a mark that is made elsewhere), what would have been prepared here
+    is prepared by each worker, which also refuses to share a device with others (`worker_devices.check_devices`).
+    """
+    paths = [config.invocation_params.dir / _path_named(arg.partition("::")[0], config) for arg in config.args]
+    files = (file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))
+    return any(_speaks_of_cells(file.read_bytes()) for file in files if file.suffix == ".py")
+
+
+def _path_named(name: str, config: pytest.Config) -> str:
+    """The path of what is given to pytest: with `--pyargs` it may be a module's name."""
+    spec = None
+    if config.option.pyargs:
+        with suppress(ImportError, AttributeError, ValueError):  # no such module, or no module's name
+            spec = find_spec(name)
+    found = spec and (next(iter(spec.submodule_search_locations or ()), spec.origin))
+    return found or name
+
+
+def _speaks_of_cells(source: bytes) -> bool:
+    """`mark.cells` in the code, called or not (`cells = pytest.mark.cells`); text and comments do not count."""
+    if b"mark.cells" not in source:
+        return False
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return True  # collecting it says what is wrong
+    return any(isinstance(node, ast.Attribute) and node.attr == "cells" for node in ast.walk(tree))

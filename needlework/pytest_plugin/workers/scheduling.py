@@ -1,0 +1,165 @@
+"""Which worker gets which cells, and what becomes of a dead worker's. Imports pytest-xdist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+from needlework.core.grid import Cell, parse_id
+from needlework.haystack_fixtures.tasks.catalogue import longest_first
+from needlework.pytest_plugin.workers.top_up import at_first_repeat, place_of, twins_by_cell
+
+Further = Callable[[], "Sequence[Cell] | None"]
+
+
+class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is untyped
+    """Units are haystacks; every test that is no cell is a unit of its own. Units hold the tests that are not done.
+
+    `further`: names further cells when all tests are done, `None` when there are no more. A worker starts a test only
+    when it knows the next one, or that there is none. While further cells may come it is given a pause for that.
+    `ahead`: a worker that has no more tests than this gets another unit. `all_named`: no collected cell runs but those
+    that `further` names.
+    """
+
+    def __init__(
+        self, config: pytest.Config, log: Any, further: Further | None = None, ahead: int = 2, all_named: bool = False
+    ) -> None:
+        super().__init__(config, log)
+        self._all_named = all_named
+        self._ahead = ahead
+        self.collection: list[str] | None = None
+        self._further = further
+        self._places: dict[str, int] = {}
+        self._nodeids: dict[int, str] = {}
+        self._paused: set[Any] = set()
+
+    def _split_scope(self, nodeid: str) -> str:
+        cell = parse_id(nodeid)
+        return nodeid if cell is None else f"{nodeid.partition('[')[0]}[{cell.haystack_id}]"
+
+    def _pending_of(self, workload: dict[str, dict[str, bool]]) -> int:
+        return sum(map(len, workload.values()))
+
+    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        """Take note of what a worker has collected; one that replaces a dead worker must have the same tests."""
+        if self.collection_is_completed and list(collection) != self.collection:
+            # Nobody would ever give it work, and nobody would end the run.
+            raise pytest.exit.Exception(
+                "a worker died, and the one in its place collects other tests: files changed while the run went on; "
+                "run the same command again, every answer is kept",
+                returncode=4,
+            )
+        super().add_node_collection(node, collection)
+
+    def schedule(self) -> None:
+        """Hand out the first units; called again when a replacement has collected."""
+        if self.collection is not None:
+            for node in self.nodes:
+                self._reschedule(node)
+        elif self._check_nodes_have_same_collection():
+            collected: list[str] = list(next(iter(self.registered_collections.values())))
+            self.collection = collected
+            self._nodeids = dict(enumerate(collected))
+            self._places = {nodeid: place for place, nodeid in self._nodeids.items()}
+            self._queue([nodeid for nodeid in collected if not self._all_named or parse_id(nodeid) is None])
+            while not self._all_named and len(self.nodes) > max(1, len(self.workqueue)):
+                unused, _ = self.assigned_work.popitem()
+                unused.shutdown()
+            self._deal()
+        else:
+            self.log("**Different tests collected, aborting run**")
+
+    def _queue(self, nodeids: Sequence[str]) -> None:
+        for nodeid in nodeids:
+            self.workqueue.setdefault(self._split_scope(nodeid), {})[nodeid] = False
+
+    def _deal(self) -> None:
+        """In turn, so that nobody has all when there are few."""
+        ready = [node for node in self.nodes if not node.shutting_down and node in self.registered_collections]
+        while self.workqueue and ready:
+            ready = [node for node in ready if self._pending_of(self.assigned_work[node]) <= self._ahead]
+            for node in ready[: len(self.workqueue)]:
+                self._assign_work_unit(node)
+        for node in self.nodes:
+            self._reschedule(node)
+
+    def _assign_work_unit(self, node: Any) -> None:
+        scope, unit = self.workqueue.popitem(last=False)
+        self.assigned_work.setdefault(node, {})[scope] = unit
+        self._paused.discard(node)
+        # The places of tests in a worker's list are looked up: searching them is quadratic in the cells.
+        node.send_runtest_some([self._places[nodeid] for nodeid in unit])
+
+    def _reschedule(self, node: Any) -> None:
+        # A replacement that has not collected yet gets its work when it has.
+        if node.shutting_down or node not in self.registered_collections:
+            return
+        # One queued test and no word of more would leave the replacement of a dead worker waiting for ever.
+        while self.workqueue and self._pending_of(self.assigned_work[node]) <= self._ahead:
+            self._assign_work_unit(node)
+        if self.workqueue:
+            return
+        if self._further is None or not self.collection:
+            node.shutdown()
+        elif node not in self._paused:
+            self._paused.add(node)
+            node.send_runtest_some([len(self.collection)])
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:  # noqa: ARG002
+        """A worker has ended a test, or a pause."""
+        nodeid = self._nodeids.get(item_index)
+        if nodeid is None:
+            return
+        scope = self._split_scope(nodeid)
+        unit = self.assigned_work[node][scope]
+        # What is done is dropped: counting what is pending would otherwise grow with all that ever was.
+        unit.pop(nodeid, None)
+        if not unit:
+            del self.assigned_work[node][scope]
+        self._reschedule(node)
+
+    @property
+    def tests_finished(self) -> bool:
+        """Asked by xdist after every word from a worker, so it is here that further cells are sent out."""
+        if self._further is None:
+            return bool(super().tests_finished)
+        if not self.collection_is_completed or self.has_pending:
+            return False
+        cells = self._further()
+        if cells and self._add(cells):
+            return False
+        self._further = None
+        return True
+
+    def _add(self, cells: Sequence[Cell]) -> bool:
+        """Queue further repeats of collected cells; whether there were any."""
+        collected = self.collection or []
+        asked = [(i, cell) for i, nodeid in enumerate(collected) if (cell := parse_id(nodeid)) is not None]
+        ids = {i: cell.id for i, cell in asked}
+        twins = twins_by_cell(asked)
+        found = []
+        for cell in longest_first(cells):
+            for twin in twins.get(at_first_repeat(cell), ()):
+                nodeid, place = collected[twin].replace(ids[twin], cell.id), place_of(twin, cell.repeat, len(collected))
+                self._places[nodeid], self._nodeids[place] = place, nodeid
+                found.append(nodeid)
+        self._queue(found)
+        self._deal()
+        return bool(found)
+
+    def remove_node(self, node: Any) -> str | None:
+        """Take a worker's unfinished cells back; the one that it died on is not run again."""
+        units = self.assigned_work.pop(node)
+        crashed: str | None = next((nodeid for unit in units.values() for nodeid in unit), None)
+        if crashed is None:
+            return None
+        for unit in units.values():
+            unit.pop(crashed, None)
+        # Finished units must not come back: an empty one would leave its worker waiting for ever.
+        self.workqueue.update({scope: unit for scope, unit in units.items() if unit})
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return crashed

@@ -1,0 +1,109 @@
+"""Models and workers: no second copy of a model on one device, a GPU of its own for each worker, and no more workers
+than requests may be in flight.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+from needlework.core.devices import Gpus, gpus, places
+from needlework.core.errors import InputError
+from needlework.core.settings import Settings
+from needlework.models.specs import is_served, runs_here
+from needlework.pytest_plugin.workers import distribution
+
+_INPUT = "needlework_gpu"
+_UNLIMITED = "needlework_unlimited"
+_FREE = pytest.StashKey[list[str]]()
+_GPUS = pytest.StashKey[Gpus]()
+_SAID = pytest.StashKey[str]()
+
+
+def limit_workers(config: pytest.Config, settings: Settings) -> None:
+    """Under `-n`: no more workers than devices for a local model's copies, or than requests to have in flight."""
+    local = [spec for spec in settings.model if runs_here(spec)]
+    if not local:
+        _limit_to_requests(config, settings)
+        return
+    args = dict(word.partition("=")[::2] for word in settings.model_arg)
+    cards, per_worker = gpus(), settings.gpus_per_worker
+    check_groups(args, cards, per_worker)
+    there = places(args, cards, per_worker)
+    asked = config.option.numprocesses
+    if len(there) == 1:
+        distribution.use_one_process(config)
+        config.stash[_SAID] = (
+            f"one process, not -n {asked}: a second copy of {local[0]} would only share its device; "
+            "cells with equal beginnings are computed together instead"
+        )
+        return
+    config.stash[_GPUS] = cards
+    config.stash[_FREE] = [place for place in there if place is not None]
+    if not isinstance(asked, int) or asked > len(there):
+        config.option.numprocesses = len(there)
+        config.stash[_SAID] = (
+            f"{len(there)} workers, not -n {asked}: one for each {'GPU' if per_worker == 1 else f'{per_worker} GPUs'}"
+        )
+
+
+def _limit_to_requests(config: pytest.Config, settings: Settings) -> None:
+    """Each worker has a request in flight."""
+    asked, most = config.option.numprocesses, settings.concurrency
+    if not any(map(is_served, settings.model)) or not isinstance(asked, int) or asked <= most:
+        return
+    if most == 1:
+        distribution.use_one_process(config)
+    else:
+        config.option.numprocesses = most
+    told = "one process" if most == 1 else f"{most} workers"
+    config.stash[_SAID] = f"{told}, not -n {asked}: --concurrency {most} lets no more requests be in flight"
+
+
+def check_groups(model_args: Mapping[str, str], cards: Gpus, per_worker: int) -> None:
+    """Refuse `--gpus-per-worker` where a model would use one card all the same, or has too few. Raises `InputError`."""
+    if per_worker > 1 and "device_map" not in model_args:
+        remedy = "spreads a model over its cards by --model-arg device_map=auto: give that too"
+        raise InputError("--gpus-per-worker", per_worker, remedy)
+    if per_worker > max(1, len(cards.names)):
+        raise InputError("--gpus-per-worker", per_worker, f"this machine shows {len(cards.names)} cards")
+
+
+def check_devices(config: pytest.Config, settings: Settings) -> None:
+    """In a worker that has cells: refuse to load a second copy of a model onto one device. Raises `InputError`.
+
+    `limit_workers` sees to that, where the cells could be seen before collecting.
+    """
+    local = [spec for spec in settings.model if runs_here(spec)]
+    workers = getattr(config, "workerinput", {}).get(_UNLIMITED, 1)
+    if local and workers > 1:
+        raise InputError("-n", workers, f"workers would load {local[0]} onto one device: leave out -n")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    return f"needlework: {config.stash[_SAID]}" if _SAID in config.stash else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    # By lease, not by the worker's number: the worker that replaces a dead one has a number of its own.
+    if free := node.config.stash.get(_FREE, []):
+        node.workerinput[_INPUT] = (node.config.stash[_GPUS].variable, free.pop(0))
+    elif _FREE not in node.config.stash:
+        node.workerinput[_UNLIMITED] = getattr(node.config.option, "numprocesses", None) or 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    if _INPUT in getattr(node, "workerinput", {}):
+        node.config.stash[_FREE].append(node.workerinput[_INPUT][1])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # CUDA reads this once, when it starts: nothing may import torch before.
+    if _INPUT in getattr(config, "workerinput", {}):
+        variable, cards = cast("Any", config).workerinput[_INPUT]
+        os.environ[variable] = cards

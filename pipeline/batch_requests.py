@@ -1,0 +1,87 @@
+"""`--batch-out`: the requests of cells, written to files in place of being asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from needlework.core.errors import printable
+from needlework.core.grid import Cell
+from needlework.models.model import Request
+from needlework.models.served.batch_files import RequestFiles
+from needlework.models.served.model import BatchServiceModel
+from needlework.pipeline.ask import Ready, make_ready, request_of
+from needlework.pipeline.engine import Engine
+
+_MB = 1_000_000
+
+
+@dataclass
+class Written:
+    """What came of writing. `skipped`: why cells are not asked, and how many; `failed`: cells without a prompt."""
+
+    files: list[Path]
+    cells: int = 0
+    requests: int = 0
+    prompt_tokens: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    failed: list[str] = field(default_factory=list)
+
+
+def write_requests(engine: Engine, cells: Iterable[Cell]) -> Written:
+    """Write every request of these cells. Raises `InputError` where the files cannot be written."""
+    settings = engine.settings
+    requests, megabytes = map(int, settings.batch_limits)
+    files = RequestFiles(Path(settings.batch_out or ""), requests, megabytes * _MB)
+    written = Written(files.files)
+    for cell in cells:
+        ready = make_ready(engine, cell)
+        if not isinstance(ready, Ready):
+            _count(written, cell, ready.skipped, ready.response.error.message if ready.response.error else "")
+            continue
+        assert isinstance(ready.model, BatchServiceModel)
+        written.cells += 1
+        for request in _requests(engine, ready):
+            written.prompt_tokens += request.prompt.tokens
+            for line in ready.model.lines(request):
+                written.requests += 1
+                files.write(line, engine.series_of(cell).model)
+        engine.forget_key(cell)
+    files.close()
+    return written
+
+
+def _requests(engine: Engine, ready: Ready) -> Iterator[Request]:
+    """All that a trial asks: its question, and what `ask` asks after it, none of which waits for an answer."""
+    yield request_of(ready.trial)
+    if ready.trial.asked.follow_up is not None:
+        yield request_of(engine.follow_up(ready.trial))
+    elif (found := engine.canary_trial(ready.trial.cell)) is not None:
+        yield request_of(found[1])
+
+
+def _count(written: Written, cell: Cell, skipped: str, error: str) -> None:
+    if skipped:
+        written.skipped[skipped] += 1
+    else:
+        written.failed.append(printable(f"{cell.id}: {error}"))
+
+
+def written_lines(written: Written) -> Iterator[str]:
+    """What to tell of it."""
+    for why, times in written.skipped.items():
+        yield f"batch-out: {times:,} cells are not asked: {why}"
+    for line in written.failed[:3]:
+        yield f"batch-out: no prompt: {line}"
+    if len(written.failed) > 3:
+        yield f"batch-out: no prompt of {len(written.failed) - 3:,} further cells"
+    if not written.files:
+        yield "batch-out: nothing is written: every cell has its answer, or is not asked"
+        return
+    yield (
+        f"batch-out: {written.requests:,} requests of {written.cells:,} cells, {written.prompt_tokens:,} prompt tokens:"
+    )
+    for path in written.files:
+        yield f"  {path} ({path.stat().st_size / _MB:,.1f} MB)"

@@ -1,0 +1,277 @@
+"""The models and judges of a run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from needlework.core.devices import device_kind, free_cores
+from needlework.core.errors import InputError
+from needlework.core.settings import Settings, Suite
+from needlework.models.model import DistantModel, Model
+from needlework.models.served.connection import Connection
+from needlework.models.specs import (
+    bears_threads,
+    check_model_args,
+    check_weights,
+    is_served,
+    load_model,
+    resolve_tokenizer,
+    runs_here,
+    weights_fingerprint,
+)
+from needlework.models.tokenizers.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from needlework.models.engines.serve import Serving
+    from needlework.models.local.memory import Described
+    from needlework.models.served.batch_files import AnswerFiles
+
+
+_AROUND = 1024  # tokens of a template and a question, with room to spare
+_NOT_YET = "http://127.0.0.1:1/v1"  # in place of the address of a server that is not there yet
+
+
+class ModelPool:
+    """Loads models on first use. Not thread-safe: callers that share it take turns.
+
+    `workers`: processes that share this machine's cores. `serving`: the server that the run starts for its model.
+    `tell`: is given a line for who waits.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        cache_dir: Path,
+        workers: int,
+        serving: Serving | None = None,
+        tell: Callable[[str], object] | None = None,
+    ) -> None:
+        self._serving = serving
+        self._tell = tell
+        self._settings = settings
+        self._cache_dir = cache_dir
+        self._workers = workers
+        self._models: dict[str, Model] = {}
+        self._judges: dict[str, Model] = {}
+        self._weights: dict[str, str | None] = {}
+        self.pausing: Callable[[int], object] = lambda _change: None  # see `Connection`
+
+    def tokenizer(self, spec: str, named: str | None) -> Tokenizer:
+        """What counts tokens for a model, or the tokenizer that was named instead."""
+        if named == "server":
+            from needlework.pipeline.token_counter import served_tokenizer
+
+            return served_tokenizer(spec, self._args(), self._to_model(), self._cache_dir)
+        return resolve_tokenizer(spec, self._args(), named, self._cache_dir)
+
+    def described(self, spec: str) -> Described:
+        """What can be known of a model before it is loaded."""
+        from needlework.models.local.memory import described
+
+        return described(spec, self._args(), self._settings.tokenizer, self._cache_dir)
+
+    def check(self, spec: str) -> None:
+        """Refuse before the first cell what could not be loaded. Raises `InputError`."""
+        to_model = self._connection(_NOT_YET) if self._serving else self._to_model()
+        check_model_args(spec, self._args(), to_model)
+        if not self._settings.plan:
+            check_weights(spec, self._args(), self._cache_dir)
+
+    def check_judges(self) -> None:
+        """The same of the judges: every answer would be asked for, and paid, before one is found missing."""
+        if self._settings.judge:
+            from needlework.models.judge import check_judge
+
+            for judge in named_judges(self._settings):
+                check_judge(judge.spec, self._connection(judge.base_url))
+
+    def model(self, spec: str, tokenizer: Tokenizer) -> Model:
+        """The model of a spec. Raises `InputError` when it cannot be loaded."""
+        if spec not in self._models:
+            if runs_here(spec):
+                # Two local models at once would share one device's memory.
+                for other in [other for other in self._models if runs_here(other)]:
+                    self._models.pop(other).close()
+            self._models[spec] = load_model(
+                spec,
+                model_args=self._args(),
+                tokenizer=tokenizer,
+                connection=self._to_model(),
+                cache_dir=self._cache_dir,
+                threads=max(1, free_cores() // self._workers) if runs_here(spec) else None,
+                longest=max(map(_longest, self._settings.suites)),
+            )
+        return self._models[spec]
+
+    def is_asleep(self) -> bool:
+        """Whether the run's server has not been started: it would be, for a question about it."""
+        return self._serving is not None and not self._serving.started
+
+    def facts(self, spec: str) -> dict[str, Any]:
+        """What a manifest says of a model, if it is loaded."""
+        model = self._models.get(spec)
+        if model is None:
+            return {}
+        found = dict(model.identity) | {"window": model.window}
+        if self._serving is not None:
+            found |= self._serving.facts | {"weights_sha256": self._weights_of(spec)}
+        return found
+
+    def identity(self, spec: str) -> dict[str, Any]:
+        """What can change a model's answers, as far as it is known without loading weights or reaching a server.
+
+        Resuming a finished run needs neither.
+        """
+        return {
+            "spec": spec,
+            "weights": self._weights_of(spec),
+            "device": device_kind(self._args().get("device")) if runs_here(spec) else None,
+            "args": sorted(word for word in self._settings.model_arg if not word.startswith("header.")),
+            "base_url": self._settings.server,
+        }
+
+    def _weights_of(self, spec: str) -> str | None:
+        if spec not in self._weights:
+            known, args = (self._serving.weights, {}) if self._serving else (spec, self._args())
+            self._weights[spec] = weights_fingerprint(known, args, self._cache_dir) if known else None
+        return self._weights[spec]
+
+    def judge(self, named: Named) -> Callable[[str, str], str]:
+        """A judge, asked with a system text and a user text. Raises `InputError` when it cannot be opened."""
+        from needlework.models.judge import ask, open_judge
+
+        if named.name not in self._judges:
+            connection = self._connection(named.base_url)
+            self._judges[named.name] = open_judge(named.spec, connection, self._named_tokenizer(), self._cache_dir)
+        judge = self._judges[named.name]
+        return lambda system, user: ask(judge, system, user)
+
+    def _args(self) -> dict[str, str]:
+        return dict(cast("tuple[str, str]", tuple(word.split("=", 1))) for word in self._settings.model_arg)
+
+    @cached_property
+    def answers(self) -> AnswerFiles | None:
+        """The files of `--batch-in`, if answers come from there. Raises `InputError`."""
+        if not self._settings.batch_in:
+            return None
+        from needlework.models.served.batch_files import AnswerFiles
+
+        return AnswerFiles(self._settings.batch_in)
+
+    def _named_tokenizer(self) -> str | None:
+        """The tokenizer that is named by itself, and not as what the server under test counts."""
+        return None if self._settings.tokenizer == "server" else self._settings.tokenizer
+
+    def _to_model(self) -> Connection:
+        """How the models under test are reached."""
+        if self._serving is not None:
+            to_server = replace(self._connection(self._serving.address()), ended=self._serving.ended)
+        else:
+            batch = bool(self._settings.batch_out or self._settings.batch_in)
+            to_server = replace(self._connection(self._settings.base_url), batch=batch, answers=self.answers)
+        return replace(to_server, pausing=lambda change: self.pausing(change))
+
+    def _connection(self, base_url: str | None) -> Connection:
+        too_long = self._settings.too_long_pattern
+        return Connection(
+            base_url=base_url,
+            api_key_env=self._settings.api_key_env,
+            timeout_s=self._settings.timeout,
+            retries=self._settings.retries,
+            concurrency=max(1, self._settings.concurrency // self._workers),
+            workers=self._workers,
+            strict_model=self._settings.strict_model,
+            tell=self._tell,
+            too_long_pattern=re.compile(too_long, re.IGNORECASE) if too_long else None,
+        )
+
+    def stop(self) -> None:
+        """Send no further request; those in flight may still be answered."""
+        for model in (*self._models.values(), *self._judges.values()):
+            if isinstance(model, DistantModel):
+                model.stop()
+
+    def close(self) -> None:
+        """Let go of models and connections."""
+        for model in (*self._models.values(), *self._judges.values()):
+            model.close()
+        self._models.clear()
+        self._judges.clear()
+
+
+def _longest(suite: Suite) -> int:
+    """Tokens of the suite's longest prompt with its answer; about, where template and question are on top."""
+    return max(suite.lengths) + (0 if suite.length_means == "total" else suite.answer_tokens + _AROUND)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One judge. `name`: its SPEC, and which one where two have the same. `base_url`: `None`: it is no server."""
+
+    name: str
+    spec: str
+    base_url: str | None
+
+
+def named_judges(settings: Settings) -> tuple[Named, ...]:
+    """The judges of a run. Raises `InputError` where it cannot be told which of them is at which address."""
+    specs, urls = settings.judge, settings.judge_base_url
+    if specs and len(urls) not in (0, 1, len(specs)):
+        remedy = f"give one address, or one for each of the {len(specs)} judges"
+        raise InputError("--judge-base-url", f"{len(urls)} addresses", remedy)
+    each = urls if len(urls) > 1 else (*(urls or (settings.base_url,)),) * len(specs)
+    both = list(zip(specs, each, strict=False))
+    if len(set(both)) < len(both):
+        raise InputError("--judge", ", ".join(specs), "names one judge twice; a majority needs different ones")
+    return tuple(
+        Named(spec if specs.count(spec) == 1 else f"{spec} ({specs[: at + 1].count(spec)})", spec, url)
+        for at, (spec, url) in enumerate(both)
+    )
+
+
+def strategy_of(settings: Settings, suite: Suite) -> str:
+    """When the judges of a run are asked of a suite's answers; without judges it says what would be if there were."""
+    by_default = suite.judge_by_default or settings.judge_prompt is not None
+    return "llm" if settings.judge_strategy == "auto" and by_default else settings.judge_strategy
+
+
+def judged_at_once(settings: Settings, workers: int) -> int:
+    """How many answers one of `workers` processes may give to the judges at once; 0 where there are none.
+
+    A judge that is computed here is asked one question at a time.
+    """
+    if not settings.judge:
+        return 0
+    return max(1, settings.concurrency // workers) if all(map(bears_threads, settings.judge)) else 1
+
+
+def judging_identity(settings: Settings) -> str:
+    """A hash of whatever can change the judges' rulings, as far as it is known without reaching them."""
+    known = [(each.spec, each.base_url) for each in named_judges(settings)]
+    return sha256(json.dumps([known, settings.judge_prompt_sha256]).encode()).hexdigest()
+
+
+def judging_notes(settings: Settings) -> Sequence[str]:
+    """What has to be told of a run's judges before it begins."""
+    notes = []
+    by_default = [suite for suite in settings.suites if suite.judge_by_default]
+    if by_default and not settings.judge and settings.judge_strategy == "auto":
+        scorer = by_default[0].scorer or "the rule"
+        notes.append(
+            f"preset {settings.preset}: as published, a language model judges (a mark of 0 to 10);"
+            f" here {scorer} does, unless --judge names one"
+        )
+    own = "is the model under test: it judges itself, and judges favour their own answers"
+    return notes + [f"the judge {judge.spec} {own}" for judge in named_judges(settings) if _is_judged(judge, settings)]
+
+
+def _is_judged(judge: Named, settings: Settings) -> bool:
+    """Whether a judge is a model under test."""
+    return judge.spec in settings.model and (judge.base_url == settings.base_url or not is_served(judge.spec))

@@ -1,0 +1,142 @@
+"""Make the prompt of a trial again, byte for byte, from what its run kept: no connection, no environment variable, and
+no file but the run's and those that the user names."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any
+
+from needlework.core.errors import InputError
+from needlework.core.files import default_cache_dir
+from needlework.core.grid import parse_id
+from needlework.core.settings import READ, Own, Places, Settings, own_of
+from needlework.haystack_fixtures.configuration.presets import BY_KEY
+from needlework.haystack_fixtures.configuration.stored_settings import confined, safe_value, without_servers
+from needlework.haystack_fixtures.tasks.catalogue import Series, Tasks, grid, with_tasks
+from needlework.haystack_fixtures.tasks.published.leval import own_tasks
+from needlework.haystack_fixtures.tasks.published.leval_files import LevalOptions
+from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
+from needlework.models.specs import is_plugin, is_served, resolve_tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer
+
+_NO_EMBEDDER = "openai:none"  # never asked: records tell which chunks were retrieved
+_RUNS_KEPT = 2  # people rate answers of several runs in turn
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run on disk. `settings`: as its manifest has them; `places`: where its files may lie; `calibrations`: what the
+    manifest tells of servers' tokenizers, by model."""
+
+    settings: Settings
+    places: Places
+    calibrations: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltPrompt:
+    """A prompt's text.
+
+    `needles`: name, start and end in characters of the text. `context`: start and end of what stands around them.
+    """
+
+    text: str
+    context: tuple[int, int]
+    needles: tuple[tuple[str, int, int], ...]
+
+
+def sent_as_messages(model: str, template: str | None) -> bool:
+    """Whether a server got a prompt's messages, and not its text. `model`: its spec; `template`: as recorded."""
+    return template == "chat" and is_served(model)
+
+
+class Rebuilder:
+    """Builds prompts of recorded trials one after another; what the trials of a run share is opened once.
+
+    Threads may share it: one builds at a time.
+    """
+
+    def __init__(self) -> None:
+        self._turn = Lock()
+        self._opened: OrderedDict[StoredRun, _Opened] = OrderedDict()
+
+    def __call__(self, run: StoredRun, cell_id: str, retrieval: object = None) -> RebuiltPrompt:
+        """Build the prompt of a cell of a run; `retrieval`: see `rebuild`. Raises `InputError`."""
+        with self._turn:
+            self._opened[run] = opened = self._opened.pop(run, None) or _Opened(run)
+            if len(self._opened) > _RUNS_KEPT:
+                self._opened.popitem(last=False)
+            prompt = opened.trial(cell_id, retrieval).prompt
+        needles = tuple((needle.name, needle.start, needle.end) for needle in prompt.placed)
+        return RebuiltPrompt(prompt.text, prompt.context, needles)
+
+
+def rebuild(run: StoredRun, cell_id: str, retrieval: object = None) -> Trial:
+    """Build the trial of a cell of a run. `retrieval`: what its record says of the chunks that it showed. Raises
+    `InputError`."""
+    return _Opened(run).trial(cell_id, retrieval)
+
+
+class _Opened:
+    """A stored run whose settings are safe to build prompts with."""
+
+    def __init__(self, run: StoredRun) -> None:
+        self._run = run
+        self._settings = confined(_of_prompts(without_servers(run.settings)), run.places)
+        given = dict.fromkeys(own_of(suite, LevalOptions).leval_data for suite in self._settings.suites)
+        self._tasks: Tasks = with_tasks([task for data in given for task in own_tasks(data)])
+        self._series = {
+            (series.cells[0].task, series.cells[0].needle, series.cells[0].model): series
+            for series in grid(self._settings, self._tasks)
+        }
+        self._builders: dict[tuple[str, str | None], TrialBuilder] = {}
+
+    def trial(self, cell_id: str, retrieval: object) -> Trial:
+        """Build the trial of a cell. Raises `InputError`."""
+        cell = parse_id(cell_id)
+        if cell is None:
+            raise InputError("CELL", cell_id, "write it like niah-len4000-depth50-code-r0")
+        series = self._series.get((cell.task, cell.needle, cell.model))
+        if series is None:
+            raise InputError("CELL", cell_id, "is not a cell of this run")
+        return self._builder(series, retrieval).build(series.suite, cell)
+
+    def _builder(self, series: Series, retrieval: object) -> TrialBuilder:
+        at = (series.model, series.suite.tokenizer_model)
+        if series.retriever == "dense" or retrieval is not None:
+            from needlework.haystack_fixtures.retrieval.search import RecordedRetrieval
+
+            tokenizer = self._tokenizer(series)
+            recorded = RecordedRetrieval(self._settings, tokenizer, default_cache_dir(), retrieval)
+            return TrialBuilder(self._settings, tokenizer, default_cache_dir(), tasks=self._tasks, retrieval=recorded)
+        if at not in self._builders:
+            tokenizer = self._tokenizer(series)
+            self._builders[at] = TrialBuilder(self._settings, tokenizer, default_cache_dir(), tasks=self._tasks)
+        return self._builders[at]
+
+    def _tokenizer(self, series: Series) -> Tokenizer:
+        spec, named = series.model, self._settings.tokenizer or series.suite.tokenizer_model
+        if named == "server":
+            from needlework.pipeline.token_counter import stored_tokenizer
+
+            return stored_tokenizer(spec, self._run.calibrations.get(spec))
+        args = dict(word.split("=", 1) for word in self._settings.model_arg)
+        if named is None and spec.startswith(("hf:", "gguf:")):
+            revision = f"@{args['revision']}" if "revision" in args and spec.startswith("hf:") else ""
+            named = safe_value(BY_KEY["tokenizer"], f"{spec}{revision}", self._run.places)
+        if named is None and is_plugin(spec) and spec not in self._run.places.named:
+            remedy = f"is opened by a package of somebody else: if you trust it with this name, give {READ} {spec}"
+            raise InputError("--model", spec, remedy)
+        return resolve_tokenizer(spec, args, named, default_cache_dir())
+
+
+def _of_prompts(settings: Settings) -> Settings:
+    """The settings without options that name files which no prompt is made of."""
+    suites = tuple(
+        replace(suite, own=Own({**suite.own, "embedder": _NO_EMBEDDER})) if "embedder" in suite.own else suite
+        for suite in settings.suites
+    )
+    return replace(settings, suites=suites, judge_prompt=None, baseline=None, gate=())

@@ -1,0 +1,180 @@
+"""`--tokenizer server`: lengths by the server's own counter, for models whose tokenizer is not public.
+
+A prompt of an exact length takes thousands of counts, a request each. So a handful of requests count sample texts once,
+and a known tokenizer is scaled to them (`tokenizers.scaled`); as many count other texts, and say how far it is off.
+Without a counter the `usage` of short answers counts.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from needlework.core.errors import InputError
+from needlework.core.files import cache_key, folder_of_run, learnt_once
+from needlework.core.prompts import Message, bare_prompt
+from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
+from needlework.models.event_loop import reader
+from needlework.models.model import Request
+from needlework.models.served.connection import Connection, is_loopback
+from needlework.models.served.http_client import Allowed
+from needlework.models.served.model import check_served, transport_of
+from needlework.models.served.reply import Reply
+from needlework.models.served.transport import Transport
+from needlework.models.specs import is_served, parse_spec
+from needlework.models.tokenizers.tokenizer import (
+    HIGHEST,
+    KINDS,
+    LOWEST,
+    ScaledTokenizer,
+    Tokenizer,
+    fitted,
+    tiktoken_tokenizer,
+)
+
+STAND_IN = "o200k_base"
+_VERSION = 1
+_CHARS = {"en": 12_000, "zh": 4_000}  # of each sample: about 3,000 tokens
+_CHECKS = 3  # further texts of each language
+_LEAST = 0.001  # share; what is never said to be better
+_TRIES = 4
+_NOTHING = "."  # what a message without a text is counted by
+_OPTION = "--tokenizer"
+
+Count = Callable[[str], int]
+
+
+def served_tokenizer(spec: str, model_args: Mapping[str, str], connection: Connection, cache_dir: Path) -> Tokenizer:
+    """What counts tokens by the server's own counter, see the head of this module. Raises `InputError`."""
+    parsed = parse_spec(spec)
+    if not is_served(spec):
+        raise InputError("--tokenizer", "server", f"{spec} is behind no server that could count: leave it out")
+    check_served(parsed.kind, model_args, connection)
+    return server_tokenizer(parsed.kind, parsed.name, model_args, connection, cache_dir)
+
+
+def server_tokenizer(
+    kind: str, name: str, model_args: Mapping[str, str], connection: Connection, cache_dir: Path
+) -> ScaledTokenizer:
+    """The stand-in, scaled to what this server counts; learnt once, and kept. Raises `InputError`."""
+    if connection.batch:
+        raise InputError(_OPTION, "server", "a batch service counts nothing beforehand: name the model's own tokenizer")
+    transport = transport_of(kind, name, model_args, connection)
+    try:
+        facts = _kept(transport, connection, cache_dir)
+    finally:
+        transport.abort()
+    return _scaled(f"{kind}:{name}", facts)
+
+
+def stored_tokenizer(spec: str, calibration: object) -> ScaledTokenizer:
+    """The stand-in, scaled as a run's manifest tells: no server is asked. Raises `InputError`."""
+    try:
+        told = cast("Mapping[str, Any]", calibration)
+        if told["stand_in"] != STAND_IN or told["version"] != _VERSION:
+            raise ValueError("of another version")
+        scale = {kind: float(told["scale"][kind]) for kind in KINDS}
+        error = float(told["error"])
+        if not all(LOWEST <= each <= HIGHEST for each in scale.values()) or not 0 <= error <= 1:
+            raise ValueError("out of range")
+        return _scaled(spec, {"scale": scale, "error": error, "by": str(told["by"])})
+    except (KeyError, TypeError, ValueError):
+        remedy = "the run kept no counts of its server's tokenizer that are of use here: name another, --tokenizer SPEC"
+        raise InputError(_OPTION, "server", remedy) from None
+
+
+def _scaled(spec: str, facts: Mapping[str, Any]) -> ScaledTokenizer:
+    label = f"server:{spec} (by {facts['by']}, {STAND_IN} scaled, off by {facts['error']:.1%})"
+    calibration = {**facts, "stand_in": STAND_IN, "version": _VERSION}
+    return ScaledTokenizer(label, tiktoken_tokenizer(STAND_IN), facts["scale"], facts["error"], calibration)
+
+
+def _kept(transport: Transport, connection: Connection, cache_dir: Path) -> dict[str, Any]:
+    """What is known of this model at this provider. A server on this machine may be another one tomorrow."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
+    folder = cache_dir / "counted"
+    if connection.base_url is not None and is_loopback(connection.base_url):
+        if run is None:
+            return _calibrated(transport, cache_dir)
+        folder = folder_of_run(cache_dir / "servers", run)
+    folder.mkdir(parents=True, exist_ok=True)
+    known = cache_key(*(str(transport.identity[fact]) for fact in ("spec", "server")), STAND_IN, str(_VERSION))
+    return learnt_once(folder / known, lambda: (_calibrated(transport, cache_dir), True))
+
+
+def _calibrated(transport: Transport, cache_dir: Path) -> dict[str, Any]:
+    by, count = _counter(transport)
+    inner = tiktoken_tokenizer(STAND_IN)
+    scale: dict[str, float] = {}
+    samples = {language: _sample(language, cache_dir) for language in _CHARS}
+    for sort, text in (("words", samples["en"][0]), ("digits", _digits()), ("scripts", samples["zh"][0])):
+        scale[sort] = fitted(inner, text, count(text), sort, scale)
+    trial = ScaledTokenizer("", inner, scale, 0.0)
+    others = [text for _, others in samples.values() for text in others]
+    error = max(abs(len(trial.encode(text).ids) / count(text) - 1) for text in others)
+    return {"scale": scale, "error": max(round(error, 4), _LEAST), "by": by}
+
+
+def _sample(language: str, cache_dir: Path) -> tuple[str, list[str]]:
+    """A text of a language to fit, and some from elsewhere to see how far the fit is off."""
+    chars = _CHARS[language]
+    try:
+        corpus = load_corpus("default", language=language, seed=0, min_chars=4 * chars, cache_dir=cache_dir)
+    except InputError:  # its package is not installed
+        corpus = load_corpus("generated", language=language, seed=0, min_chars=4 * chars, cache_dir=cache_dir)
+    text = "\n\n".join(corpus.documents)[: 50 * chars]
+    step = len(text) // (_CHECKS + 1)
+    return text[:chars], [text[step * number :][: chars // _CHECKS] for number in range(1, _CHECKS + 1)]
+
+
+def _digits() -> str:
+    """Numbers of one to seven digits, as needles and tables have them."""
+    return " ".join(str(7919 * number * number % 10 ** (1 + number % 7)) for number in range(1, 600))
+
+
+def _counter(transport: Transport) -> tuple[str, Count]:
+    """How texts are counted, in words, and what counts them: what a message adds around its text is left out."""
+    if _asked(lambda: transport.count_text(_NOTHING)) is None:
+        return "usage", _without(lambda text: _by_usage(transport, text))
+    return "its counter", _without(lambda text: cast(int, _asked(lambda: transport.count_text(text))))
+
+
+def _without(count: Count) -> Count:
+    around = count(_NOTHING) - 1
+    return lambda text: max(1, count(text) - around)
+
+
+def _asked(count: Callable[[], int | None]) -> int | None:
+    """What a counter says; asked again a few times where it fails. Raises `InputError`."""
+    for left in range(_TRIES, -1, -1):
+        try:
+            return count()
+        except Exception as error:  # noqa: BLE001 - each client has errors of its own
+            why = f"{type(error).__name__}: {error}"
+            if left:
+                time.sleep(2.0 ** (_TRIES - left) / 4)
+    remedy = "try again, or name the model's own tokenizer"
+    raise InputError(_OPTION, "server", f"the counter gives no count ({why}); {remedy}")
+
+
+def _by_usage(transport: Transport, text: str) -> int:
+    """What `usage` says of a request with this text, whose answer may have a few tokens."""
+    messages = (Message("user", text),)
+    ids = tiktoken_tokenizer(STAND_IN).encode(text).ids
+    fault = "the answer has no usage"
+    for left in range(_TRIES, -1, -1):
+        request = Request(bare_prompt(messages, text, ids), "chat", answer_budget=16)
+        outcome = reader().wait(transport.attempt(request, transport.dialect, Allowed(120, 240), time.perf_counter()))
+        if isinstance(outcome, Reply):
+            if outcome.prompt_tokens is not None:
+                return outcome.prompt_tokens
+            break
+        fault = transport.redactor.clean(outcome.message)
+        if not transport.learn(outcome, transport.dialect):
+            if not outcome.retry:
+                break
+            time.sleep(2.0 ** (_TRIES - left) / 4)
+    raise InputError(_OPTION, "server", f"the server counts no tokens ({fault}); name the model's own tokenizer")

@@ -1,1 +1,0 @@
-"""`needlework leaderboard` and `needlework history`: many runs beside each other, read from their indexes."""

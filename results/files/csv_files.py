@@ -1,0 +1,240 @@
+"""`results.csv` and `cells.csv`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any, cast
+
+from needlework.core.errors import InputError
+from needlework.core.files import write_whole
+from needlework.core.grid import depth_label
+from needlework.results.records.manifest import check_run_file
+from needlework.results.records.record import Record
+from needlework.results.records.samples import panel_and_sample, retriever_of
+from needlework.results.statistics.intervals import METHOD
+from needlework.results.statistics.panels import OUTCOMES, Panel, Trial, outcome_named
+from needlework.results.statistics.run_report import reading_order
+from needlework.results.style import clean
+
+LONGEST = 2_000  # characters of a text cell; spreadsheets refuse more than 32,767, and the JSON has all of it
+# What makes spreadsheets read a cell as a formula (OWASP, "CSV Injection"), full-width forms included. A leading
+# apostrophe disarms it; text that already looks disarmed gets another one, so that reading back is exact.
+_MARKS = "=+-@\t\r\n＝＋－＠"
+_FORMULA = re.compile(f"'*[{re.escape(_MARKS)}]")
+_FIRST = frozenset(f"'{_MARKS}")  # what such a text begins with; looked up quicker than matched
+
+
+def write_csv(path: Path, records: Iterable[Record]) -> None:
+    """Write `path` atomically, UTF-8, rows in the order of results.json."""
+    write_whole(path, csv_text(records).encode("utf-8"))
+
+
+def csv_text(records: Iterable[Record]) -> str:
+    """Return the text of `results.csv`; with columns for what was retrieved where anything was, and for the context
+    where lengths are its alone."""
+    ordered = sorted(records, key=reading_order)
+    parts: list[tuple[tuple[str, ...], Callable[[Record], tuple[object, ...]]]] = [(COLUMNS, _values)]
+    if any("length_means" in record["prompt"] for record in ordered):
+        parts.append((CONTEXT, _context))
+    if any(map(retriever_of, ordered)):
+        parts.append((RETRIEVAL, _retrieval))
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([name for names, _ in parts for name in names])
+    for record in ordered:
+        cells = [cell for _, values in parts for cell in values(record)] if len(parts) > 1 else _values(record)
+        writer.writerow([cell if cell is None or type(cell) is int else safe_cell(cell) for cell in cells])
+    return out.getvalue()
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Read the rows back, apostrophes undone. Raises `InputError` where `path` is not such a file."""
+    try:
+        check_run_file(path)
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, restval="")
+            header = reader.fieldnames or []
+            missing = [name for name in _NEEDED if name not in header]
+            if missing:
+                raise InputError(
+                    "results file", path, f"has no column {missing[0]!r}; give a results.csv of this harness"
+                )
+            return [{name: _bare(row[name]) for name in header} for row in reader]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError("results file", path, f"is not a CSV file in UTF-8 ({error})") from None
+
+
+def read_csv(path: Path) -> list[Trial]:
+    """Read what a summary needs of each row."""
+    return [_trial(row, path, number) for number, row in enumerate(read_rows(path), start=2)]
+
+
+def _trial(row: Mapping[str, str], path: Path, number: int) -> Trial:
+    outcome = outcome_named(row["outcome"])
+    if outcome is None:
+        raise InputError("results file", path, f"row {number} has the unknown outcome {row['outcome']!r}")
+    try:
+        needle, sample = panel_and_sample(row["task"], row["needle"], int(row["repeat"]))
+        return Trial(
+            model=row["model"],
+            task=row["task"],
+            needle=needle,
+            length=int(row["length"]),
+            depth=None if row["depth"] == "all" else float(row["depth"]),
+            sample=sample,
+            outcome=outcome,
+            score=float(row["score"]) if row["score"] else None,
+            context_alone=row.get("length_means") == "context",
+        )
+    except ValueError as error:
+        raise InputError("results file", path, f"row {number}: {error}") from None
+
+
+COLUMNS = (
+    "model", "task", "needle", "language", "length", "depth", "achieved_depth", "repeat", "seed", "outcome", "score",
+    "scorer", "scorer_version", "why", "question", "expected", "answer", "read_as", "prompt_tokens",
+    "server_prompt_tokens", "completion_tokens", "finish_reason", "latency_s", "ttft_s", "tokens_per_s",
+    "cached_tokens", "attempts", "error_kind", "error_message", "key", "id",
+)  # fmt: skip
+CONTEXT = ("length_means", "context_tokens")
+RETRIEVAL = ("retriever", "retrieval_gold", "retrieval_rank", "retrieval_answer_recall")
+
+
+def _values(record: Record) -> tuple[object, ...]:
+    """What `COLUMNS` have of a trial."""
+    told = cast("Mapping[str, Any]", record).get
+    prompt, response, timing, error = record["prompt"], record["response"], record["timing"], record["error"] or {}
+    return (
+        told("model"),
+        told("task"),
+        told("needle"),
+        told("language"),
+        told("length"),
+        "all" if record["depth"] is None else f"{record['depth']:.12g}",
+        _achieved_depth(prompt),
+        told("repeat"),
+        told("seed"),
+        told("outcome"),
+        told("score"),
+        told("scorer"),
+        told("scorer_version"),
+        told("why"),
+        told("question"),
+        " | ".join(record["expected"]),
+        response.get("text", record["answer"]),
+        told("answer"),
+        prompt.get("tokens"),
+        response.get("prompt_tokens"),
+        response.get("completion_tokens"),
+        response.get("finish_reason"),
+        timing.get("latency_s"),
+        timing.get("ttft_s"),
+        timing.get("tokens_per_s"),
+        timing.get("cached_tokens"),
+        timing.get("attempts"),
+        error.get("kind"),
+        error.get("message"),
+        told("key"),
+        told("id"),
+    )
+
+
+def _context(record: Record) -> tuple[object, ...]:
+    prompt = record["prompt"]
+    return prompt.get("length_means", "total" if prompt else ""), prompt.get("context_tokens")
+
+
+def _retrieval(record: Record) -> tuple[object, ...]:
+    found = record["prompt"].get("retrieval", {})
+    return retriever_of(record) or "none", found.get("gold"), found.get("rank"), found.get("answer_recall")
+
+
+def _achieved_depth(prompt: Mapping[str, Any]) -> object:
+    """Where the needle came to stand, percent; several needles with a space between."""
+    depths = [needle["depth"] for needle in prompt.get("needles", ())]
+    return depths[0] if len(depths) == 1 else " ".join(f"{depth:g}" for depth in depths)
+
+
+_NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
+
+
+def safe_cell(value: object) -> str:
+    """Write a value so that no spreadsheet takes it for a formula: numbers as they are, texts short and disarmed."""
+    if isinstance(value, str):
+        return _safe_text(value)
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return repr(value) if isfinite(value) else ""
+    return repr(value) if isinstance(value, int) else _safe_text(str(value))
+
+
+def _safe_text(text: str) -> str:
+    if text.isascii() and text.isprintable() and len(text) <= LONGEST and text[:1] not in _FIRST:
+        return text
+    text = clean(text)
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}… [{len(text)} characters]"
+    return f"'{text}" if text[:1] in _FIRST and _FORMULA.match(text) else text
+
+
+def _bare(text: str) -> str:
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+_RANGE = ("score_if_undecided_missed", "score_if_undecided_hit")
+CELL_COLUMNS = (
+    "model",
+    "task",
+    "needle",
+    "length",
+    "depth",
+    "score",
+    "low",
+    "high",
+    "interval",
+    "n",
+    "trials",
+    *OUTCOMES,
+    *_RANGE,
+)
+
+
+def write_cells(path: Path, panels: Iterable[Panel]) -> None:
+    """Write `path` atomically, UTF-8."""
+    write_whole(path, cells_text(panels).encode("utf-8"))
+
+
+def cells_text(panels: Iterable[Panel]) -> str:
+    """Return the text of `cells.csv`: lengths in tokens, depths in percent, scores and ends of the interval in 0..1.
+
+    `n` trials have a score, of all `trials`; then the trials of every outcome, and where some are
+    undecided what the score would be if all of them were misses, or hits. Cells that never ran have no row.
+    """
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CELL_COLUMNS)
+    for panel in panels:
+        writer.writerows([safe_cell(value) for value in row] for row in _rows(panel))
+    return out.getvalue()
+
+
+def _rows(panel: Panel) -> Iterator[tuple[object, ...]]:
+    for (length, depth), cell in panel.cells.items():
+        interval = cell.interval
+        ends = (None, None, None) if interval is None else (interval.low, interval.high, METHOD)
+        place = (panel.model, panel.task, panel.needle, length, depth_label(depth))
+        yield (
+            *place,
+            cell.mean,
+            *ends,
+            cell.n,
+            cell.trials,
+            *(cell.counts[name] for name in OUTCOMES),
+            *(cell.range or (None, None)),
+        )

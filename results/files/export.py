@@ -1,0 +1,239 @@
+"""`needlework export`: inspect_ai logs and Parquet tables."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.files import write_whole
+from needlework.core.grid import slug
+from needlework.results.files.read_run import Run, read_run
+from needlework.results.records.record import FINAL, UNDECIDED, Record
+from needlework.results.records.samples import began
+from needlework.results.statistics.panels import tally, trial_of
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; returns the exit code: 0, or 2 after one line about what was wrong."""
+    parser = OneLineParser(
+        prog="needlework export",
+        description="Write a run's trials for other systems: logs of inspect_ai (one for each model and task, for"
+        " `inspect view --log-dir DIR`), or a Parquet table (one row a trial; needs pyarrow).",
+    )
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run, or its results.json")
+    parser.add_argument("--to", required=True, choices=("inspect", "parquet"), help="whose files")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to [RUN/inspect, RUN/parquet]")
+    options = parser.parse_args(argv)
+    try:
+        run = read_run(options.run)
+        if not run.records:
+            raise InputError("RUN", options.run, "holds no trials; there is nothing to export")
+        files = inspect_logs(run) if options.to == "inspect" else {"trials.parquet": parquet_bytes(run)}
+        folder = options.out or run.folder / options.to
+        for name, content in files.items():
+            write_whole(folder / name, content)
+            print(folder / name)
+    except InputError as error:
+        return refuse("export", error)
+    except BrokenPipeError:
+        raise  # whoever read our output has seen enough
+    except OSError as error:
+        return refuse("export", InputError("--out", error.filename or "output", error.strerror or str(error)))
+    return 0
+
+
+# The format is that of `inspect_ai.log.EvalLog`, version 2, as JSON. The records hold no prompts: a sample's input is
+# its question, and its metadata says which trial it is.
+_STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
+_TOLD = ("task", "needle", "language", "length", "depth", "repeat", "seed", "outcome")
+
+
+def inspect_logs(run: Run) -> dict[str, bytes]:
+    """Return file name -> content of each log. Names begin with the time, by which `inspect view` knows its logs."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in run.records:
+        groups.setdefault((record["model"], record["task"]), []).append(record)
+    started = began(run.manifest) or datetime.fromtimestamp(0, UTC)
+    stamp = started.isoformat(timespec="seconds")
+    logs = {}
+    for (model, task), records in sorted(groups.items()):
+        id_ = sha256(f"{run.name} {model} {task}".encode()).hexdigest()[:22]
+        log = _log(run, model, task, records, id_, stamp)
+        # Colons and plus signs are no part of file names everywhere.
+        time = stamp.replace(":", "-").replace("+", "-")
+        name = f"{time}_{slug(task)}-{slug(model)}_{id_}.json"
+        logs[name] = (json.dumps(log, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode("utf-8", "replace")
+    return logs
+
+
+def _log(run: Run, model: str, task: str, records: Sequence[Record], id_: str, stamp: str) -> dict[str, Any]:
+    scorers = sorted({record["scorer"] for record in records if record["outcome"] in FINAL})
+    ended = run.manifest.get("ended")
+    versions = run.manifest.get("versions")
+    commit = run.manifest.get("commit")
+    usage = {name: sum(_count(record, own) for record in records) for name, own in _USAGE.items()}
+    return {
+        "version": 2,
+        "status": "success" if len(run.records) >= run.planned else "cancelled",
+        "eval": {
+            "eval_id": id_,
+            "run_id": id_,
+            "created": stamp,
+            "task": task,
+            "task_id": id_,
+            "task_version": 0,
+            "task_args": {},
+            "dataset": {
+                "name": f"needlework {task}",
+                "samples": len(records),
+                "sample_ids": [record["id"] for record in records],
+                "shuffled": False,
+            },
+            "model": model,
+            "model_args": {},
+            "config": {"epochs": 1},
+            "packages": {"needlework": str(versions.get("needlework"))} if isinstance(versions, dict) else {},
+            "metadata": {"run": run.name, "commit": commit if isinstance(commit, str) else None},
+        },
+        "plan": {"name": "plan", "steps": [], "config": {}},
+        "results": {
+            "total_samples": len(records),
+            "completed_samples": sum(record["error"] is None for record in records),
+            "scores": [_score(name, [each for each in records if each["scorer"] == name]) for name in scorers],
+        },
+        "stats": {
+            "started_at": stamp,
+            "completed_at": ended if isinstance(ended, str) else stamp,
+            "model_usage": {model: {**usage, "total_tokens": sum(usage.values())}},
+        },
+        "samples": [_sample(record) for record in records],
+    }
+
+
+def _score(name: str, records: Sequence[Record]) -> dict[str, Any]:
+    """The mean with its 95 % interval, clustered by sample; `trials` of which `n` have a score. Where answers are
+    undecided: how many, and the mean with all of them as misses (`range_low`), and as hits (`range_high`)."""
+    found = tally(trial_of(record) for record in records)
+    values = {"mean": found.mean, "n": found.n, "trials": found.trials}
+    if found.range:
+        undecided = sum(found.counts[outcome] for outcome in UNDECIDED)
+        values |= {"undecided": undecided, "range_low": found.range[0], "range_high": found.range[1]}
+    if found.interval:
+        values |= {"low": found.interval.low, "high": found.interval.high}
+    metrics = {key: {"name": key, "value": value, "params": {}} for key, value in values.items() if value is not None}
+    return {"name": name, "scorer": name, "params": {}, "metrics": metrics}
+
+
+_USAGE = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
+
+
+def _count(record: Record, name: str) -> int:
+    value = record["response"].get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _sample(record: Record) -> dict[str, Any]:
+    response, seconds = record["response"], record["timing"].get("latency_s")
+    usage = {name: _count(record, own) for name, own in _USAGE.items()}
+    text = response.get("text") or ""
+    reply = {"role": "assistant", "content": text, "source": "generate"}
+    sample: dict[str, Any] = {
+        "id": record["id"],
+        "epoch": 1,
+        "input": record["question"],
+        "target": list(record["expected"]),
+        "messages": [{"role": "user", "content": record["question"]}, reply],
+        "output": {
+            "model": record["model"],
+            "choices": [{"message": reply, "stop_reason": _STOPS.get(str(response.get("finish_reason")), "unknown")}],
+            "usage": {**usage, "total_tokens": sum(usage.values())},
+            "time": seconds if isinstance(seconds, (int, float)) else None,
+        },
+        "scores": {},
+        "metadata": {
+            **{name: record.get(name) for name in _TOLD},
+            "prompt_sha256": record["prompt"].get("sha256"),
+            "why": record["why"],
+            "input": "the question alone: `needlework prompt RUN ID` prints the whole prompt",
+        },
+        "store": {},
+        "events": [],
+        "model_usage": {},
+        "attachments": {},
+    }
+    if record["score"] is not None:
+        score = {"value": fsum([record["score"]]), "answer": record["answer"], "explanation": record["why"]}
+        sample["scores"] = {record["scorer"]: {**score, "metadata": {"outcome": record["outcome"]}}}
+    if record["error"]:
+        said = f"{record['error']['kind']}: {record['error']['message']}"
+        sample["error"] = {"message": said, "traceback": "", "traceback_ansi": ""}
+    return sample
+
+
+# Column -> type as pyarrow names it; scores 0..1, lengths and prompts in tokens, times in seconds.
+COLUMNS = {
+    **dict.fromkeys(("run", "started", "key", "id", "model", "task", "needle", "language"), "string"),
+    "length": "int64",
+    "depth": "float64",
+    "repeat": "int64",
+    "seed": "int64",
+    "outcome": "string",
+    "score": "float64",
+    "scorer": "string",
+    "scorer_version": "int64",
+    **dict.fromkeys(("why", "question", "expected", "answer", "read_as"), "string"),
+    "finish_reason": "string",
+    **dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), "int64"),
+    "prompt_sha256": "string",
+    **dict.fromkeys(("latency_s", "ttft_s"), "float64"),
+    "error": "string",
+}
+_RESPONSE = ("finish_reason", "prompt_tokens", "completion_tokens", "reasoning_tokens")
+
+
+def parquet_bytes(run: Run) -> bytes:
+    """Return the file. Raises `InputError` where pyarrow is missing."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise InputError("--to", "parquet", "needs pyarrow: pip install 'needlework[data]'") from None
+    rows = [_row(run, record) for record in run.records]
+    schema = pyarrow.schema([(name, getattr(pyarrow, kind)()) for name, kind in COLUMNS.items()])
+    out = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), out, compression="zstd")
+    return out.getvalue()
+
+
+def _row(run: Run, record: Record) -> dict[str, Any]:
+    fields: dict[str, Any] = {**record}
+    response, timing, error = record["response"], record["timing"], record["error"]
+    started = run.manifest.get("started")
+    told = {
+        "run": run.name,
+        "started": started if isinstance(started, str) else None,
+        "expected": _joined(record["expected"]),
+        "answer": response.get("text", record["answer"]),
+        "read_as": record["answer"],
+        **{name: response.get(name) for name in _RESPONSE},
+        "prompt_sha256": record["prompt"].get("sha256"),
+        **{name: timing.get(name) for name in ("latency_s", "ttft_s")},
+        "error": f"{error['kind']}: {error['message']}" if error else None,
+    }
+    return {name: _encodable(told[name] if name in told else fields.get(name)) for name in COLUMNS}
+
+
+def _encodable(value: Any) -> Any:
+    """Half a surrogate pair, which some model sent, has no UTF-8."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _joined(values: Sequence[str]) -> str:
+    return "\n".join(values)

@@ -1,1 +1,0 @@
-"""`needlework export`: a run's trials in the files of other systems."""

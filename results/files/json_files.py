@@ -1,0 +1,410 @@
+"""`results.json`, `summary.json` and the JSON of comparisons."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from math import isfinite
+from pathlib import Path
+from typing import Any, cast
+
+from needlework.core.errors import InputError
+from needlework.core.files import encoder_of, write_whole
+from needlework.core.grid import depth_label
+from needlework.results.records.manifest import read_run_json
+from needlework.results.records.record import SCHEMA as RECORD_SCHEMA
+from needlework.results.records.record import UNSCORED, Record, completed, fault_of
+from needlework.results.statistics.comparison.comparison import FamilyDifference, Losses
+from needlework.results.statistics.comparison.many_runs import Against, Scores
+from needlework.results.statistics.documents import documents_object, retrieval_object
+from needlework.results.statistics.effective_length import EffectiveLength
+from needlework.results.statistics.intervals import METHOD
+from needlework.results.statistics.paired import Difference
+from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.statistics.run_facts import RunFacts, latency_object
+from needlework.results.statistics.run_report import RunReport
+from needlework.results.statistics.sentence.sentence import in_short
+from needlework.results.statistics.suites.data_sets import field_object, leval_object
+from needlework.results.statistics.suites.needlebench import needlebench_object
+from needlework.results.statistics.suites.ruler import ruler_object
+from needlework.results.statistics.tasks import PanelStatistics, macros_object, statistics_object, tasks_object
+
+_FIELDS = tuple(Record.__annotations__)
+_KNOWN = frozenset(_FIELDS)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_quoted = json.encoder.encode_basestring
+_sorted = encoder_of(json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True))
+
+
+def write_json(path: Path, report: RunReport) -> None:
+    """Write `path` atomically: schema, summary, and the records, one a line, sorted by what they are about."""
+    write_whole(path, _content(report))
+
+
+def json_text(report: RunReport) -> str:
+    """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order."""
+    return _content(report).decode()
+
+
+def _content(report: RunReport) -> bytes:
+    parts: dict[str, object] = {
+        "run": plain(run_object(report.facts)),
+        "models": plain(models_object(report.facts, report.models)),
+        "planned": report.planned,
+        "recorded": len(report.records),
+        "notes": list(report.notes),
+        "gates": [asdict(row) for row in report.gates],
+        "adaptive": plain([statement.as_object() for statement in report.adaptive]),
+        "summary": [panel_object(panel) for panel in report.panels],
+        "statistics": plain(statistics_object(report.statistics)),
+        "absent_twins": plain([asdict(twins) for twins in report.twins]),
+        "tasks": plain(tasks_object(report.tasks)),
+        "macro": plain(macros_object(report.macros)),
+        "retrieval": plain(retrieval_object(report.retrieval)),
+        "ruler": plain(ruler_object(report.ruler)),
+        "needlebench": plain(needlebench_object(report.suites)),
+        "documents": plain(documents_object(report.documents)),
+        "field": plain(field_object(report.field)),
+        "leval": plain(leval_object(report.leval)),
+        "latency": plain(latency_object(report.latency)),
+        "stability": plain(report.stability.as_object() if report.stability else None),
+    }
+    told = "".join(f'"{name}": {_dump(part, indent=1)},\n' for name, part in parts.items())
+    head = f'{{\n"schema": {RECORD_SCHEMA},\n{told}"records": [\n'
+    return b"".join([head.encode(), b",\n".join(map(_record_line, report.records)), b"\n]\n}\n"])
+
+
+def read_json(path: Path) -> list[Record]:
+    """Read the records of a `results.json`. Raises `InputError` where it is none or is of a newer schema."""
+    return records_in(parsed(path), path)
+
+
+def parsed(path: Path) -> Any:
+    """Return what a JSON file holds. Raises `InputError` where it cannot be read, or is none."""
+    try:
+        return read_run_json(path)
+    except (ValueError, RecursionError) as error:
+        raise InputError("results file", path, f"is not JSON ({error})") from None
+    except OSError as error:
+        raise InputError("results file", path, f"cannot be read ({error.strerror})") from None
+
+
+def records_in(content: object, path: Path) -> list[Record]:
+    """Return the records of a parsed `results.json`; `path` is for messages."""
+    if not isinstance(content, dict) or not isinstance(content.get("records"), list):
+        raise InputError("results file", path, "has no list of records; give a results.json of this harness")
+    schema = content.get("schema")
+    if not isinstance(schema, int) or schema > RECORD_SCHEMA:
+        raise InputError(
+            "results file", path, f"has schema {schema!r}, this version reads {RECORD_SCHEMA}; update Needlework"
+        )
+    for number, record in enumerate(content["records"], start=1):
+        check_record(record, path, f"record {number}")
+    return [completed(record) for record in content["records"]]
+
+
+def check_record(record: object, path: Path, where: str) -> None:
+    """Raise `InputError` where `record` is none; `where` says which record of `path` it is."""
+    fault = fault_of(record)
+    if fault:
+        raise InputError("results file", path, f"{where} {fault}")
+
+
+def panel_object(panel: Panel) -> dict[str, Any]:
+    """Return a panel as JSON objects. Cells that never ran are left out; outcome counts of zero are too."""
+    overall = _tally_object(panel.overall)
+    for name in UNSCORED:
+        overall[name] = panel.overall.unscored.get(name, 0)
+    return {
+        "model": panel.model,
+        "task": panel.task,
+        "needle": panel.needle,
+        "source": panel.source,
+        "overall": overall,
+        "lengths": list(panel.lengths),
+        "depths": [depth_label(depth) for depth in panel.depths],
+        "columns": [
+            {"length": length, **_tally_object(column)}
+            for length, column in zip(panel.lengths, panel.columns, strict=True)
+        ],
+        "rows": [{"depth": depth, **_tally_object(row)} for depth, row in zip(panel.depths, panel.rows, strict=True)],
+        "cells": [
+            {"length": length, "depth": depth, **_tally_object(cell)} for (length, depth), cell in panel.cells.items()
+        ],
+    }
+
+
+def _tally_object(tally: Tally) -> dict[str, Any]:
+    interval = tally.interval
+    return {
+        "range": None if tally.range is None else list(tally.range),
+        "n": tally.n,
+        "trials": tally.trials,
+        "mean": tally.mean,
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+        "interval": None if interval is None else METHOD,
+        "clusters": tally.samples,
+        "outcomes": {name: count for name, count in tally.counts.items() if count},
+    }
+
+
+def _record_line(record: Record) -> bytes:
+    """The fields in the order of `Record`, then those of later schemas by name; keys inside them sorted."""
+    fields = cast("Mapping[str, object]", record)
+    known = [name for name in _FIELDS if name in fields]
+    names = known if len(known) == len(fields) else [*known, *sorted(fields.keys() - set(known))]
+    pairs = []
+    try:
+        for name in names:
+            value = fields[name]
+            kind = type(value)
+            if kind is str:
+                text = _quoted(cast("str", value))
+            elif kind is int or (kind is float and isfinite(cast("float", value))):
+                text = repr(value)  # most fields are short: an encoder takes longer to begin than to write them
+            else:
+                text = "null" if value is None else _sorted(value)
+            pairs.append(f'"{name}": {text}' if name in _KNOWN else f"{_quoted(name)}: {text}")
+    except (ValueError, TypeError):  # NaN or infinity, or keys that are no texts
+        return _dump({name: plain(fields[name]) for name in names}).encode()
+    line = f"{{{', '.join(pairs)}}}"
+    try:
+        return line.encode()
+    except UnicodeEncodeError:
+        return escaped(line).encode()
+
+
+def _dump(value: object, indent: int | None = None) -> str:
+    return escaped(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent))
+
+
+def escaped(text: str) -> str:
+    """The text of a JSON file, as UTF-8 can hold it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which some model sent; its JSON escape can be encoded
+        return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text
+
+
+def plain(value: object) -> object:
+    """Sort the keys of objects; null for numbers that JSON does not have."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+COMPARISON = "comparison.json"
+SCHEMA = "needlework-comparison-1"
+
+
+def several_object(found: Sequence[Against], facts: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One object for each run, in their order. `facts`: what else is known of each. Scores and differences in 0..1."""
+    return [
+        {
+            "configuration": each.name,
+            **facts.get(each.name, {}),
+            **_scores(each.scores),
+            "compared_with": each.base or None,
+            "difference": _difference(each.whole),
+            "verdict": each.verdict,
+            "worse_from": each.worse_from,
+            "not_compared": each.why or None,
+            "different_prompts": each.different_prompts,
+            "losses": [_losses(loss, each.base, each.name) for loss in each.losses],
+            "lengths": [
+                {"length": length, **_scores(scores), "difference": _difference(each.at.get(length))}
+                for length, scores in each.lengths.items()
+            ],
+        }
+        for each in found
+    ]
+
+
+def _scores(scores: Scores) -> dict[str, Any]:
+    ends = scores.interval
+    return {
+        "trials": scores.trials,
+        "scored": scores.n,
+        "score": scores.mean,
+        "low": ends.low if ends else None,
+        "high": ends.high if ends else None,
+        "range": list(scores.range) if scores.range else None,
+    }
+
+
+def _difference(found: FamilyDifference | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "pairs": found.whole.n,
+        **_ends(found.difference),
+        "losses_as_misses": _ends(found.counted),
+        "p": found.p,
+        "p_adjusted": found.p_adjusted,
+        "verdict": found.verdict,
+    }
+
+
+def _ends(found: Difference | None) -> dict[str, float | None]:
+    return {
+        "mean": found.mean if found else None,
+        "low": found.low if found else None,
+        "high": found.high if found else None,
+    }
+
+
+def _losses(loss: Losses, first: str, other: str) -> dict[str, Any]:
+    return {
+        "configuration": (first, other)[loss.side],
+        "lost": loss.lost,
+        "of": loss.of,
+        "outcomes": dict(loss.outcomes),
+        "lengths": {str(length): {"lost": lost, "of": of} for length, (lost, of) in loss.by_length.items()},
+    }
+
+
+SUMMARY = "summary.json"
+SUMMARY_SCHEMA = "needlework-summary-1"
+_WORST = ("fail", "inconclusive", "pass")  # what a run with several gates comes to: the first that any has
+
+
+def write_summary(path: Path, report: RunReport) -> None:
+    """Write it, whole or not at all."""
+    text = json.dumps(plain(summary_object(report)), ensure_ascii=False, allow_nan=False, indent=1)
+    write_whole(path, f"{escaped(text)}\n".encode())
+
+
+def summary_object(report: RunReport) -> dict[str, Any]:
+    """A run as JSON objects. Scores and shares are 0..1, lengths tokens, depths percent, times ISO 8601 in UTC."""
+    short = in_short(report)
+    verdicts = {row.verdict for row in report.gates}
+    flags = Counter(flag for record in report.records for flag in record["details"].get("flags", ()))
+    return {
+        "schema": SUMMARY_SCHEMA,
+        "run": run_object(report.facts),
+        "models": models_object(report.facts, report.models),
+        "sentence": short.sentence,
+        "rests_on": short.rests,
+        "planned": report.planned,
+        "recorded": len(report.records),
+        "outcomes": dict(Counter(record["outcome"] for record in report.records)),
+        "flags": dict(flags),
+        "faults": [asdict(fault) for fault in short.faults],
+        "notes": list(report.notes),
+        "tasks": [
+            {"model": row.model, "task": row.task, "family": row.family, **score_object(row.overall)}
+            for row in report.tasks
+        ],
+        "panels": [_panel(panel, _of(report.statistics, panel)) for panel in report.panels],
+        "macro": [
+            {
+                "model": each.model,
+                "families": each.families,
+                "tasks": each.tasks,
+                "missing": list(each.missing),
+                "score": each.score.value,
+                "low": each.score.low,
+                "high": each.score.high,
+            }
+            for each in report.macros
+        ],
+        "adaptive": [found.as_object() for found in report.adaptive],
+        "gates": [asdict(row) for row in report.gates],
+        "verdict": next((state for state in _WORST if state in verdicts), None),
+    }
+
+
+def score_object(found: Tally) -> dict[str, Any]:
+    """A score with its interval. `range`: its ends where undecided answers are all misses, and all hits."""
+    interval = found.interval
+    return {
+        "score": found.mean,
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+        "range": None if found.range is None else list(found.range),
+        "n": found.n,
+        "trials": found.trials,
+        "samples": found.samples,
+    }
+
+
+def length_object(found: EffectiveLength) -> dict[str, Any]:
+    """How long a context may be: `low` to `high` tokens hold it (95 %), `point` by the scores alone; 0: no length.
+
+    `undecided`: answers that are neither hits nor misses; with all of them as misses it is `point`, with all as hits
+    `point_most`. Both ends hold whatever they are. `caveat`: why they leave it open, null where they do not.
+    """
+    return {
+        "rule": found.rule,
+        "threshold": found.threshold,
+        "status": found.status,
+        "low": found.conservative or 0,
+        "point": found.point or 0,
+        "point_most": found.point_most or 0,
+        "high": found.optimistic or 0,
+        "or_more": found.optimistic is not None and found.optimistic == found.longest_tested,
+        "longest_tested": found.longest_tested,
+        "undecided": found.undecided,
+        "caveat": found.caveat or None,
+        "words": found.answer,
+    }
+
+
+def _panel(panel: Panel, found: PanelStatistics | None) -> dict[str, Any]:
+    rules = (found.absolute, found.relative) if found else ()
+    return {
+        "model": panel.model,
+        "task": panel.task,
+        "needle": panel.needle,
+        **score_object(panel.overall),
+        "lengths": [
+            {"length": length, **score_object(column)}
+            for length, column in zip(panel.lengths, panel.columns, strict=True)
+        ],
+        "depths": [{"depth": depth, **score_object(row)} for depth, row in zip(panel.depths, panel.rows, strict=True)],
+        "effective_length": [length_object(rule) for rule in rules if rule is not None],
+    }
+
+
+def _of(statistics: Sequence[PanelStatistics], panel: Panel) -> PanelStatistics | None:
+    at = panel.model, panel.task, panel.needle
+    return next((each for each in statistics if (each.model, each.task, each.needle) == at), None)
+
+
+def run_object(facts: RunFacts | None) -> dict[str, Any]:
+    """Which run it is: its name, commit, times and command; all but the name `null` where no manifest tells."""
+    told = facts.told if facts else {}
+    options = told.get("options")
+    options = options if isinstance(options, Mapping) else {}
+    return {
+        "name": facts.name if facts else None,
+        "started": told.get("started"),
+        "ended": told.get("ended"),
+        "commit": told.get("commit"),
+        "command": list(facts.command) if facts else [],
+        "preset": options.get("preset"),
+        "seed": options.get("seed"),
+        "judges": list(options.get("judge") or ()),
+        "judge_prompt_sha256": options.get("judge_prompt_sha256"),
+        "versions": dict(told.get("versions") or {}),
+    }
+
+
+def models_object(facts: RunFacts | None, names: Sequence[str]) -> list[dict[str, Any]]:
+    """What is known of each model and its server. `window`: tokens, `null` where nobody knows."""
+    told = (facts.told if facts else {}).get("models")
+    known = told if isinstance(told, Mapping) else {}
+    found = []
+    for name in names:
+        own = known.get(name)
+        own = own if isinstance(own, Mapping) else {}
+        window = own.get("window")
+        found.append({"name": name, "window": window if isinstance(window, int) else None, "facts": dict(own)})
+    return found

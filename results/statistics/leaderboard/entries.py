@@ -1,0 +1,279 @@
+"""A model's scores of one run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from json import JSONEncoder
+from math import nan
+from statistics import median
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from needlework.core.files import encoder_of
+from needlework.results.records.record import FINAL, SCORED, UNDECIDED, Record
+from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
+from needlework.results.statistics.intervals import Floats
+from needlework.results.statistics.length_scores import length_scores
+from needlework.results.statistics.panels import OUTCOMES, Asked, Range, Trial, depth_order, range_of, tally
+
+_json = encoder_of(JSONEncoder())
+Scores = NDArray[np.float32]
+Codes = NDArray[np.int32]
+Flags = NDArray[np.uint8]
+Length = tuple[int, int, int, float | None, float | None, float | None]
+"""Tokens; trials, and those with a score; their mean (0..1) and the ends of its 95 % interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One model on one task in one run. Scores are 0..1, lengths tokens, times seconds.
+
+    `task`: with the retriever, where there is one. `cells`: a hash of needle, length, depth, repeat and seed of each
+    trial; `questions`: one of what was asked there and is right, empty where it is not known of a trial. `scorers`:
+    those of the answers. `effective`: the absolute rule's last length that is certain, by the scores alone, and
+    possible; and its words; `None` where there is none. `prompt_tokens`, `answer_tokens`: of a trial, on average;
+    `latency`: median and 95th percentile.
+    `scores`, `samples`, `lengths`, `undecided`, `scored_by`: of each trial, in the order of `cells`; a score that is
+    missing is NaN, a sample a number, a length its place in `by_length`, an answer that is neither a hit nor a miss 1,
+    a scorer its place in `scorers`, and -1 where no answer was scored.
+    """
+
+    model: str
+    task: str
+    scorers: tuple[str, ...]
+    cells: str
+    questions: str
+    by_length: tuple[Length, ...]
+    trials: int
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    outcomes: Mapping[str, int]
+    effective: tuple[int | None, int | None, int | None, str] | None
+    prompt_tokens: float | None
+    answer_tokens: float | None
+    latency: tuple[float, float] | None
+    scores: Scores = field(repr=False)
+    samples: Codes = field(repr=False)
+    lengths: Codes = field(repr=False)
+    undecided: Flags = field(repr=False)
+    scored_by: Codes = field(repr=False)
+
+    @property
+    def range(self) -> Range | None:
+        """The mean with all undecided answers as misses, and as hits; `None` where there are none."""
+        return _range(self.mean, self.n, int(self.undecided.sum()))
+
+    @property
+    def ranges(self) -> tuple[Range | None, ...]:
+        """The same at each length."""
+        counts = np.bincount(self.lengths, self.undecided, minlength=len(self.by_length))
+        return tuple(
+            _range(mean, n, int(count)) for (_, _, n, mean, _, _), count in zip(self.by_length, counts, strict=True)
+        )
+
+
+def entries_of(asked: Iterable[Asked]) -> tuple[Entry, ...]:
+    """Return the entries of a run, sorted by model and task. Controls are left out."""
+    groups: dict[tuple[str, str], list[Asked]] = {}
+    for each in asked:
+        if not each.control:
+            task = f"{each.trial.task} ({each.retriever})" if each.retriever else each.trial.task
+            groups.setdefault((each.trial.model, task), []).append(each)
+    return tuple(_entry(*key, groups[key]) for key in sorted(groups))
+
+
+def _entry(model: str, task: str, asked: Sequence[Asked]) -> Entry:
+    places = [_place(each.record) for each in asked]
+    order = sorted(range(len(asked)), key=places.__getitem__)
+    records, trials = [asked[at].record for at in order], [asked[at].trial for at in order]
+    places = [places[at] for at in order]
+    names = [(trial.needle, trial.sample) for trial in trials]
+    codes = {name: at for at, name in enumerate(sorted(set(names)))}
+    columns: dict[int, list[Trial]] = {}
+    for trial in trials:
+        columns.setdefault(trial.length, []).append(trial)
+    tokens = sorted(columns)
+    column_of = {length: at for at, length in enumerate(tokens)}
+    whole = tally(trials)
+    scorers = [_scorer(record) for record in records]
+    names_of_scorers = sorted({name for name in scorers if name})
+    return Entry(
+        model=model,
+        task=task,
+        scorers=tuple(names_of_scorers),
+        cells=_hash(place[:-1] for place in places),
+        questions=_questions(records),
+        by_length=tuple(_length(length, columns[length]) for length in tokens),
+        trials=len(trials),
+        n=whole.n,
+        mean=whole.mean,
+        low=whole.interval.low if whole.interval else None,
+        high=whole.interval.high if whole.interval else None,
+        outcomes={name: whole.counts[name] for name in OUTCOMES if whole.counts[name]},
+        effective=_effective(absolute_length(length_scores(trials))) if len(tokens) > 1 else None,
+        prompt_tokens=_mean(record["response"].get("prompt_tokens") for record in records),
+        answer_tokens=_mean(record["response"].get("completion_tokens") for record in records),
+        latency=_latency(records),
+        scores=np.array([nan if each.score is None else each.score for each in trials], np.float32),
+        samples=np.array([codes[name] for name in names], np.int32),
+        lengths=np.array([column_of[trial.length] for trial in trials], np.int32),
+        undecided=np.array([trial.outcome in UNDECIDED for trial in trials], np.uint8),
+        scored_by=np.array([names_of_scorers.index(name) if name else -1 for name in scorers], np.int32),
+    )
+
+
+def _range(mean: float | None, n: int, undecided: int) -> Range | None:
+    return range_of(mean, n, {"censored": undecided})
+
+
+def _place(record: Record) -> tuple[object, ...]:
+    at = (record["needle"], record["length"], depth_order(record["depth"]), record["repeat"])
+    return (*at, -1 if record.get("seed") is None else record["seed"], record["question"])
+
+
+def _questions(records: Sequence[Record]) -> str:
+    """A hash of what was asked and is right; empty where a record, as of a test that died, does not tell it."""
+    if not all(record["question"] for record in records):
+        return ""
+    return _hash((record["question"], record["language"], _right(record)) for record in records)
+
+
+def _right(record: Record) -> object:
+    """What is right, as a record that failed has it too: `expected` may be what the scorer compared with."""
+    reference = record.get("reference") or {}
+    return reference.get("answers") or reference.get("parts") or record["expected"]
+
+
+def _scorer(record: Record) -> str:
+    """`match@4`; empty where no answer was scored."""
+    if record["outcome"] not in FINAL or not record["scorer"]:
+        return ""
+    return f"{record['scorer']}@{record.get('scorer_version', '?')}"
+
+
+def _hash(parts: Iterable[object]) -> str:
+    return sha256("".join(map(_json, parts)).encode()).hexdigest()
+
+
+def _length(length: int, trials: Sequence[Trial]) -> Length:
+    found = tally(trials)
+    ends = (found.interval.low, found.interval.high) if found.interval else (None, None)
+    return (length, found.trials, found.n, found.mean, *ends)
+
+
+def _effective(found: EffectiveLength) -> tuple[int | None, int | None, int | None, str]:
+    return found.conservative, found.point, found.optimistic, found.words
+
+
+def _mean(values: Iterable[object]) -> float | None:
+    known = [value for value in values if isinstance(value, (int, float))]
+    return sum(known) / len(known) if known else None
+
+
+def _latency(records: Sequence[Record]) -> tuple[float, float] | None:
+    told = (record["timing"].get("latency_s") for record in records if record["outcome"] in (*SCORED, *UNDECIDED))
+    seconds = sorted(value for value in told if isinstance(value, (int, float)))
+    return (median(seconds), seconds[min(len(seconds) - 1, int(0.95 * len(seconds)))]) if seconds else None
+
+
+# A trial that failed, was skipped or is invalid has no scorer: it tells no two runs apart.
+T = TypeVar("T")
+
+
+def alike(runs: Iterable[T], entries: Callable[[T], Sequence[Entry]]) -> list[list[T]]:
+    """Return the runs in groups, each in the order given. `entries`: those of a run, of the same tasks and cells for
+    all of them.
+
+    Runs are together where they had the same questions, as far as those are known, and no trial has two scorers. A run
+    that could be in several groups, as one with few scores, is in the largest one.
+    """
+    whole = list(runs)
+    names: dict[str, int] = {}
+    told = [np.concatenate([_told(entry, names) for entry in entries(run)]) for run in whole]
+    groups: list[tuple[list[int], Codes]] = []
+    # Those that tell most come first: whoever fits them fits all that is known.
+    for at in sorted(range(len(whole)), key=lambda at: -np.count_nonzero(told[at])):
+        fitting = [place for place, (_, known) in enumerate(groups) if _fit(known, told[at])]
+        if not fitting:
+            groups.append(([at], told[at]))
+            continue
+        place = max(fitting, key=lambda place: len(groups[place][0]))
+        own, known = groups[place]
+        groups[place] = [*own, at], np.where(known > 0, known, told[at])
+    return [[whole[at] for at in sorted(own)] for own, _ in groups]
+
+
+def _told(entry: Entry, names: dict[str, int]) -> Codes:
+    """Numbers from 1 for its questions and for the scorer of each trial; 0 for what is not known."""
+    numbers = [names.setdefault(name, len(names) + 1) if name else 0 for name in (entry.questions, *entry.scorers)]
+    questions, scorers = np.array(numbers[:1], np.int32), np.array([*numbers[1:], 0], np.int32)
+    return np.concatenate([questions, scorers[entry.scored_by]])
+
+
+def _fit(known: Codes, other: Codes) -> bool:
+    return not np.any((known != other) & (known > 0) & (other > 0))
+
+
+_GRID = 2_048  # steps that the sum of all differences is rounded to, where they are no whole numbers
+
+
+def tail(differences: Floats) -> float:
+    """Return p: the share of all flips of signs whose sum is as large as that of `differences`, one for each sample.
+
+    If two models were alike (or the second better), each sample's difference might as well have the other sign (R. A.
+    Fisher, "The Design of Experiments" (1935), section 21). The distribution of a sum of signed numbers is the inverse
+    Fourier transform of a product of cosines. Differences are rounded to a grid first, which is a test as exact of the
+    rounded ones.
+    """
+    steps = _steps(differences)
+    total, size = int(steps.sum()), int(np.abs(steps).sum())
+    if size == 0:
+        return 1.0
+    sizes, counts = np.unique(np.abs(steps[steps != 0]), return_counts=True)
+    points = 2 * size + 1
+    waves = np.cos(2 * np.pi / points * np.outer(np.arange(size + 1), sizes))
+    shares = np.fft.irfft(np.prod(waves**counts, axis=1), points)  # of the sums 0, 1, .., size, -size, .., -1
+    return float(min(1.0, max(0.5 ** len(steps), shares[total : size + 1].sum() if total >= 0 else 1.0)))
+
+
+def _steps(differences: Floats) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    whole = np.rint(differences)
+    size = float(np.abs(differences).sum())
+    if size <= _GRID and np.abs(differences - whole).max(initial=0.0) < 1e-6:
+        return whole.astype(np.int64)
+    return np.rint(differences * (_GRID / size)).astype(np.int64)
+
+
+_SHOWN = 40  # characters of a value
+
+
+def asked_otherwise(asked: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
+    """Return in words what differs, by model, from how most of the models were asked.
+
+    `asked`: by model, the options that address it (`template`, `system_prompt`, ...). Of two values as common as each
+    other the one that comes first is what the others are held against.
+    """
+    names = dict.fromkeys(name for options in asked.values() for name in options)
+    found: dict[str, list[str]] = {}
+    for name in names:
+        values = {model: _shown(options.get(name)) for model, options in asked.items()}
+        usual = Counter(values.values()).most_common(1)[0][0]
+        for model, value in values.items():
+            if value != usual:
+                found.setdefault(model, []).append(f"{name.replace('_', ' ')} {value}, others {usual}")
+    return {model: "; ".join(words) for model, words in found.items()}
+
+
+def _shown(value: object) -> str:
+    if value in (None, False, ""):
+        return "none"
+    text = "yes" if value is True else " ".join(str(value).split())
+    text = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return f'"{text}"' if " " in text else text

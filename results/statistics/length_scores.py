@@ -1,0 +1,234 @@
+"""Scores by length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import fsum, sqrt
+
+import numpy as np
+
+from needlework.core.errors import InputError
+from needlework.core.grid import parse_lengths
+from needlework.results.records.record import UNDECIDED
+from needlework.results.statistics.intervals import (
+    FEWEST_CLUSTERS,
+    NEEDED,
+    Ends,
+    Floats,
+    cluster_sums,
+    counts_of,
+    exact_ends,
+    resampled_means,
+)
+from needlework.results.statistics.paired import difference_ends, pairs_of
+from needlework.results.statistics.panels import Range, Trial, decided, tally
+from needlework.results.style import length_labels
+
+BASE_LENGTH = 1_024  # tokens; "1k" whichever way it is counted
+
+
+@dataclass(frozen=True, slots=True)
+class LengthScore:
+    """The mean score at one length (tokens), 0..1, and the ends of its interval.
+
+    `score` is `None` where nothing was scored, the ends also where one sample has none. `samples`: how many there are,
+    `None` of published scores, which are taken as they are; `trials`: how many they have together. Of these
+    `undecided` are neither hits nor misses: with all of them as misses, and all as hits, the mean is one end of `range`
+    or the other; `low` is the low end of the interval of the first, `high` the high end of that of the second.
+    """
+
+    length: int
+    score: float | None
+    low: float | None
+    high: float | None
+    samples: int | None = None
+    trials: int = 0
+    undecided: int = 0
+    range: Range | None = None
+
+    @property
+    def tested(self) -> bool:
+        """Whether any answer came, be it an undecided one."""
+        return self.score is not None or bool(self.undecided)
+
+    @property
+    def least(self) -> float | None:
+        """The mean score with all undecided trials as misses."""
+        return self.score if self.range is None else self.range[0]
+
+    @property
+    def most(self) -> float | None:
+        """The mean score with all undecided trials as hits."""
+        return self.score if self.range is None else self.range[1]
+
+
+def exact_scores(scores: Iterable[tuple[int, float | None]]) -> tuple[LengthScore, ...]:
+    """Take published (length, score 0..1) as they are: an interval of no width."""
+    return tuple(LengthScore(length, score, score, score) for length, score in sorted(scores, key=lambda at: at[0]))
+
+
+def length_scores(trials: Iterable[Trial]) -> tuple[LengthScore, ...]:
+    """Return the score at each length, ascending: means and, where none is undecided, intervals as the summary has
+    them."""
+    columns: dict[int, list[Trial]] = {}
+    for trial in trials:
+        columns.setdefault(trial.length, []).append(trial)
+    return tuple(_score(length, columns[length]) for length in sorted(columns))
+
+
+def _score(length: int, trials: Sequence[Trial]) -> LengthScore:
+    found = worst = best = tally(trials)
+    if found.range is not None:
+        worst, best = (tally(decided(trials, hits=hits)) for hits in (False, True))
+    low = worst.interval.low if worst.interval else None
+    high = best.interval.high if best.interval else None
+    return LengthScore(length, found.mean, low, high, worst.samples, worst.n, worst.n - found.n, found.range)
+
+
+def base_lengths(scores: Sequence[LengthScore]) -> tuple[int, ...]:
+    """Return the lengths with answers whose mean is the base: those of at most 1k tokens where there are longer ones,
+    else the shortest one."""
+    scored = [each.length for each in scores if each.tested]
+    short = tuple(length for length in scored if length <= BASE_LENGTH)
+    return short if 0 < len(short) < len(scored) else tuple(scored[:1])
+
+
+def base_score(scores: Sequence[LengthScore]) -> float | None:
+    """Return the mean of the scores at the base lengths, each length weighing the same; `None` without scores."""
+    base = base_lengths(scores)
+    values = [each.score for each in scores if each.length in base and each.score is not None]
+    return fsum(values) / len(values) if values else None
+
+
+def joint_draws(trials: Iterable[Trial]) -> tuple[tuple[int, ...], Floats] | None:
+    """Return the lengths and bootstrap draws (draws, lengths) of their means, all lengths of a draw from one resample.
+
+    Whole samples are drawn, whose needle and filler all lengths share; `None` for fewer than `FEWEST_CLUSTERS`.
+    """
+    scored = [trial for trial in trials if trial.score is not None]
+    samples = [(trial.sample,) for trial in scored]
+    if len(set(samples)) < FEWEST_CLUSTERS:
+        return None
+    lengths = tuple(sorted({trial.length for trial in scored}))
+    table = np.full((len(scored), len(lengths)), np.nan)
+    for row, trial in enumerate(scored):
+        table[row, lengths.index(trial.length)] = trial.score
+    return lengths, resampled_means(*cluster_sums(table, samples))
+
+
+RELATIVE_TO = "--relative-to"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What `--relative-to` asks for: a `score` (0..1), some `lengths` (tokens), or neither: the focused control where
+    there is one, else lengths up to 1k, else the shortest one."""
+
+    score: float | None = None
+    lengths: tuple[int, ...] = ()
+
+
+def parse_relative_to(text: str | None) -> Wanted | None:
+    """Read `95%`, `0.95` or `500,1k`; `None` where nothing is asked for. Raises `InputError`."""
+    if text is None:
+        return None
+    number = text.strip()
+    try:
+        score = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
+    except ValueError:
+        score = 2.0
+    if 0 < score <= 1:
+        return Wanted(score=score)
+    if number.endswith("%") or score <= 0:
+        raise InputError(
+            RELATIVE_TO, text, "a base is a score above 0, at most 100 % (95% or 0.95), or lengths (500,1k)"
+        )
+    return Wanted(lengths=parse_lengths(RELATIVE_TO, text, "linear"))
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A base `score`, 0..1, `None` where nothing was scored, and what it is, in words.
+
+    `lengths`: those that it is the mean of, which are not judged. `trials`: what it was measured on, none for a number.
+    `range`: the score with all of its undecided trials as misses, and with all as hits; `None` where there are none.
+    """
+
+    score: float | None
+    words: str
+    lengths: tuple[int, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    range: Range | None = None
+
+    @property
+    def ends(self) -> Range:
+        """The least and the highest that the score may be; 0 where nothing was scored."""
+        return self.range or (self.score or 0.0, self.score or 0.0)
+
+    def decided(self, *, hits: bool) -> Base:
+        """The same with its undecided trials as hits, or as misses."""
+        if self.range is None:
+            return self
+        return replace(self, score=self.range[hits], trials=tuple(decided(self.trials, hits=hits)))
+
+
+def base_of(trials: Sequence[Trial], focused: Sequence[Trial] = (), wanted: Wanted | None = None) -> Base:
+    """Return the base of a panel's trials; `focused`: the same questions on a text of nothing else."""
+    wanted = wanted or Wanted()
+    if wanted.score is not None:
+        return Base(wanted.score, "as given")
+    alone = tuple(trial for trial in focused if trial.score is not None or trial.outcome in UNDECIDED)
+    if alone and not wanted.lengths:
+        found = tally(alone)
+        return Base(found.mean, "the focused control", (), alone, found.range)
+    scores = length_scores(trials)
+    lengths = wanted.lengths or base_lengths(scores)
+    own = tuple(
+        trial for trial in trials if trial.length in lengths and (trial.score is not None or trial.outcome in UNDECIDED)
+    )
+    there = [each for each in scores if each.length in lengths and each.tested]
+    known, ends = [each.score for each in there if each.score is not None], None
+    if any(each.undecided for each in there):
+        ends = _average([each.least or 0.0 for each in there]), _average([each.most or 0.0 for each in there])
+    at = tuple(each.length for each in there)
+    return Base(_average(known) if known else None, f"at {', '.join(length_labels(at))}", at, own, ends)
+
+
+def _average(scores: Sequence[float]) -> float:
+    return fsum(scores) / len(scores)
+
+
+def margin_ends(trials: Sequence[Trial], base: Base, share: float) -> Ends | None:
+    """Return both ends of the interval of score - `share` x base, -1..1; `None` where one sample has none.
+
+    Paired by sample where two samples or more have both; else as of two scores that know nothing of each other (MOVER).
+    """
+    scored = [(trial.score, trial.sample) for trial in trials if trial.score is not None]
+    if base.score is None or len({sample for _, sample in scored}) < NEEDED:
+        return None
+    if not base.trials:
+        low, high = exact_ends(counts_of([score for score, _ in scored], [sample for _, sample in scored]))
+        return low - share * base.score, high - share * base.score
+    own: dict[int, list[float]] = {}
+    for trial in base.trials:
+        if trial.score is not None:
+            own.setdefault(trial.sample, []).append(trial.score)
+    both = [(score - share * fsum(own[sample]) / len(own[sample]), sample) for score, sample in scored if sample in own]
+    if len({sample for _, sample in both}) >= NEEDED:
+        return difference_ends(pairs_of([each for each, _ in both], [sample for _, sample in both]))
+    return _apart(scored, base, share)
+
+
+def _apart(scored: Sequence[tuple[float, int]], base: Base, share: float) -> Ends | None:
+    known = [(trial.score, trial.sample) for trial in base.trials if trial.score is not None]
+    if len({sample for _, sample in known}) < NEEDED:
+        return None
+    mean, under = _average([score for score, _ in scored]), _average([score for score, _ in known])
+    low, high = exact_ends(counts_of([score for score, _ in scored], [sample for _, sample in scored]))
+    base_low, base_high = exact_ends(counts_of([score for score, _ in known], [sample for _, sample in known]))
+    margin = mean - share * under
+    return (
+        margin - sqrt((mean - low) ** 2 + (share * (base_high - under)) ** 2),
+        margin + sqrt((high - mean) ** 2 + (share * (under - base_low)) ** 2),
+    )

@@ -1,0 +1,393 @@
+"""MRCR, GraphWalks, LongBench v2 and L-Eval as published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import fsum
+from typing import Any
+
+from needlework.results.records.record import SCORED, Record
+from needlework.results.records.samples import retriever_of, task_of
+from needlework.results.statistics.panels import Tally, Trial, tally, trial_of
+from needlework.results.statistics.tasks import Share, weighted_mean
+from needlework.results.style import length_labels
+from needlework.scoring.leval.tasks import CLOSED, WITH_F1, WITH_ROUGE
+from needlework.scoring.leval.tasks import TASKS as LEVAL_TASKS
+from needlework.scoring.published.data_sets import (
+    BINS,
+    GUESS,
+    Judged,
+    authors_letter,
+    authors_table,
+    card_bin,
+    harness_bin,
+)
+from needlework.scoring.published.ruler import AS
+
+# The score is the sound one; the published rules' means are over the same answers. Answers without a score (errors,
+# rows that do not fit) are counted beside every mean and are in none. LongBench's authors leave empty replies out, too:
+# their mean is over replies that are not empty.
+MRCR = ("openai_mrcr", "deepmind_mrcr")
+GRAPHWALKS = "graphwalks"
+LONGBENCH_V2 = ("longbench_v2", "longbench_v2_closed_book")
+TASKS = (*MRCR, GRAPHWALKS, *LONGBENCH_V2)
+_EMPTY_LEFT_OUT = "authors"  # leaves replies without a text out of its mean
+_ORDER = ("easy", "hard", "short", "medium", "long")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One answer.
+
+    `groups`: those that it belongs to. `others`: the published rules' scores, 0..1. `unread`: it has no letter, no
+    list, or not the string at its start. `another`: it gave another piece of the same ask. `empty`: it has no text.
+    `chance`: what guessing would score. `noise`: of MRCR, what any piece of the ask gets by the published ratio.
+    """
+
+    trial: Trial
+    groups: tuple[str, ...]
+    others: Mapping[str, float]
+    unread: bool = False
+    another: bool = False
+    empty: bool = False
+    chance: float = 0.0
+    noise: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The answers of one group; scores 0..1.
+
+    `others`: the means of the published rules; `noise`: what giving any piece of the ask would get by them, `None`
+    where that is not known. `unread`, `another`: how many of the scored answers.
+    """
+
+    name: str
+    score: Tally
+    chance: float
+    corrected: Share
+    others: Mapping[str, float]
+    unread: int
+    another: int
+    noise: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldTable:
+    """The groups of one (model, task), all answers first. `notes`: what is to be said of them."""
+
+    model: str
+    task: str
+    groups: tuple[Group, ...]
+    notes: tuple[str, ...] = ()
+
+
+def field_tables(records: Iterable[Record]) -> tuple[FieldTable, ...]:
+    """The table of each model and task of these benchmarks, sorted; none for a run of others."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        if record["task"] in TASKS and not record["reference"].get("retriever"):
+            groups.setdefault((record["model"], record["task"]), []).append(record)
+    return tuple(_table_of_records(*key, groups[key]) for key in sorted(groups))
+
+
+def field_table(model: str, task: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> FieldTable:
+    """The table of some answers: `overall`, then every group, in the order of the makers' tables."""
+    names = sorted({name for row in rows for name in row.groups}, key=_order)
+    found = [_group("overall", rows)]
+    found += [_group(name, [row for row in rows if name in row.groups]) for name in names]
+    return FieldTable(model, task, tuple(found), tuple(notes))
+
+
+def field_object(found: Sequence[FieldTable]) -> list[dict[str, Any]]:
+    """The same as JSON objects; scores 0..1."""
+    return [asdict(each) for each in found]
+
+
+def mrcr_groups(needles: object, tokens: int | None) -> tuple[str, ...]:
+    """`n8`, and with its bin `n8 65,537-131,072`: `tokens` of prompt and answer; `None`: not known."""
+    name = f"n{needles}"
+    if tokens is None:
+        return (name,)
+    number = card_bin(tokens)
+    return name, f"{name} {'in no bin' if number is None else bin_name(number)}"
+
+
+def bin_name(number: int) -> str:
+    """`4,096-8,192`, `8,193-16,384`: tokens of the card's bin."""
+    low, high = BINS[number]
+    return f"{low + bool(number):,}-{high:,}"
+
+
+def longbench_groups(row: Mapping[str, Any], *, cut: bool | None = None) -> tuple[str, ...]:
+    """Difficulty, length class and domain of a row, and whether its text was cut, where that is known."""
+    names = [str(row[name]) for name in ("difficulty", "length_class", "domain") if row.get(name)]
+    return (*names, *([] if cut is None else ["text cut" if cut else "whole text"]))
+
+
+def unread(task: str, details: Mapping[str, Any]) -> bool:
+    """Whether the sound scorer found nothing to read, by its details."""
+    if task in MRCR:
+        return bool(details.get("string", "first") != "first")
+    return "precision" not in details if task == GRAPHWALKS else not details.get("letter")
+
+
+def others_of(details: Mapping[str, Any]) -> dict[str, float]:
+    """The published rules' scores in a score's details, by who scores so."""
+    told = {name.removeprefix(AS): value for name, value in details.items() if name.startswith(AS)}
+    return {name: float(value) for name, value in told.items() if isinstance(value, (int, float))}
+
+
+def noise_of(details: Mapping[str, Any]) -> float | None:
+    """The noise in a score's details, 0..1; `None` where it has none."""
+    noise = details.get("noise")
+    return float(noise) if isinstance(noise, (int, float)) else None
+
+
+def _table_of_records(model: str, task: str, records: Sequence[Record]) -> FieldTable:
+    notes = list(dict.fromkeys(str(told) for record in records if (told := record["reference"].get("outdated"))))
+    over = max((int(record["reference"].get("over_lengths") or 0) for record in records), default=0)
+    if over:
+        notes.append(f"rows longer than every length, not asked: {over}")
+    skipped = sum(record["outcome"] == "skipped" for record in records)
+    if skipped:
+        notes.append(f"skipped, in no mean: {skipped} of {len(records)} rows")
+    if task in MRCR:
+        notes += bins_note([tokens for record in records if (tokens := _tokens(record)) is not None])
+    if task in LONGBENCH_V2:
+        notes += authors_notes(_judged(record) for record in records if record["outcome"] in SCORED)
+    return field_table(model, task, [_row(task, record) for record in records], notes)
+
+
+def _judged(record: Record) -> Judged | None:
+    reference = record["reference"]
+    answers = reference.get("answers") or ("",)
+    return judged(
+        str(record["response"].get("text") or ""),
+        difficulty=reference.get("difficulty"),
+        length=reference.get("length_class"),
+        answer=str(answers[0]),
+    )
+
+
+def _tokens(record: Record) -> int | None:
+    """Tokens of prompt and answer; `None` where a record does not tell."""
+    tokens, answer = record["prompt"].get("tokens"), record["reference"].get("answer_tokens")
+    return tokens + answer if isinstance(tokens, int) and isinstance(answer, int) else None
+
+
+def _row(task: str, record: Record) -> Row:
+    told = record["details"].get("score")
+    details: Mapping[str, Any] = told if isinstance(told, dict) else {}
+    scored, by_field = record["outcome"] in SCORED, record["scorer"].startswith(task.removesuffix("_closed_book"))
+    chance = record["reference"].get("chance")
+    return Row(
+        trial=trial_of(record),
+        groups=_groups(task, record),
+        others=others_of(details) if scored else {},
+        unread=scored and by_field and unread(task, details),
+        another=str(details.get("given", "")).startswith("#"),
+        empty=record["outcome"] == "empty",
+        chance=float(chance) if isinstance(chance, (int, float)) else 0.0,
+        noise=noise_of(details),
+    )
+
+
+def _groups(task: str, record: Record) -> tuple[str, ...]:
+    reference, prompt = record["reference"], record["prompt"]
+    group = trial_of(record).needle  # of `n8_q0123` what a lost answer has of its row, too
+    if task in MRCR:
+        return mrcr_groups(reference.get("needles") or group.removeprefix("n"), _tokens(record))
+    if task == GRAPHWALKS:
+        kind = str(reference.get("problem_type") or group)
+        return kind, f"{kind} to {length_labels([record['length']])[0]}"
+    cut = "truncated" in record["details"].get("flags", ()) or "truncated" in prompt.get("flags", ())
+    return longbench_groups(reference, cut=None if task.endswith("closed_book") else cut)
+
+
+def _group(name: str, rows: Sequence[Row]) -> Group:
+    found = tally(row.trial for row in rows)
+    scored = [row for row in rows if row.trial.outcome in SCORED]
+    chance = fsum(row.chance for row in scored) / len(scored) if scored else 0.0
+    ends = found.interval
+    return Group(
+        name=name,
+        score=found,
+        chance=chance,
+        corrected=Share(
+            _corrected(found.mean, chance),
+            _corrected(ends.low, chance) if ends else None,
+            _corrected(ends.high, chance) if ends else None,
+        ),
+        others={who: mean for who in _whose(scored) if (mean := _mean_of(who, scored)) is not None},
+        unread=sum(row.unread for row in scored),
+        another=sum(row.another for row in scored),
+        noise=fsum(known) / len(known) if (known := [row.noise for row in scored if row.noise is not None]) else None,
+    )
+
+
+def _whose(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(who for row in rows for who in row.others))
+
+
+def _mean_of(who: str, rows: Sequence[Row]) -> float | None:
+    counted = [row.others[who] for row in rows if who in row.others and not (who == _EMPTY_LEFT_OUT and row.empty)]
+    return fsum(counted) / len(counted) if counted else None
+
+
+def _corrected(value: float | None, chance: float) -> float | None:
+    return None if value is None or chance >= 1 else (value - chance) / (1 - chance)
+
+
+def _order(name: str) -> tuple[Any, ...]:
+    """Makers' order: difficulty, length, domains, cut; needles with their bins, by number."""
+    if name in _ORDER:
+        return 0, _ORDER.index(name), ""
+    first, _, rest = name.partition(" ")
+    number = int(first[1:]) if first[:1] == "n" and first[1:].isdigit() else 0
+    digits = "".join(char for char in rest.partition("-")[0] if char.isdigit())
+    return 2 if name in ("whole text", "text cut") else 1, number, first if number else "", int(digits or 0), name
+
+
+def judged(reply: str, *, difficulty: object, length: object, answer: str) -> Judged | None:
+    """A reply as LongBench v2's authors judge it; `None` for an empty one, which their files do not have."""
+    if not reply.strip() or not difficulty or not length:
+        return None
+    return Judged(str(difficulty), str(length), authors_letter(reply), answer)
+
+
+def authors_notes(rows: Iterable[Judged | None]) -> list[str]:
+    """The numbers of the authors' `result.py`, in percent, without and with a quarter for replies without a letter."""
+    found = [row for row in rows if row is not None]
+    if not found:
+        return []
+    plain, compensated = authors_table(found), authors_table(found, compensated=True)
+    told = [f"as LongBench's result.py prints it, {len(found)} replies: {_listed(plain)}"]
+    if compensated != plain:
+        told.append(f"with {GUESS} for a reply without a letter: {_listed(compensated)}")
+    return told
+
+
+def bins_note(tokens: Sequence[int]) -> list[str]:
+    """How many rows of so many tokens openbench and evalscope count in another bin than the data card."""
+    moved = sum(harness_bin(each) != card_bin(each) for each in tokens)
+    return [f"openbench and evalscope count {moved} of {len(tokens)} rows in another bin"] if moved else []
+
+
+def _listed(table: dict[str, float | None]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in table.items() if value is not None)
+
+
+# L-Eval (C. An et al., "L-Eval: Instituting Standardized Evaluation for Long Context Language Models", ACL 2024)
+# publishes the first three over six, six and seven tasks, topic retrieval left out.
+_FAMILY = "leval_"
+_ROUGE = {"rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "rougeL": "ROUGE-L"}
+_NAMES = {name.lower(): name for name in LEVAL_TASKS}
+
+
+@dataclass(frozen=True, slots=True)
+class LevalAverage:
+    """The mean of some tasks' means, 0..1; its interval takes tasks as independent.
+
+    `tasks`: those that have a score, `of` those that the published average has; `missing`: the others, and those
+    without all of their questions, as `codeU 0 of 90`. `n`: answers with a score, `unscored`: without.
+    """
+
+    name: str
+    score: Share
+    tasks: tuple[str, ...]
+    of: int
+    missing: tuple[str, ...]
+    n: int
+    unscored: int
+
+
+@dataclass(frozen=True, slots=True)
+class LevalSummary:
+    """A model at one length (tokens), on whole documents or what a `retriever` found of them.
+
+    `rule`: `compat` where all answers were scored as published, `strict` by the rules without their quirks, else
+    `mixed`.
+    """
+
+    model: str
+    length: int
+    retriever: str
+    rule: str
+    averages: tuple[LevalAverage, ...]
+
+
+def leval_summaries(records: Iterable[Record]) -> tuple[LevalSummary, ...]:
+    """The averages of each model, length and retriever that was asked two tasks of L-Eval or more, sorted."""
+    groups: dict[tuple[str, int, str], dict[str, list[Record]]] = {}
+    for record in records:
+        task = task_of(record["task"])
+        if task.startswith(_FAMILY):
+            name = task.removeprefix(_FAMILY)
+            key = (record["model"], record["length"], retriever_of(record) or "")
+            groups.setdefault(key, {}).setdefault(_NAMES.get(name, name), []).append(record)
+    return tuple(
+        LevalSummary(*key, _rule(tasks), tuple(_averages(tasks)))
+        for key, tasks in sorted(groups.items())
+        if len(tasks) > 1
+    )
+
+
+def leval_object(found: Sequence[LevalSummary]) -> list[dict[str, Any]]:
+    """The averages for `results.json`; scores 0..1."""
+    return [asdict(each) for each in found]
+
+
+def _rule(tasks: Mapping[str, Sequence[Record]]) -> str:
+    scorers = {record["scorer"] for records in tasks.values() for record in records if record["score"] is not None}
+    compat = {scorer.endswith("_compat") for scorer in scorers if scorer.startswith(_FAMILY)}
+    if len(compat) != 1 or not all(scorer.startswith(_FAMILY) for scorer in scorers):
+        return "mixed"
+    return "compat" if compat.pop() else "strict"
+
+
+def _averages(tasks: Mapping[str, Sequence[Record]]) -> Iterable[LevalAverage]:
+    main = {name: tally(map(trial_of, records)) for name, records in tasks.items()}
+    for name, published in (("closed average", CLOSED), ("F1 average", WITH_F1)):
+        if any(task in main for task in published):
+            yield _average(name, main, published)
+    if any(task in main for task in WITH_ROUGE):
+        for metric, name in _ROUGE.items():
+            of = {task: tally(_by(metric, record) for record in tasks[task]) for task in WITH_ROUGE if task in tasks}
+            yield _average(f"{name} average", of, WITH_ROUGE)
+    yield _average("all tasks", main, tuple(main))
+
+
+def _by(metric: str, record: Record) -> Trial:
+    """The trial with the score of one metric, where its answer was scored by ROUGE."""
+    trial = trial_of(record)
+    value = record["details"].get("score", {}).get(metric)
+    return trial if trial.score is None or not isinstance(value, int | float) else trial._replace(score=float(value))
+
+
+def _average(name: str, tallies: Mapping[str, Tally], published: Sequence[str]) -> LevalAverage:
+    there = [task for task in published if task in tallies and tallies[task].mean is not None]
+    missing = []
+    for task in published:
+        expected = LEVAL_TASKS[task].expected if task in LEVAL_TASKS else 0
+        n = tallies[task].n if task in tallies else 0
+        if n < expected:
+            missing.append(f"{task} {n} of {expected}")
+    asked = [tallies[task] for task in published if task in tallies]
+    return LevalAverage(
+        name=name,
+        score=weighted_mean([_share(tallies[task]) for task in there], [1 / len(there)] * len(there))
+        if there
+        else Share(None),
+        tasks=tuple(there),
+        of=len(published),
+        missing=tuple(missing),
+        n=sum(each.n for each in asked),
+        unscored=sum(each.trials - each.n for each in asked),
+    )
+
+
+def _share(found: Tally) -> Share:
+    interval = found.interval
+    return Share(found.mean, interval.low if interval else None, interval.high if interval else None)

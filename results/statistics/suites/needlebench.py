@@ -1,0 +1,265 @@
+"""NeedleBench's summary of a run: its rows, weights and completeness, as published but for two faults.
+
+The rows and weights are OpenCompass's (`configs/summarizers/needlebench.py`): S-RT (one needle), M-RT (one needle at
+each depth), M-RS (a chain of two to five), by language, and their overall score. Two things are not repeated: its S-RT
+row is made of the M-RT data, and a recovery after a drop resets its longest ATC chain. Nor is a row with missing parts
+a number: it says what is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from needlework.core.settings import Settings, Suite
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.tasks.arms import split_label
+from needlework.haystack_fixtures.tasks.catalogue import grid, task_named
+from needlework.results.records.record import OutcomeName, Record
+from needlework.results.records.samples import by_test, task_of
+from needlework.results.statistics.panels import Range, Tally, tally, trial_of
+from needlework.results.statistics.tasks import Share, weighted_mean, weighted_range
+
+# The share of each part in the overall score.
+WEIGHTS = {"v1": {"S-RT": 0.4, "M-RT": 0.3, "M-RS": 0.3}, "v2": {"S-RT": 1 / 3, "M-RT": 1 / 3, "M-RS": 1 / 3}}
+# A chain of the Ancestral Trace Challenge counts as held from this score on.
+HELD = 0.6
+_PARTS = {"niah": "S-RT", "parallel": "M-RT", "needlebench_reasoning": "M-RS", "needlebench_atc": "ATC"}
+_PRESET = re.compile(r"needlebench-(v[12])-\w+")
+
+At = tuple[int, float | None, int]
+"""Length, depth and repeat of a trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What NeedleBench calls a data set: one task in one language, with one number of needles.
+
+    `kind`: S-RT, M-RT, M-RS or ATC. `language`: EN or ZH. `needles`: how many, where there are parts of several.
+    `task`, `needle`: as records name them. `trials`: those that the run asks of every model, none if it leaves the part
+    out.
+    """
+
+    kind: str
+    language: str
+    needles: int
+    task: str
+    needle: str
+    trials: frozenset[At]
+
+    @property
+    def name(self) -> str:
+        """`S-RT-EN`, `3-Needle-ZH`, `ATC-16-EN`."""
+        if self.kind == "ATC":
+            return f"ATC-{self.needles}-{self.language}"
+        return f"{self.needles}-Needle-{self.language}" if self.needles else f"{self.kind}-{self.language}"
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What a run of a NeedleBench preset is to ask. `changed`: keys of its suites that are not the preset's."""
+
+    preset: str
+    version: str
+    parts: tuple[Part, ...]
+    changed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the summary. Without a score, `missing` says why; `n` scored trials, `unscored` the others.
+
+    `range`: of the score, with undecided answers as misses and as hits; `None` where none is undecided.
+    """
+
+    name: str
+    score: Share
+    n: int
+    unscored: Mapping[OutcomeName, int]
+    missing: tuple[str, ...] = ()
+    range: Range | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The longest chain that a model holds: the last number of statements before the first with a score below `HELD`.
+
+    0 where the shortest fails; `dropped` is that first number, `None` where there is none. `needles` is `None` where a
+    score up to there is missing.
+    """
+
+    name: str
+    needles: int | None
+    dropped: int | None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NeedleBench:
+    """The summary of one model."""
+
+    model: str
+    design: Design
+    rows: tuple[Row, ...]
+    reaches: tuple[Reach, ...]
+
+
+def design_of(settings: Settings) -> Design | None:
+    """What a run asks of NeedleBench, by its preset's name and its suites; `None` for a run of another preset."""
+    named = _PRESET.fullmatch(settings.preset)
+    if named is None:
+        return None
+    published = resolve_settings({"preset": settings.preset}, {}, Path()).suites
+    trials: dict[tuple[str, str], frozenset[At]] = {}
+    for series in grid(settings):
+        first = series.cells[0]
+        if not split_label(first.needle, series.suite.controls)[1]:
+            trials[first.task, first.needle] = frozenset((c.length, c.depth, c.repeat) for c in series.cells)
+    parts = tuple(
+        Part(
+            kind=_PARTS[suite.task],
+            language=suite.language.upper(),
+            needles=int("".join(filter(str.isdigit, label)) or 0),
+            task=suite.task,
+            needle=label,
+            trials=trials.get((suite.task, label), frozenset()),
+        )
+        for suite in published
+        for label in task_named(suite.task).labels(suite)
+    )
+    return Design(settings.preset, named[1], parts, _changed(settings.suites, published))
+
+
+def needlebench(records: Iterable[Record], design: Design | None) -> tuple[NeedleBench, ...]:
+    """Return the summary of each model and test of a run, sorted; none for another preset. Controls are no part."""
+    if design is None:
+        return ()
+    groups: dict[str, dict[tuple[str, str], list[Record]]] = {}
+    for test, asked in by_test(record for record in records if task_of(record["task"]) in _PARTS).items():
+        for record in asked:
+            own = groups.setdefault(f"{record['model']} ({test})" if test else record["model"], {})
+            own.setdefault((record["task"], record["needle"]), []).append(record)
+    found = []
+    for model in sorted(groups):
+        rows = {part: _part_row(part, groups[model].get((part.task, part.needle), [])) for part in design.parts}
+        found.append(NeedleBench(model, design, tuple(_rows(rows, WEIGHTS[design.version])), tuple(_reaches(rows))))
+    return tuple(found)
+
+
+def needlebench_object(found: Sequence[NeedleBench]) -> list[dict[str, Any]]:
+    """Return the summaries as JSON objects, scores 0..1."""
+    return [
+        {
+            "model": each.model,
+            "preset": each.design.preset,
+            "changed": list(each.design.changed),
+            "weights": WEIGHTS[each.design.version],
+            "rows": [_row_object(row) for row in each.rows],
+            "max_needles": [asdict(reach) for reach in each.reaches],
+        }
+        for each in found
+    ]
+
+
+def _row_object(row: Row) -> dict[str, Any]:
+    left_out = {"unscored": dict(row.unscored), "missing": list(row.missing)}
+    return {"name": row.name, "range": row.range, **asdict(row.score), "n": row.n, **left_out}
+
+
+def _changed(suites: Sequence[Suite], published: Sequence[Suite]) -> tuple[str, ...]:
+    """Keys that differ in a suite of the same task and language; those that are left out are told by their parts."""
+    known = {(suite.task, suite.language): suite for suite in published}
+    pairs = [(suite, known[suite.task, suite.language]) for suite in suites if (suite.task, suite.language) in known]
+    names = [field.name for field in fields(Suite) if field.name != "controls"]
+    return tuple(name for name in names if any(getattr(own, name) != getattr(other, name) for own, other in pairs))
+
+
+def _part_row(part: Part, records: Sequence[Record]) -> Row:
+    counted = tally(trial_of(record) for record in records)
+    missing = tuple(_missing(part, records))
+    ends = None if missing else counted.range
+    return Row(part.name, Share(None) if missing else _share(counted), counted.n, counted.unscored, missing, ends)
+
+
+def _missing(part: Part, records: Sequence[Record]) -> Iterable[str]:
+    """Why there is no score: not asked, not all asked yet, or cells in which no trial has a score."""
+    if not part.trials:
+        yield part.name
+        return
+    ran = {(record["length"], record["depth"], record["repeat"]) for record in records}
+    left = len(part.trials - ran)
+    if left:
+        yield f"{part.name}: {left} of {len(part.trials)} trials not run"
+        return
+    cells = {(length, depth) for length, depth, _ in part.trials}
+    blank = cells - {(record["length"], record["depth"]) for record in records if record["score"] is not None}
+    if blank:
+        lengths = ", ".join(map(str, sorted({length for length, _ in blank})))
+        yield f"{part.name}: {len(blank)} of {len(cells)} cells without a score (at lengths {lengths})"
+
+
+def _share(counted: Tally) -> Share:
+    interval = counted.interval
+    return Share(counted.mean, interval.low, interval.high) if interval else Share(counted.mean)
+
+
+def _rows(parts: Mapping[Part, Row], weights: Mapping[str, float]) -> Iterable[Row]:
+    """The rows in the published order: overall, then each kind with its languages, then numbers of needles."""
+
+    def of(kind: str, language: str = "") -> list[Row]:
+        return [row for part, row in parts.items() if part.kind == kind and language in ("", part.language)]
+
+    kinds = {kind: rows for kind in weights if (rows := of(kind))}
+    languages = tuple(dict.fromkeys(part.language for part in parts))
+    if kinds:
+        shares = [(row, weights[kind] / len(rows)) for kind, rows in kinds.items() for row in rows]
+        yield _combined("Overall", shares)
+    for kind, rows in kinds.items():
+        yield _mean(kind, rows)
+        yield from (_mean(f"{kind}-{language}", of(kind, language)) for language in languages)
+    yield from (row for part, row in parts.items() if part.kind == "M-RS")
+    for language in languages if of("ATC") else ():
+        own = {part: row for part, row in parts.items() if part.kind == "ATC" and part.language == language}
+        yield _mean(f"ATC-{language}", list(own.values()))
+        total = sum(part.needles for part in own)
+        yield _combined(f"ATC-{language} by needles", [(row, part.needles / total) for part, row in own.items()])
+        yield from own.values()
+
+
+def _mean(name: str, rows: Sequence[Row]) -> Row:
+    return _combined(name, [(row, 1 / len(rows)) for row in rows])
+
+
+def _combined(name: str, shares: Sequence[tuple[Row, float]]) -> Row:
+    """The weighted mean of rows, which are of different needles; none where parts are missing."""
+    unscored: dict[OutcomeName, int] = {}
+    for row, _ in shares:
+        for outcome, count in row.unscored.items():
+            unscored[outcome] = unscored.get(outcome, 0) + count
+    missing = tuple(reason for row, _ in shares for reason in row.missing)
+    score = weighted_mean([row.score for row, _ in shares], [weight for _, weight in shares])
+    ends = None if missing else weighted_range([(row.range, row.score.value, weight) for row, weight in shares])
+    return Row(name, score, sum(row.n for row, _ in shares), unscored, missing, ends)
+
+
+def _reaches(parts: Mapping[Part, Row]) -> Iterable[Reach]:
+    atc = [(part, row) for part, row in parts.items() if part.kind == "ATC"]
+    for language in dict.fromkeys(part.language for part, _ in atc):
+        chains = sorted(
+            ((part.needles, row) for part, row in atc if part.language == language), key=lambda chain: chain[0]
+        )
+        yield _reach(f"ATC-{language} max needles", chains)
+
+
+def _reach(name: str, chains: Sequence[tuple[int, Row]]) -> Reach:
+    held = 0
+    for needles, row in chains:
+        if row.score.value is None:
+            return Reach(name, None, None, row.missing)
+        if row.score.value < HELD:
+            return Reach(name, held, needles)
+        held = needles
+    return Reach(name, held, None)

@@ -1,0 +1,207 @@
+"""RULER's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from math import fsum, sqrt
+from typing import Any
+
+from needlework.results.records.record import Record
+from needlework.results.records.samples import by_test, task_of, without_controls
+from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
+from needlework.results.statistics.length_scores import LengthScore
+from needlework.results.statistics.panels import Tally, Trial, tally, trial_of
+from needlework.results.style import length_labels, one_line, percent1
+
+TASKS = (
+    "ruler_niah_single_1",
+    "ruler_niah_single_2",
+    "ruler_niah_single_3",
+    "ruler_niah_multikey_1",
+    "ruler_niah_multikey_2",
+    "ruler_niah_multikey_3",
+    "ruler_niah_multivalue",
+    "ruler_niah_multiquery",
+    "ruler_vt",
+    "ruler_cwe",
+    "ruler_fwe",
+    "ruler_qa_1",
+    "ruler_qa_2",
+)
+_SCORERS = ("ruler_all", "ruler_part")
+_PLAIN = str.maketrans({"·": "|", "–": "-"})
+
+
+@dataclass(frozen=True, slots=True)
+class RulerLength:
+    """The tasks at one length (tokens); scores 0..1.
+
+    `mean`: of the tasks' means, each weighing the same; `low`, `high`: its 95 % interval, from the tasks' own (MOVER:
+    G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures", Stat. Med. 27 (2008) 1693-1702).
+    `strict`: the same mean of the strict scores. All `None` where a task is `missing`: it has no score here. `partial`:
+    one was not asked here at all, so that the length is none of the effective length's.
+    `n`: trials that count; `cut`: of those, answers that the token limit cut off before anything right, which RULER
+    scores as 0; `unscored`: further trials, which have no score for another reason.
+    """
+
+    length: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    strict: float | None
+    n: int
+    cut: int
+    unscored: int
+    missing: tuple[str, ...]
+    partial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RulerTable:
+    """A model's row in one language. `increasing`, `decreasing`: means over the lengths that have a mean, weights
+    growing or falling by 1 (wAvg(inc), wAvg(dec)); `None` with fewer than two. `scorers`: those that are not RULER's.
+    """
+
+    model: str
+    language: str
+    lengths: tuple[RulerLength, ...]
+    increasing: float | None
+    decreasing: float | None
+    effective: EffectiveLength
+    scorers: tuple[str, ...]
+
+
+def ruler_tables(records: Iterable[Record]) -> tuple[RulerTable, ...]:
+    """Return a table for each model, test and language that was asked any of the 13 tasks, controls left out."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    own = (record for record in without_controls(records) if task_of(record["task"]) in TASKS)
+    for test, asked in by_test(own).items():
+        for record in asked:
+            model = f"{record['model']} ({test})" if test else record["model"]
+            groups.setdefault((model, record["language"]), []).append(record)
+    return tuple(_table(*key, groups[key]) for key in sorted(groups))
+
+
+def ruler_object(tables: Sequence[RulerTable]) -> list[dict[str, Any]]:
+    """The tables for `results.json`."""
+    return [asdict(table) | {"effective_length": table.effective.answer} for table in tables]
+
+
+def weighted(scores: Sequence[float], *, increasing: bool) -> float:
+    """The mean of scores by ascending length with weights 1, 2, 3, ..., or the same weights from the other end."""
+    weights = range(1, len(scores) + 1) if increasing else range(len(scores), 0, -1)
+    return fsum(weight * score for weight, score in zip(weights, scores, strict=True)) / sum(weights)
+
+
+def ruler_lines(tables: Sequence[RulerTable], *, ascii_only: bool = False) -> list[str]:
+    """The tables in lines: one for each length, then the means over lengths and the effective length."""
+    lines: list[str] = []
+    for table in tables:
+        lines += ["", one_line(f"RULER · {table.model} · {table.language}"), *map(_length_line, _labelled(table))]
+        if table.increasing is not None and table.decreasing is not None:
+            lines.append(f"  wAvg(inc) {percent1(table.increasing)}, wAvg(dec) {percent1(table.decreasing)}")
+        if any(each.mean is not None for each in table.lengths):
+            lines.append(f"  effective length, {table.effective.text}")
+        if table.scorers:
+            lines.append(f"  scored by {', '.join(table.scorers)}, not as RULER does")
+    return [line.translate(_PLAIN) if ascii_only else line for line in lines[1:]]
+
+
+def _labelled(table: RulerTable) -> list[tuple[str, RulerLength]]:
+    labels = length_labels([each.length for each in table.lengths])
+    width = max(map(len, labels))
+    return [(label.rjust(width), each) for label, each in zip(labels, table.lengths, strict=True)]
+
+
+def _length_line(at: tuple[str, RulerLength]) -> str:
+    label, each = at
+    cut = f", {each.cut} cut off count as 0" if each.cut else ""
+    unscored = f", {each.unscored} without a score" if each.unscored else ""
+    if each.mean is None:
+        missing = f"no score for {', '.join(name.removeprefix('ruler_') for name in each.missing)}"
+        return f"  {label}  no mean of {len(TASKS)} tasks: {missing}{unscored}"
+    interval = "" if each.low is None or each.high is None else f" ({percent1(each.low)}–{percent1(each.high)})"
+    strict = "" if each.strict is None else f", strict {percent1(each.strict)} %"
+    return (
+        f"  {label}  mean of {len(TASKS)} tasks {percent1(each.mean)} %{interval}{strict}, n = {each.n}{cut}{unscored}"
+    )
+
+
+def _table(model: str, language: str, records: Sequence[Record]) -> RulerTable:
+    by_length: dict[int, list[Record]] = {}
+    for record in records:
+        by_length.setdefault(record["length"], []).append(record)
+    lengths = tuple(_length(length, by_length[length]) for length in sorted(by_length))
+    means = [each.mean for each in lengths if each.mean is not None]
+    both = len(means) > 1
+    scorers = {record["scorer"] for record in records if record["score"] is not None} - set(_SCORERS)
+    return RulerTable(
+        model=model,
+        language=language,
+        lengths=lengths,
+        increasing=weighted(means, increasing=True) if both else None,
+        decreasing=weighted(means, increasing=False) if both else None,
+        effective=absolute_length(
+            [LengthScore(each.length, each.mean, each.low, each.high) for each in lengths if not each.partial]
+        ),
+        scorers=tuple(sorted(scorers)),
+    )
+
+
+def _length(length: int, records: Sequence[Record]) -> RulerLength:
+    tallies = {task: tally(map(_trial, (each for each in records if each["task"] == task))) for task in TASKS}
+    missing = tuple(task for task, found in tallies.items() if found.mean is None)
+    counted = [record for record in records if _trial_scored(record)]
+    mean, low, high = (None, None, None) if missing else _mean(list(tallies.values()))
+    return RulerLength(
+        length=length,
+        mean=mean,
+        low=low,
+        high=high,
+        strict=None if missing else _strict(counted),
+        n=len(counted),
+        cut=sum(record["outcome"] == "censored" for record in counted),
+        unscored=len(records) - len(counted),
+        missing=missing,
+        partial=any(not tallies[task].trials for task in missing),
+    )
+
+
+def _trial(record: Record) -> Trial:
+    """A trial as RULER counts it: an answer that was cut off before it gave anything right is wrong."""
+    trial = trial_of(record)
+    return trial._replace(outcome="wrong", score=0.0) if trial.outcome == "censored" else trial
+
+
+def _trial_scored(record: Record) -> bool:
+    return trial_of(record).score is not None or record["outcome"] == "censored"
+
+
+def _mean(tallies: Sequence[Tally]) -> tuple[float, float | None, float | None]:
+    """The mean of the tasks' means, and its interval."""
+    means = [found.mean or 0.0 for found in tallies]
+    mean = fsum(means) / len(means)
+    intervals = [found.interval for found in tallies]
+    below = [value - each.low for value, each in zip(means, intervals, strict=True) if each is not None]
+    above = [each.high - value for value, each in zip(means, intervals, strict=True) if each is not None]
+    if len(below) < len(means):
+        return mean, None, None
+    down, up = (sqrt(fsum(reach * reach for reach in reaches)) / len(means) for reaches in (below, above))
+    return mean, max(0.0, mean - down), min(1.0, mean + up)
+
+
+def _strict(records: Sequence[Record]) -> float | None:
+    """The mean of the tasks' mean strict scores; `None` where a scored record does not tell its own.
+
+    What is unclear to the strict rule is left out.
+    """
+    scores: dict[str, list[float]] = {}
+    for record in records:
+        told = 0.0 if record["outcome"] == "censored" else record["details"].get("score", {}).get("strict", "")
+        if told is None:
+            continue
+        if not isinstance(told, (int, float)):
+            return None
+        scores.setdefault(record["task"], []).append(float(told))
+    return fsum(fsum(values) / len(values) for values in scores.values()) / len(scores) if scores else None

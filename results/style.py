@@ -1,0 +1,329 @@
+"""Palette, fonts and text of reports."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import unicodedata
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import floor, inf
+from pathlib import Path
+from typing import Literal
+
+from needlework.results.records.record import OutcomeName
+
+# Escape sequences first (CSI, OSC, then any two-byte one), so that their parameters do not stay behind as text.
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Remove terminal escapes and control characters but tab and newline; half a surrogate pair becomes U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
+    plain = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", plain))
+
+
+def one_line(text: str) -> str:
+    """Clean and put on one line."""
+    return " ".join(clean(text).split())
+
+
+def display_width(text: str) -> int:
+    """Terminal columns of `text`: 2 for East Asian wide characters, 0 for combining marks."""
+    return sum(_columns(character) for character in text)
+
+
+def fit(text: str, width: int, mark: str = "~") -> str:
+    """Cut `text` to `width` terminal columns, the one-column `mark` included; `~` is in every encoding."""
+    if display_width(text) <= width:
+        return text
+    kept, used = "", 0
+    for character in text:
+        used += _columns(character)
+        if used > width - 1:
+            break
+        kept += character
+    return kept + mark if width > 0 else ""
+
+
+def percent(score: float) -> str:
+    """A score in 0..1 as whole percent. Only a full score reads 100 and only none at all reads 0."""
+    if score in (0.0, 1.0):
+        return "100" if score else "0"
+    return str(min(99, max(1, floor(100 * score + 0.5))))
+
+
+def percent1(score: float) -> str:
+    """A score in 0..1 as percent with one decimal, under the same rule: 99.9 is the most that is not full."""
+    if score in (0.0, 1.0):
+        return "100" if score else "0"
+    return f"{min(99.9, max(0.1, 100 * score)):.1f}"
+
+
+def natural(text: str) -> tuple[tuple[float, str], ...]:
+    """What people sort by: `q2` before `q10`, numbers before words."""
+    parts = re.split(r"(\d+)", text)
+    return tuple((float(part[:300]), "") if part.isdecimal() else (inf, part) for part in parts if part)
+
+
+def length_labels(lengths: Sequence[int]) -> tuple[str, ...]:
+    """Label lengths in tokens: `500`, `4k`, `1M`, with as few decimals as keep different lengths different."""
+    for decimals in range(1, 4):
+        labels = tuple(_length_label(length, decimals) for length in lengths)
+        if len(set(labels)) == len(set(lengths)):
+            return labels
+    return tuple(str(length) for length in lengths)
+
+
+def _length_label(length: int, decimals: int) -> str:
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if length >= size and (unit == "k" or length % 100_000 == 0):
+            return f"{length / size:.{decimals}f}".rstrip("0").rstrip(".") + unit
+    return str(length)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def counted(number: int, what: str) -> str:
+    """`1 sample`, `1,200 samples`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def relative(path: Path) -> str:
+    """The path as a user types it here."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def duration(seconds: float) -> str:
+    """`0.4 s`, `40 s`, `25 min`, `3 h 20 min`."""
+    if seconds < 60:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60} min"
+
+
+ColorsName = Literal["safe", "field"]
+Rgb = tuple[int, int, int]
+
+# `safe`: nine points of viridis, told apart with every kind of colour blindness and in grey print.
+# `field`: red-yellow-green, as the published needle-in-a-haystack pictures have it.
+COLORS: dict[ColorsName, tuple[str, ...]] = {
+    "safe": ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"),
+    "field": ("#F0496E", "#EBB839", "#0CD79F"),
+}
+
+# B - A from -100 to +100 points: ColorBrewer's RdBu, whose two ends are told apart with every kind of colour blindness.
+DIFFERENCES = (
+    "#67001f", "#b2182b", "#d6604d", "#f4a582", "#fddbc7", "#f7f7f7",
+    "#d1e5f0", "#92c5de", "#4393c3", "#2166ac", "#053061",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How a cell without any score is shown: hatched in pictures, by a letter in the terminal, never by a colour."""
+
+    outcome: OutcomeName
+    letter: str
+    hatch: str
+    legend: str
+
+
+# In the order of precedence: a cell with several outcomes shows the one that casts the most doubt.
+MARKS: tuple[Mark, ...] = (
+    Mark("invalid", "!", "xxxx", "invalid: prompt not as built"),
+    Mark("error", "E", "////", "error: no score"),
+    Mark("censored", "c", "....", "censored: cut off before an answer"),
+    Mark("unclear", "?", "oo", "unclear: right or wrong cannot be told"),
+    Mark("skipped", "s", "---", "skipped: does not fit the window"),
+)
+NOT_RUN = "."
+
+
+def mark_of(scored: int, counts: Mapping[OutcomeName, int]) -> Mark | None:
+    """Return the mark of a cell without a scored trial, by how many trials had each outcome; `None` when it has one."""
+    return None if scored else next((mark for mark in MARKS if counts.get(mark.outcome)), None)
+
+
+def color_of(score: float, colors: ColorsName = "safe") -> Rgb:
+    """Return the colour of a score in 0..1."""
+    return between(COLORS[colors], score)
+
+
+def difference_color(difference: float) -> Rgb:
+    """Return the colour of a difference of scores, -1..1: red where B is worse, blue where it is better."""
+    return between(DIFFERENCES, (difference + 1) / 2)
+
+
+def between(colors: Sequence[str], share: float) -> Rgb:
+    """The colour at `share` (0..1) of a map, linear between its points."""
+    points = [tuple(int(text[i : i + 2], 16) for i in (1, 3, 5)) for text in colors]
+    at = min(1.0, max(0.0, share)) * (len(points) - 1)
+    left = min(int(at), len(points) - 2)
+    red, green, blue = (round(a + (b - a) * (at - left)) for a, b in zip(points[left], points[left + 1], strict=True))
+    return red, green, blue
+
+
+def dark(color: Rgb) -> bool:
+    """Whether white text reads better than black on `color` (WCAG relative luminance)."""
+    red, green, blue = (c / 3294.6 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179
+
+
+LATIN = "DejaVu Sans"  # ships with matplotlib, so that it is always there
+# Installed fonts with Chinese characters, the best known first (Linux, then macOS, then Windows).
+_CJK_FAMILIES = (
+    *("Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "Noto Sans CJK JP"),
+    *("WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Droid Sans Fallback"),
+    *("PingFang SC", "Hiragino Sans GB", "Heiti SC", "Arial Unicode MS"),
+    *("Microsoft YaHei", "SimHei", "SimSun"),
+)
+_BOLD = 700
+_PACKAGED = ("mplfonts", "fonts", "NotoSansCJKsc-Regular.otf")
+
+
+@dataclass(frozen=True, slots=True)
+class Fonts:
+    """Font families in the order of preference, and the characters of the text that none of them has."""
+
+    families: tuple[str, ...]
+    missing: frozenset[str] = frozenset()
+
+    def displayable(self, text: str) -> str:
+        """Return `text` with a box for each character that no font has, as a browser would show it."""
+        return "".join("□" if character in self.missing else character for character in text)
+
+
+def fonts_for(text: str) -> Fonts:
+    """Choose fonts that have every character of `text`; warns when there is none."""
+    from matplotlib import font_manager
+
+    missing = _missing(text, font_manager.findfont(LATIN))
+    if not missing:
+        return Fonts((LATIN,))
+    path = cjk_font()
+    if path is not None:
+        missing = _missing("".join(missing), str(path))
+        families: tuple[str, ...] = (LATIN, _register(path))
+    else:
+        families = (LATIN,)
+    if missing:
+        shown = "".join(sorted(missing))[:20]
+        warnings.warn(
+            f"no font for {shown!r} in a heatmap's labels: boxes are drawn. `pip install 'needlework[demo]'` has a"
+            " font with Chinese characters",
+            stacklevel=2,
+        )
+    return Fonts(families, frozenset(missing))
+
+
+def cjk_font() -> Path | None:
+    """Find a font file with Chinese characters: of the package mplfonts, else an installed one; `None` without."""
+    # Looked up, never imported: installed without its dependencies the package cannot be imported.
+    package = importlib.util.find_spec(_PACKAGED[0])
+    for folder in (package.submodule_search_locations or ()) if package else ():
+        path = Path(folder, *_PACKAGED[1:])
+        if path.is_file():
+            return path
+    from matplotlib import font_manager
+
+    installed = {entry.name: entry.fname for entry in font_manager.fontManager.ttflist}
+    return next((Path(installed[name]) for name in _CJK_FAMILIES if name in installed), None)
+
+
+def _missing(text: str, path: str) -> set[str]:
+    from matplotlib import font_manager
+
+    covered = font_manager.get_font(path).get_charmap()
+    return {character for character in text if ord(character) not in covered and character != "\n"}
+
+
+def _register(path: Path) -> str:
+    """Make the font known to matplotlib, once, for bold labels too, and return its family name."""
+    from matplotlib import font_manager
+
+    known = font_manager.fontManager.ttflist
+    if not any(entry.fname == str(path) for entry in known):
+        font_manager.fontManager.addfont(path)
+    entries = [entry for entry in known if entry.fname == str(path)]
+    if not any(entry.weight == _BOLD for entry in entries):  # else each bold label has a line of matplotlib's log
+        known.append(replace(entries[0], weight=_BOLD))
+    return entries[0].name
+
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def score_glyph(score: float, ascii_only: bool = False) -> str:
+    """Return one character for a score in 0..1: `▁`..`█`, or `0`..`9`. Only a full score has the last one."""
+    glyphs = "0123456789" if ascii_only else BLOCKS
+    return glyphs[min(len(glyphs) - 1, max(0, floor(score * (len(glyphs) - 1))))]
+
+
+def can_encode(encoding: str | None) -> bool:
+    """Whether a stream with this encoding can show the block characters."""
+    try:
+        BLOCKS.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+_PLAIN = str.maketrans({"·": "|", "–": "-", "…": "~", "−": "-", "≥": ">", "≤": "<"})
+
+
+def folded(text: str, width: int, indent: str = "  ") -> list[str]:
+    """Break a sentence at its blanks into lines of at most `width` columns; further lines begin with `indent`.
+
+    A word that is longer stays whole: a path that was broken is none any more.
+    """
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and display_width(lines[-1]) + 1 + display_width(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"{indent if lines else ''}{word}")
+    return lines
+
+
+def folded_table(rows: Sequence[Sequence[str]], names: int, width: int) -> Iterator[str]:
+    """Columns of one width, the first `names` to the left; what is too wide goes on below, under the names again."""
+    sizes = [max(display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
+    room = width - sum(sizes[:names]) - 2 * (names - 1)
+    blocks: list[list[int]] = [[]]
+    used = 0
+    for at in range(names, len(sizes)):
+        if blocks[-1] and used + sizes[at] + 2 > room:
+            blocks.append([])
+            used = 0
+        blocks[-1].append(at)
+        used += sizes[at] + 2
+    for block in blocks:
+        for row in rows:
+            cells = [row[at] + " " * (sizes[at] - display_width(row[at])) for at in range(names)]
+            cells += [" " * (sizes[at] - display_width(row[at])) + row[at] for at in block]
+            yield "  ".join(cells).rstrip()
+
+
+def encodable(line: str, encoding: str | None) -> str:
+    """The line as a stream of this encoding can show it; a stand-in for each character that it has not."""
+    try:
+        line.encode(encoding or "ascii")
+    except UnicodeEncodeError:
+        plain = line.translate(_PLAIN)
+        return plain.encode(encoding or "ascii", "replace").decode(encoding or "ascii")
+    except LookupError:
+        return line.translate(_PLAIN).encode("ascii", "replace").decode("ascii")
+    return line

@@ -1,0 +1,225 @@
+"""Tables of leaderboards and histories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from needlework.results.statistics.leaderboard.boards import (
+    Board,
+    Change,
+    Point,
+    Ranks,
+    Row,
+    Series,
+    changes_needed_samples,
+    needed_samples,
+)
+from needlework.results.statistics.leaderboard.entries import Entry
+from needlework.results.style import counted, length_labels, percent1
+from needlework.results.tables.comparison import p_words, points1
+from needlework.results.tables.terminal import NONE, range_words
+
+_MOST = 6  # lengths that have a column of their own in a terminal
+_TOLD = 5  # models that were asked otherwise
+RANK = "rank"
+SECONDS = "seconds an answer"
+SPENT = ("prompt tokens", "answer tokens", SECONDS, "seconds, slowest 5 %")  # of which less is better
+
+
+def rank_words(ranks: Ranks) -> str:
+    """`1`, or `2–5` where nothing shows which."""
+    return str(ranks[0]) if ranks[0] == ranks[1] else f"{ranks[0]}–{ranks[1]}"
+
+
+def board_title(board: Board) -> str:
+    """`niah: 12 trials of 6 samples, 300 to 600 tokens, scored by match@4`."""
+    parts = [f"{counted(board.trials, 'trial')} of {counted(board.samples, 'sample')}"]
+    if board.lengths:
+        first, last = length_labels([board.lengths[0], board.lengths[-1]])
+        parts.append(f"{first} tokens" if first == last else f"{first} to {last} tokens")
+    if board.scorer:
+        parts.append(f"scored by {board.scorer}")
+    return f"{board.task}: {', '.join(parts)}"
+
+
+def board_head(board: Board, *, every_length: bool = False) -> tuple[str, ...]:
+    """The columns of a board."""
+    return (
+        RANK,
+        "model",
+        "score % (95 %)",
+        *(["misses counted"] if board.has_misses else []),
+        *_lengths(board, every_length),
+        *(["effective length (95 %)"] if len(board.lengths) > 1 else []),
+        *(SPENT if board.lengths else []),
+    )
+
+
+def board_row(board: Board, row: Row, *, every_length: bool = False) -> tuple[str, ...]:
+    """A row in the order of `board_head`: tokens and seconds are of a trial, on average and in the median."""
+    entry = row.entry
+    name = f"{row.who.name} *" if row.who.name in board.otherwise else row.who.name
+    named = with_failed(name, row.who.entries.values() if entry is None else [entry])
+    cells = [rank_words(row.ranks), named, score_cell(row)]
+    if board.has_misses:
+        cells.append(percent1(row.counted))
+    if entry is None:
+        return tuple(cells)
+    if _lengths(board, every_length):
+        cells += length_cells(entry)
+    if len(board.lengths) > 1:
+        cells.append(effective_words(entry))
+    seconds = [NONE, NONE] if entry.latency is None else [seconds_words(value) for value in entry.latency]
+    return (*cells, _tokens(entry.prompt_tokens), _tokens(entry.answer_tokens), *seconds)
+
+
+def with_failed(name: str, entries: Iterable[Entry]) -> str:
+    """`name (8 errors, 2 invalid)`; the name alone where no trial failed."""
+    failed = failed_words(entries)
+    return f"{name} ({failed})" if failed else name
+
+
+def failed_words(entries: Iterable[Entry]) -> str:
+    """`8 errors, 2 invalid`; empty where no trial failed."""
+    told = [entry.outcomes for entry in entries]
+    errors, invalid = (sum(outcomes.get(name, 0) for outcomes in told) for name in ("error", "invalid"))
+    return ", ".join([*[counted(errors, "error")] * (errors > 0), *[f"{invalid:,} invalid"] * (invalid > 0)])
+
+
+def seconds_words(seconds: float) -> str:
+    """`2.31`; less than a thousandth, as of answers that no model computed, is `<0.001`."""
+    return f"{seconds:.3g}" if seconds >= 0.001 else "<0.001"
+
+
+def effective_words(entry: Entry) -> str:
+    """The 95 % interval of the effective length: `300 to 600 or more`, `none to 300`."""
+    if entry.effective is None:
+        return NONE
+    low, _, high, _ = entry.effective
+    first, last = ("none" if each is None else length_labels([each])[0] for each in (low, high))
+    more = " or more" if high is not None and high == entry.by_length[-1][0] else ""
+    return f"{last}{more}" if first == last else f"{first} to {last}{more}"
+
+
+def board_notes(board: Board) -> list[str]:
+    """What its ranks rest on, and who was asked otherwise."""
+    count = len(board.rows)
+    if count < 2:
+        return []
+    return [*_ties(board, count), *_otherwise(board)]
+
+
+def _ties(board: Board, count: int) -> list[str]:
+    if all(row.ranks == (1, count) for row in board.rows):
+        needed = needed_samples(count)
+        few = f"; {needed} samples are the fewest that could show any" if board.samples < needed else ""
+        return [f"no difference between these {count} is shown: all are tied{few}"]
+    return []
+
+
+def _otherwise(board: Board) -> list[str]:
+    if not board.otherwise:
+        return []
+    told = [f"{name} ({board.otherwise[name]})" for name in sorted(board.otherwise)]
+    more = [f"and {len(told) - _TOLD} more"] * (len(told) > _TOLD)
+    listed = "; ".join([*told[:_TOLD], *more])
+    return [f"* asked in another way than the others here, which may be what differs: {listed}"]
+
+
+def _lengths(board: Board, every_length: bool) -> Sequence[str]:
+    return length_labels(board.lengths) if every_length or 1 < len(board.lengths) <= _MOST else ()
+
+
+def score_cell(of: Row | Entry) -> str:
+    """`87.5 (81.0–92.1)`; `50.4–100, scored 100 (97.0–100)` where answers are undecided: all missed to all hit."""
+    mean, low, high = of.mean, of.low, of.high
+    ends = "" if low is None or high is None else f" ({percent1(max(0.0, low))}–{percent1(min(1.0, high))})"
+    scored = NONE if mean is None else f"{percent1(mean)}{ends}"
+    if of.range is None:
+        return scored
+    return range_words(of.range) if mean is None else f"{range_words(of.range)}, scored {scored}"
+
+
+def length_cells(entry: Entry) -> list[str]:
+    """The score at each length; a range where answers are undecided."""
+    means = (mean for _, _, _, mean, _, _ in entry.by_length)
+    return [
+        range_words(ends) if ends is not None else NONE if mean is None else percent1(mean)
+        for mean, ends in zip(means, entry.ranges, strict=True)
+    ]
+
+
+def _tokens(value: float | None) -> str:
+    return NONE if value is None else f"{value:,.0f}"
+
+
+def series_title(series: Series) -> str:
+    """`smollm2 · niah: 4 runs of 36 trials of 12 samples`."""
+    return f"{_name(series)}: {size_words(series)}"
+
+
+def size_words(series: Series) -> str:
+    """`4 runs of 36 trials of 12 samples`."""
+    first = series.points[0].entry
+    trials, samples = counted(first.trials, "trial"), counted(series.samples, "sample")
+    return f"{counted(len(series.points), 'run')} of {trials} of {samples}"
+
+
+def series_sentence(series: Series) -> str:
+    """The title of its picture: `smollm2 · niah fell by 37.0 points between step 2000 and step 3000`."""
+    if not series.changes:
+        return f"{_name(series)}: no change is shown"
+    if len(series.changes) > 1:
+        return f"{_name(series)} changed {len(series.changes)} times"
+    (change,) = series.changes
+    verb, where = _where(series, change)
+    return f"{_name(series)} {verb} by {points1(abs(change.after - change.before)).lstrip('+')} points {where}"
+
+
+def _name(series: Series) -> str:
+    return " · ".join(part for part in (series.model, series.task) if part)
+
+
+def _where(series: Series, change: Change) -> tuple[str, str]:
+    first, last = (series.names[at] for at in (change.first, change.last))
+    return "fell" if change.is_fall else "rose", f"between {first} and {last}"
+
+
+def series_head(series: Series) -> tuple[str, ...]:
+    """The columns of a series."""
+    lengths = [length for length, *_ in series.points[0].entry.by_length]
+    labels = length_labels(lengths) if 1 < len(lengths) <= _MOST else ()
+    effective = ["effective length (95 %)"] if len(lengths) > 1 else []
+    return ("when", "run", "score % (95 %)", *labels, *effective, SECONDS)
+
+
+def series_row(point: Point) -> tuple[str, ...]:
+    """A row in the order of `series_head`."""
+    entry = point.entry
+    count = len(entry.by_length)
+    means = length_cells(entry)
+    seconds = NONE if entry.latency is None else seconds_words(entry.latency[0])
+    effective = [effective_words(entry)] if count > 1 else []
+    run = with_failed(point.who.run, [entry])
+    return (point.place, run, score_cell(entry), *(means if 1 < count <= _MOST else []), *effective, seconds)
+
+
+def change_words(series: Series, change: Change) -> str:
+    """`fell between step 2000 and step 3000, from 92.6 to 55.6 % (-37.0 points; p 0.002, Holm)`."""
+    likely = "" if change.last - change.first == 1 else f", most likely at {series.names[change.at]}"
+    scores = f"from {percent1(change.before)} to {percent1(change.after)} %"
+    points = points1(change.after - change.before)
+    return f"{' '.join(_where(series, change))}{likely}, {scores} ({points} points; p {p_words(change.p)}, Holm)"
+
+
+def series_lines(series: Series) -> list[str]:
+    """What is to be said of its changes."""
+    undecided = sum(int(point.entry.undecided.sum()) for point in series.points)
+    as_misses = [f"{counted(undecided, 'undecided answer')}, cut off or unclear, counted as misses"] * (undecided > 0)
+    failed = failed_words(point.entry for point in series.points)
+    as_misses += [f"{failed}: counted as misses where another run answered"] * bool(failed)
+    if series.changes:
+        return [*(change_words(series, change) for change in series.changes), *as_misses]
+    needed = changes_needed_samples(len(series.points))
+    few = f"; {needed} samples are the fewest that could show one" if series.samples < needed else ""
+    return [f"no change is shown{few}", *as_misses]

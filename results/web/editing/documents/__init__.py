@@ -1,1 +1,0 @@
-"""Jsonl files of documents with lists of instructions and outputs, as L-Eval has them: edited, and exported."""

@@ -1,0 +1,336 @@
+"""Scorers of sets and lists: F1, words, nodes, labels."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from types import MappingProxyType
+
+from needlework.scoring.match.claims import declined_until, is_negated
+from needlework.scoring.match.mentions import CLOSING, LONG, conclusion, split_at_question, weight
+from needlework.scoring.match.normalize import (
+    find_same_shape,
+    find_whole,
+    flatten,
+    normalize,
+    normalize_lines,
+    normalize_value,
+)
+from needlework.scoring.match.polarity import refusal_end
+from needlework.scoring.scorers.match import affirms, match_score
+from needlework.scoring.scores import Reference, Score, Scorer, Verdict
+
+# Values are found as `match` finds them: whole, affirmed, not in a long copy of the text. Everything else in the answer
+# that is a known wrong value, or has the shape of a value (as many digits, or a name of consonants), is one too many.
+# Where the answer names its result (`Answer: ...`), only what follows counts.
+_SHOWN = 160
+_RESULTS = 4  # places to look at, from the end
+_RESULT = re.compile(r"(?:\banswers?\b|答案)[^\n:]{0,30}:|(?:^|\n)\W*(?:final )?answers?\W*\n")
+_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}")
+_NAME = re.compile(r"(?<![a-z0-9])[bcdfghjklmnpqrstvwxz]{5}(?![a-z0-9])")
+
+
+def set_f1_score(answer: str, reference: Reference) -> Score:
+    """F1 of the values given. Details: `recall`, `precision`, `f1`, `exact`, `extra` and `missed`.
+
+    `extra`: how many values too many. `missed`: ranks (from 1, in the order of `parts`) of the values that were not
+    given, with commas. A reference without any value raises `ValueError`.
+    """
+    wanted = [normalize_value(part) for part in reference.parts or reference.answers[:1]]
+    if not any(wanted):
+        raise ValueError("the reference has no value to match: give parts")
+    lines = normalize_lines(answer)
+    if not lines:
+        return Score(0.0, "empty", why="no text")
+    parts = [value for value in wanted if value]
+    lines = _result(lines, [*parts, *map(normalize_value, reference.distractors)])
+    plain = replace(reference, parts=tuple(parts), statement="")
+    hit = [affirms(lines, value, plain) for value in parts]
+    known = [value for value in map(normalize_value, reference.distractors) if value and value not in parts]
+    wrong = list(dict.fromkeys([*(value for value in known if affirms(lines, value, plain)), *_alike(lines, parts)]))
+    recall = sum(hit) / len(parts)
+    precision = sum(hit) / (sum(hit) + len(wrong)) if any(hit) else 0.0
+    value = 2 * sum(hit) / (sum(hit) + len(wrong) + len(parts))
+    details: dict[str, float | str | int | bool | None] = {
+        "recall": round(recall, 4),
+        "precision": round(precision, 4),
+        "f1": round(value, 4),
+        "exact": value == 1,
+        "extra": len(wrong),
+        "missed": ",".join(str(rank + 1) for rank, found in enumerate(hit) if not found),
+    }
+    given = ", ".join([value for value, found in zip(parts, hit, strict=True) if found] or wrong)
+    shown = (given or flatten(lines))[:_SHOWN]
+    why = f"{sum(hit)} of {len(parts)} values" + (f", {len(wrong)} too many" if wrong else "")
+    verdict: Verdict = "found" if value == 1 else "partial"
+    if value == 0:
+        refused = not wrong and match_score(answer, reference).verdict == "refused"
+        verdict = "distractor" if set(wrong) & set(known) else "refused" if refused else "wrong"
+    return Score(value, verdict, shown, why, details)
+
+
+def _result(lines: str, values: Sequence[str]) -> str:
+    """What follows the last `Answer:`, if a value stands there; else the whole answer."""
+    for match in list(_RESULT.finditer(lines))[: -_RESULTS - 1 : -1]:
+        rest = flatten(lines[match.end() :])
+        if any(value in rest for value in values):
+            return lines[match.end() :]
+    return lines
+
+
+def _alike(lines: str, parts: Sequence[str]) -> list[str]:
+    """Values in an answer that are not wanted but look like those that are; of a long answer at its end only."""
+    text = flatten(lines)
+    if weight(text) > LONG + CLOSING * (len(parts) - 1):
+        text = text[-CLOSING * len(parts) :]
+    spans = {span for value in parts for span in find_same_shape(text, value)}
+    alike = [text[span.start : span.end] for span in sorted(spans) if not is_negated(text, *span)]
+    if all(_CONSONANTS.fullmatch(part) for part in parts):
+        alike += [match[0] for match in _NAME.finditer(text) if not is_negated(text, *match.span())]
+    return [value for value in alike if value not in parts]
+
+
+SET_F1 = Scorer("set_f1", 3, set_f1_score)
+
+
+# Known words (right and wrong ones) count wherever they are affirmed; any other word that is an item of its own is one
+# too many. Numbering, bullets and counts beside the words are left out.
+_LONGEST = 80  # characters of an item
+_ITEMS = re.compile(r"[\n,;、。]|\band\b|以及|[和及]")
+_ASIDE = re.compile(r"\([^)]*\)|[:=x×-]?\s*\d+(?:\s*(?:times|occurrences|次))?\W*$")
+_NUMBERING = re.compile(r"^\W*(?:\d+\s*[.):]?)?\W*")
+_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['-]){1,19}")
+_NOT_ITEMS = frozenset(
+    ("sure", "ok", "okay", "yes", "here", "words", "answer", "answers", "none", "好的", "答案", "答案是")
+)
+
+
+def word_list_score(answer: str, reference: Reference) -> Score:
+    """F1 of the words that an answer lists against `parts` (else `answers`); `distractors` are known to be wrong.
+
+    Details: `recall`, `precision`, `f1`, `extra` (words too many). A reference without words raises `ValueError`.
+    """
+    wanted = [value for value in map(normalize_value, reference.parts or reference.answers) if value]
+    if not wanted:
+        raise ValueError("the reference has no words to match: give parts")
+    lines = normalize_lines(answer)
+    if not lines:
+        return Score(0.0, "empty", why="no text")
+    question = normalize_lines(reference.question).replace("\n", " ")
+    pieces = split_at_question(lines, question) if question else None
+    said = lines if pieces is None else pieces[1] or pieces[0]
+    text = flatten(said)
+    known = _pattern([*wanted, *map(normalize_value, reference.distractors)])
+    listed = dict.fromkeys(match[0] for match in known.finditer(text) if not is_negated(text, *match.span()))
+    right = [word for word in listed if word in wanted]
+    wrong = [word for word in listed if word not in wanted]
+    unknown = _unknown(said, known)
+    extra = len(wrong) + len(unknown)
+    value = 2 * len(right) / (len(right) + extra + len(wanted))
+    details = {
+        "recall": round(len(right) / len(wanted), 4),
+        "precision": round(len(right) / (len(right) + extra), 4) if right else 0.0,
+        "f1": round(value, 4),
+        "extra": extra,
+    }
+    verdict: Verdict = "found" if value == 1 else "partial" if right else "distractor" if wrong else "wrong"
+    if verdict == "wrong" and refusal_end(text) is not None:
+        verdict = "refused"
+    why = f"{len(right)} of {len(wanted)} words" + (f", {extra} too many" if extra else "")
+    return Score(value, verdict, (", ".join([*right, *wrong]) or text)[:_SHOWN], why, details)
+
+
+def _pattern(words: list[str]) -> re.Pattern[str]:
+    """Any of the words, whole where their script puts spaces between words; the longest where several begin alike."""
+    longest = sorted(filter(None, words), key=len, reverse=True)
+    spaced = [re.escape(word) for word in longest if word.isascii()]
+    unspaced = [re.escape(word) for word in longest if not word.isascii()]
+    return re.compile("|".join([rf"(?<![\w-])(?:{'|'.join(spaced)})(?![\w-])"] * bool(spaced) + unspaced))
+
+
+def _unknown(lines: str, known: re.Pattern[str]) -> dict[str, None]:
+    """Items that are a single word of which nothing is known."""
+    found: dict[str, None] = {}
+    for item in _ITEMS.split(lines):
+        if len(item) > _LONGEST:
+            continue
+        bare = _ASIDE.sub("", item).rpartition(":")[2]
+        word = _NUMBERING.sub("", bare).rstrip(" .!?\"'*")
+        if not _WORD.fullmatch(word) or known.search(word) or word in _NOT_ITEMS:
+            continue
+        if refusal_end(word) is None:
+            found[word] = None
+    return found
+
+
+WORD_LIST = Scorer("word_list", 3, word_list_score)
+"""Words in any order, as F1."""
+
+
+# Read is the last list in brackets behind the words `Final Answer`, in capitals or not, in bold, quotes, fences or a
+# box, on one line or several; without those words, a list that the answer ends with. `[]` and `none` are the empty set,
+# which is worth 1 where the right set is empty. An answer without a list is worth 0, also then.
+_LABEL = re.compile(r"(?:final\s+answer|最终答案)", re.IGNORECASE)
+_LIST = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]")  # lists within it are its parts
+_BRACED = re.compile(r"(?:boxed|text)\s*\{\s*([^{}\[\]]*)\}|\{([^{}\[\]]*)\}")
+_NONE = re.compile(r"[\s*_`:：\"'=-]*(?:is|are|是|为)?[\s*_`:：\"'=-]*(?:none\b|empty\b|∅|无|空)", re.IGNORECASE)
+_CLOSING = re.compile(r"[\s*_`.。\"'$})]*\Z")
+_NODE_SET_NUMBERING = re.compile(r"(?:^|(?<=[\s,;\[]))\d{1,3}[.)](?=\s)")
+_NODE_SET_NAME = re.compile(r"\w+")
+_EMPTY_WORDS = frozenset(("none", "empty", "无", "空"))
+_MARK = 2
+
+
+def named_nodes(answer: str) -> tuple[str, ...] | None:
+    """The nodes that an answer names in its last list, in small letters, each once; `None`: it has no list."""
+    text = unicodedata.normalize("NFKC", answer).replace("\\[", "").replace("\\]", "")
+    end = len(text)
+    for label in reversed(list(_LABEL.finditer(text))):
+        rest = text[label.end() : end]
+        found = _LIST.search(rest) or _BRACED.search(rest)
+        if found:
+            return _names(next(group for group in found.groups() if group is not None))
+        if _NONE.match(rest):
+            return ()
+        end = label.start()
+    last = next(reversed(list(_LIST.finditer(text))), None)
+    return _names(last[1]) if last and _CLOSING.match(text, last.end()) else None
+
+
+def _names(listed: str) -> tuple[str, ...]:
+    names = tuple(
+        dict.fromkeys(name.casefold() for name in _NODE_SET_NAME.findall(_NODE_SET_NUMBERING.sub("", listed)))
+    )
+    return () if set(names) <= _EMPTY_WORDS else names
+
+
+def node_set_score(answer: str, reference: Reference) -> Score:
+    """F1 of the nodes named and the right ones: `parts`, else `answers`; neither: the empty set is right.
+
+    Details: `precision`, `recall`, `exact`, `extra` and `missed` (how many nodes), and for each kind of wrong node in
+    `kinds` how many were named (`extra_KIND`). With a `name_key`, `invented`: names that are no node's; every name
+    ends with two digits of the sha256 of key and name, which one that is made up has once in 256 times.
+    """
+    right = {node.casefold() for node in reference.parts or reference.answers}
+    named = named_nodes(answer)
+    if named is None:
+        plain = normalize(answer[-4000:])
+        verdict: Verdict = "empty" if not plain else "refused" if declined_until(plain) is not None else "wrong"
+        return Score(0.0, verdict, answer[-_SHOWN:], "no list of nodes")
+    hits, total = len(right & set(named)), len(right) + len(named)
+    value = 2 * hits / total if total else 1.0
+    kinds = {node.casefold(): kind for node, kind in reference.kinds.items()}
+    wrong = [node for node in named if node not in right]
+    details: dict[str, float | str | int | bool | None] = {
+        "precision": hits / len(named) if named else float(not right),
+        "recall": hits / len(right) if right else float(not named),
+        "exact": value == 1,
+        "extra": len(wrong),
+        "missed": len(right) - hits,
+        **({"invented": sum(not _is_own(node, reference.name_key) for node in wrong)} if reference.name_key else {}),
+        **{f"extra_{kind}": count for kind, count in Counter(kinds[node] for node in wrong if node in kinds).items()},
+    }
+    why = f"{hits} of {len(right)} nodes" + (f", {len(wrong)} too many" if wrong else "")
+    verdict = "found" if value == 1 else "partial" if value else "wrong"
+    return Score(value, verdict, ", ".join(named)[:_SHOWN], why, details)
+
+
+def _is_own(node: str, key: str) -> bool:
+    return sha256(f"{key} {node[:-_MARK]}".encode()).hexdigest()[:_MARK] == node[-_MARK:]
+
+
+NODE_SET = Scorer("node_set", 1, node_set_score, whole=True)
+"""F1 of a set of nodes."""
+
+
+# The rule is bAbI's as BABILong scores it, with whole words, denials and conclusions: a concluding last sentence
+# decides, else the first sentence that names a label. Of yes, no and maybe only the first clause with one of them
+# counts.
+_SPELLED = 80  # letters of an answer in which a number may be written as a word
+_PIECES = 50  # sentences to look at
+_READ = 600  # letters of each of them
+_POLAR: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "yes": ("yes",),
+        "no": ("no",),
+        "maybe": ("maybe", "perhaps", "possibly", "uncertain", "not certain", "unclear", "cannot be determined"),
+        "是": ("是", "是的", "对", "正确"),
+        "否": ("否", "不是", "不在", "不对", "不正确", "错误"),
+        "不确定": ("不确定", "无法确定", "不能确定", "不一定", "说不准", "可能", "也许"),
+    }
+)
+_NUMBERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "0": ("zero", "none", "nothing", "零"),
+        "1": ("one", "一"),
+        "2": ("two", "二", "两"),
+        "3": ("three", "三"),
+        "4": ("four", "四"),
+        "5": ("five", "五"),
+    }
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
+_CLAUSE = re.compile(r"[,;:.!?，；：。！？\n]")
+_PREFACE = re.compile(r"^\W*(?:the (?:final )?answer is|answer|答案是|答案为|答案|回答)\W*")
+
+
+def labels_score(answer: str, reference: Reference) -> Score:
+    """1 where the labels named are the right ones, else 0. Details: `named`, with commas.
+
+    Right are `parts`, else `answers`. A reference without any raises `ValueError`.
+    """
+    right = {label for label in map(normalize_value, reference.parts or reference.answers) if label}
+    if not right:
+        raise ValueError("the reference has no label to match: give answers or parts")
+    labels = [label for label in map(normalize_value, reference.labels) if label] or sorted(right)
+    given = set(map(normalize_value, reference.given))
+    lines = normalize_lines(answer)
+    if not lines:
+        return Score(0.0, "empty", why="no text")
+    pieces = split_at_question(lines, normalize(reference.question)) if reference.question else None
+    text = lines if pieces is None else pieces[1]
+    named = _named(text, labels) - given
+    shown = ", ".join(sorted(named))[:_SHOWN] or flatten(lines)[:_SHOWN]
+    details = {"named": ",".join(sorted(named))}
+    if named == right:
+        return Score(1.0, "found", shown, "names the right label and no other", details)
+    if named:
+        return Score(0.0, "wrong", shown, "names another label", details)
+    refused = refusal_end(flatten(text)) is not None
+    return Score(0.0, "refused" if refused else "wrong", shown, "names no label", details)
+
+
+def _named(lines: str, labels: Sequence[str]) -> set[str]:
+    """The labels of the sentence, or clause, that decides."""
+    polar = all(label in _POLAR for label in labels)
+    end = conclusion(lines)
+    last = lines[end.start :] if end else ""
+    for piece in (last, *(_CLAUSE if polar else _SENTENCE).split(lines, _PIECES)):
+        found = _labels_of(
+            _PREFACE.sub("", flatten(piece[:_READ])), labels, polar=polar, spelled=weight(lines) <= _SPELLED
+        )
+        if found:
+            return found
+    return set()
+
+
+def _labels_of(text: str, labels: Sequence[str], *, polar: bool, spelled: bool) -> set[str]:
+    """The labels that stand in a text, the longest where they overlap, but for denied ones."""
+    table = {label: (label, *_POLAR.get(label, ()), *(_NUMBERS.get(label, ()) if spelled else ())) for label in labels}
+    spans = [(span, label) for label, words in table.items() for word in words for span in find_whole(text, word)]
+    longest: list[tuple[int, int]] = []
+    found: set[str] = set()
+    for span, label in sorted(spans, key=lambda pair: pair[0].start - pair[0].end):
+        if any(low <= span.start and span.end <= high for low, high in longest):
+            continue
+        longest.append(span)
+        if polar or not is_negated(text, *span):
+            found.add(label)
+    return found
+
+
+LABELS = Scorer("labels", 3, labels_score)

@@ -1,0 +1,394 @@
+"""Scorers of one value: numbers, letters, copies, words of a needle."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from rapidfuzz.distance import Indel, Levenshtein
+
+from needlework.scoring.match.claims import declined_until, is_negated
+from needlework.scoring.match.mentions import conclusion, first_sentence, split_at_question
+from needlework.scoring.match.normalize import Span, flatten, normalize, normalize_lines
+from needlework.scoring.match.polarity import content_word_places, content_words, refusal_end
+from needlework.scoring.scorers.documents import documents_score
+from needlework.scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.verdicts import expected_text, verdict_for
+
+# Text is normalised (`normalize`), so `1,234` is 1234. Denied numbers and ordinals are left out; numbers of the
+# question count only where the answer has no others, numbers in words (to twenty) only where it has no digits. A
+# concluding sentence beats what stands before it. `7 or 8` and `7 to 9` are no answers.
+_SHOWN = 160
+_NUMBER = re.compile(r"(?<![0-9a-z_.])-?\d+(?:\.\d+)?(?![\d_]|st\b|nd\b|rd\b|th\b)")
+_ALONE = re.compile(r"\W*?(-?\d+(?:\.\d+)?)\W*")
+_EITHER = re.compile(r"[\"')\s]*(?:,? ?(?:or|to)\b|或者?|还是|到|至|[-/~])(?:\s*(?:maybe|perhaps|about))?[\"'(\s]*")
+_ENGLISH = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+)
+_CHINESE = "零一二三四五六七八九十"
+_IN_WORDS = re.compile(rf"\b(?:{'|'.join(_ENGLISH)})\b|二十|十?[一二三四五六七八九]|[零十两]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A number that an answer gives, and where."""
+
+    span: Span
+    value: float
+
+
+def number_score(answer: str, reference: Reference) -> Score:
+    """1 where the answer gives the number `answers[0]` (else `parts[0]`), and 0 otherwise.
+
+    Details: `given`, `error` (given less right) and `relative_error` (of the right number, of 1 where that is 0). A
+    reference without a number raises `ValueError`.
+    """
+    wanted = (*reference.answers, *reference.parts)
+    if not wanted:
+        raise ValueError("the reference has no number: give answers")
+    right = float(wanted[0])
+    lines = normalize_lines(answer)
+    if not lines:
+        return Score(0.0, "empty", why="no text")
+    said = _said(lines, reference)
+    if not any(char.isalnum() for char in said):
+        return Score(0.0, "wrong", flatten(lines)[:_SHOWN], "only repeats the question")
+    text = flatten(said)
+    found = _numbers(text) or _in_words(text)
+    declined = refusal_end(text)
+    if not found or (declined is not None and all(number.span.start < declined for number in found)):
+        if declined is not None:
+            return Score(0.0, "refused", text[:_SHOWN], "declines to answer or says that it is not there")
+        return Score(0.0, "wrong", text[:_SHOWN], "gives no number")
+    asked = {number.value for number in _numbers(normalize(reference.question))}
+    chosen = _chosen(said, found, asked)
+    error = chosen.value - right
+    details = {"given": chosen.value, "error": error, "relative_error": round(abs(error) / (abs(right) or 1.0), 4)}
+    shown = f"{chosen.value:.12g}"
+    if _hedged(text, chosen, [number for number in found if number.value not in asked]):
+        return Score(0.0, "wrong", text[:_SHOWN], "gives several numbers to choose from", details)
+    if error == 0:
+        return Score(1.0, "found", shown, f"gives {shown}", details)
+    known = shown in reference.distractors
+    return Score(0.0, "distractor" if known else "wrong", shown, f"gives {shown}", details)
+
+
+def _said(lines: str, reference: Reference) -> str:
+    """What an answer says beside a repetition of the question: behind it, or else in a sentence before it."""
+    pieces = split_at_question(lines, normalize(reference.question)) if reference.question else None
+    if pieces is None:
+        return lines
+    before, after = pieces
+    return after if any(char.isalnum() for char in after) else before[: first_sentence(before).end]
+
+
+def _numbers(text: str) -> list[_Given]:
+    spans = (Span(*match.span()) for match in _NUMBER.finditer(text))
+    return [_Given(span, float(text[span.start : span.end])) for span in spans if not is_negated(text, *span)]
+
+
+def _in_words(text: str) -> list[_Given]:
+    """Numbers to twenty in words; the last is what counts, as in `一共七句`."""
+    found = [_Given(Span(*match.span()), float(_spelled(match[0]))) for match in _IN_WORDS.finditer(text)]
+    return [number for number in found if not is_negated(text, *number.span)][-1:]
+
+
+def _spelled(word: str) -> int:
+    if word.isascii():
+        return _ENGLISH.index(word)
+    if word == "两":
+        return 2
+    return 20 if word == "二十" else sum(_CHINESE.index(char) for char in word)
+
+
+def _chosen(lines: str, found: list[_Given], asked: set[float]) -> _Given:
+    """The number on a first line of its own; else the last of the conclusion; else the last."""
+    first = _ALONE.fullmatch(lines.partition("\n")[0])
+    if first and found[0].span.start == first.start(1):
+        return found[0]
+    end = conclusion(lines)
+    concluded = [number for number in found if end and number.span.start >= end.start]
+    for numbers in (concluded, found):
+        new = [number for number in numbers if number.value not in asked]
+        if new or concluded:
+            return (new or numbers)[-1]
+    return found[-1]
+
+
+def _hedged(text: str, chosen: _Given, others: list[_Given]) -> bool:
+    """Whether another number stands beside the chosen one as an alternative or the other end of a range."""
+    for other in others:
+        if other.value != chosen.value:
+            first, second = sorted((other.span, chosen.span))
+            if _EITHER.fullmatch(text, first.end, second.start):
+                return True
+    return False
+
+
+NUMBER = Scorer("number", 3, number_score)
+"""One number out of a longer text."""
+
+
+# Read is the letter behind the last `answer is`, `ANSWER:` or `答案`, where it stands alone: in
+# brackets, bold, quotes, a box, full width. Two letters behind it (`A or B`) are none. Without such
+# words the answer must be the letter itself, alone or as the label of its choice (`(B) the bridge`).
+# Letters in words and in passing count for nothing.
+_MARKUP = re.compile(r"\\(?:boxed|text|mathrm|textbf|mathbf)|[*_`#${}\"'“”‘’「」【】<>\\]")
+# An A before a word in small letters is the article, unless that word goes on about the choice.
+_ARTICLE = (
+    r"A(?=[^\S\n]+(?!(?:and|or|is|are|was|because|since|as|for|but|due|given|with|which|from|the|rather)\b)[a-z])"
+)
+_BARE = rf"(?!{_ARTICLE})[A-D](?![\w+&-])|[a-d](?=\s*[.)]?\s*(?:\n|\Z))"
+_LETTER = rf"(?:[(\[]\s*(?P<in>[A-Da-d])\s*[)\]]|(?P<bare>{_BARE})\)?)"
+_MARKER = re.compile(
+    r"(?i:\b(?:answer|choice|option|letter)s?(?:\s+(?:choice|option|letter))?\s*"
+    r"(?:(?:is|are|would be|should be|must be)\b\s*[:,]?|[:=])|(?:答案|选项|选择)\s*应?该?\s*[是为选]?\s*:?"
+    r"|\bboxed)"
+    r"\s*(?i:(?:clearly|therefore|definitely|most likely|indeed)\s+)?(?i:(?:option|choice|letter)\s*)?"
+)
+_SAID = re.compile(_LETTER)
+_ANOTHER = re.compile(r"\s*(?:[,;/&|]|\bor\b|\band\b|[或和、])\s*(?:\bor\b|\band\b)?\s*[(\[]?[A-D](?![\w'])")
+_CHOICE_LETTER_ALONE = re.compile(rf"\W*?{_LETTER}(?=[.:)]|\s*\Z)")
+_OTHER_LABEL = re.compile(r"^\W*[(\[]?[A-D][)\].:](?=\s)", re.MULTILINE)
+
+
+def concluded_letter(answer: str) -> str:
+    """The letter that an answer gives, A to D; empty: none, or two."""
+    text = _MARKUP.sub(" ", unicodedata.normalize("NFKC", answer).replace("\\boxed", "boxed"))
+    text = re.sub(r"[^\S\n]+", " ", text)
+    for marker in reversed(list(_MARKER.finditer(text))):
+        said = _SAID.match(text, marker.end())
+        if said:
+            return "" if _ANOTHER.match(text, said.end()) else _of(said)
+    said = _CHOICE_LETTER_ALONE.match(text)
+    if said and len(_OTHER_LABEL.findall(text)) <= 1 and not _ANOTHER.match(text, said.end()):
+        return _of(said)
+    return ""
+
+
+def _of(said: re.Match[str]) -> str:
+    return (said["in"] or said["bare"]).upper()
+
+
+def choice_letter_score(answer: str, reference: Reference) -> Score:
+    """1 for the right letter, `answers[0]`, else 0. Details: `letter`, empty where there is none."""
+    letter, right = concluded_letter(answer), expected_text(reference).strip()
+    details = {"letter": letter}
+    if letter:
+        value = float(letter == right)
+        verdict: Verdict = "found" if value else "wrong"
+        return Score(value, verdict, letter, "the right letter" if value else f"{letter} is not {right[:20]}", details)
+    plain = normalize(answer[-4000:])
+    verdict = "empty" if not plain else "refused" if declined_until(plain) is not None else "wrong"
+    return Score(0.0, verdict, answer[-_SHOWN:], "gives no one letter", details)
+
+
+CHOICE_LETTER = Scorer("choice_letter", 1, choice_letter_score)
+"""One letter of A to D."""
+
+
+# Words are compared, without capitals and punctuation. What an answer says before its first word and behind its last
+# word of the text (`Here it is:`) is left out. The score is the normalised edit similarity of the two lists of words, 1
+# - distance / length of the longer one (Levenshtein, as in Chroma's repeated words, there of characters).
+_PARTIAL = 0.5
+
+
+def copy_score(answer: str, reference: Reference) -> Score:
+    """Score the copy of `answers[0]` (else of all `parts`), a text in which the word `keyword` stands once.
+
+    Details: `odd_present`; `odd_in_place`: the odd word stands once and where it should; `divergence`: the place of the
+    first word (from 0) that differs or is missing, `None` for none; `length_ratio`: words of the copy to those of the
+    text. In Chinese, `parts` are the words that the text is made of. A reference without a text raises `ValueError`.
+    """
+    known, odd = [word for word in map(normalize, reference.parts) if word], normalize(reference.keyword)
+    wanted = _words(reference.answers[0] if reference.answers else "\n".join(reference.parts), known)
+    if not wanted:
+        raise ValueError("the reference has no text to be copied: give answers")
+    vocabulary = set(wanted)
+    given = _words(answer, known)
+    places = [place for place, word in enumerate(given) if word in vocabulary]
+    given = given[places[0] : places[-1] + 1] if places else []
+    value = Levenshtein.normalized_similarity(wanted, given)
+    same = zip(wanted, given, strict=False)
+    divergence = next((place for place, (one, other) in enumerate(same) if one != other), min(len(wanted), len(given)))
+    exact = wanted == given
+    details = {
+        "odd_present": odd in given,
+        "odd_in_place": _places(given, odd) == _places(wanted, odd),
+        "divergence": None if exact else divergence,
+        "length_ratio": round(len(given) / len(wanted), 4),
+    }
+    why = "word for word" if exact else f"{len(given)} words of {len(wanted)}, alike to word {divergence}"
+    return Score(value, verdict_for(value, answer, partial_from=_PARTIAL), answer[:_SHOWN], why, details)
+
+
+def _places(words: Sequence[str], wanted: str) -> list[int]:
+    return [place for place, word in enumerate(words) if word == wanted]
+
+
+def _words(text: str, known: Sequence[str]) -> list[str]:
+    """The words of a text; in Chinese, those that are known and every other character."""
+    longest = sorted((word for word in known if not word.isascii()), key=len, reverse=True)
+    return re.findall("|".join(["[a-z0-9'-]+", *map(re.escape, longest), r"\w"]), normalize(text))
+
+
+COPY = Scorer("copy", 1, copy_score, whole=True)
+"""A copy, word for word."""
+
+
+# LLMTest_NeedleInAHaystack and EvalScope have a model compare an answer with the needle. Here words do, by the rule of
+# `documents`: of a needle those content words count that neither the question nor another needle has. Several needles:
+# the share that is said.
+def needle_words_score(answer: str, reference: Reference) -> Score:
+    """Judge one answer by the needles: `reference.parts`, or one in `answers`. Without any it raises `ValueError`."""
+    needles = reference.parts or reference.answers[:1]
+    if not needles:
+        raise ValueError("the reference has no needle to compare with")
+    told = [_told(needle, (reference.question, *needles[:at], *needles[at + 1 :])) for at, needle in enumerate(needles)]
+    scores = [documents_score(answer, replace(reference, answers=(text,), parts=())) for text in told]
+    if len(scores) == 1:
+        return scores[0]
+    value = sum(score.value for score in scores) / len(scores)
+    found = sum(score.verdict == "found" for score in scores)
+    why = f"says {found} of {len(scores)} needles"
+    missing = [text for text, score in zip(told, scores, strict=True) if score.verdict != "found"]
+    verdict = "partial" if 0 < found < len(scores) else verdict_for(value, answer)
+    return Score(value, verdict, scores[0].answer, why, {"missing": "; ".join(missing)})
+
+
+@lru_cache(256)
+def _told(needle: str, others: tuple[str, ...]) -> str:
+    """What a needle says that the others do not, as it stands in it; all of it where that is nothing."""
+    known = frozenset[str]().union(*(content_words(text) for text in others if text))
+    plain = normalize(needle)
+    runs: list[list[int]] = []
+    for word, span in content_word_places(plain):
+        if word in known:
+            continue
+        if runs and span.start <= runs[-1][1]:
+            runs[-1][1] = span.end
+        else:
+            runs.append([span.start, span.end])
+    return " ".join(plain[start:end] for start, end in runs) or needle
+
+
+NEEDLE_WORDS = Scorer("needle_words", 1, needle_words_score, whole=True)
+
+
+# The answer has to begin with the string that the question asks to prepend; white space, bold, quotes and fences around
+# it change nothing. What follows is compared with the wanted piece and with the other pieces that the reference knows,
+# by words: the piece that it is most like is the one that was given. The score is the likeness to the wanted piece
+# where that is the one, else 0, so that a text of the same kind earns nothing.
+#
+# Likeness: 1 - (insertions + deletions) / (length of both), the normalised Indel similarity of rapidfuzz.
+_FENCE = re.compile(r"\A\s*`{3,}[^\n`]*\n(.*?)\n?`{3,}\s*\Z", re.DOTALL)
+_AROUND = r"[\s*_`\"'“”‘’「」#>:：\u200b\ufeff-]*"
+_EDGES = " \t\r\n*_`\"'“”‘’「」\u200b\ufeff"
+_CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_WORDS = re.compile(rf"[{_CJK}](?=(?P<next>[{_CJK}]?))|[^\W{_CJK}]+")
+_LIKE = 0.5  # least likeness, by words, of an answer to the piece that it gives
+_AHEAD = 0.1  # how much more it is like that piece than any other one
+_SAME = 0.98
+
+
+def mrcr_score(answer: str, reference: Reference) -> Score:
+    """Score the piece behind the string: 0..1.
+
+    `answers[0]`: the string and the wanted piece behind it. `given[0]`: the string; without it none is asked for.
+    `distractors`: other pieces of the conversation, `kinds` what they are (`#2`). Details: `similarity` to the wanted
+    piece whatever was given; `given`: `wanted`, the kind of the piece given, `other` for a piece without a kind, or
+    `none`; `string`: whether the string stands first, later, or is missing.
+    """
+    string = reference.given[0] if reference.given else ""
+    wanted = _flat(expected_text(reference).strip().removeprefix(string))
+    if not _flat(answer):
+        return Score(0.0, "empty", why="no text")
+    piece, place = _parted(answer, string)
+    given = _given(piece, wanted, [_flat(text) for text in reference.distractors])
+    kinds = {_flat(text): kind for text, kind in reference.kinds.items()}
+    name = "none" if given is None else "wanted" if given == wanted else kinds.get(given, "other")
+    similarity = Indel.normalized_similarity(piece, wanted)
+    details: dict[str, float | str | int | bool | None] = {
+        "similarity": round(similarity, 6),
+        "given": name,
+        "string": place,
+    }
+    shown = piece[:_SHOWN]
+    if place != "first":
+        refused = name == "none" and declined_until(normalize(answer[:4000])) is not None
+        why = "without the string at its start" + (f"; gives {name}" if name != "none" else "")
+        # What begins with other words than the string will not begin with it later.
+        begun = len(_flat(answer)) > 2 * len(string)
+        return Score(0.0, "refused" if refused else "wrong", shown, why, details, settled=begun)
+    if name == "wanted":
+        verdict: Verdict = "found" if similarity >= _SAME else "partial"
+        return Score(similarity, verdict, shown, f"the wanted piece, {similarity:.4f} alike", details)
+    if name == "none":
+        return Score(0.0, "wrong", shown, "no one piece of the conversation", details)
+    return Score(0.0, "distractor", shown, f"another piece: {name}", details, settled=True)
+
+
+def _parted(answer: str, string: str) -> tuple[str, str]:
+    """What the answer gives, flat and without the string, and where the string stands: first, later, missing."""
+    text = answer
+    fenced = _FENCE.match(text)
+    if fenced:
+        text = fenced[1]
+    text = unicodedata.normalize("NFC", text)
+    if not string:
+        return _flat(text), "first"
+    leading = re.match(rf"{_AROUND}{re.escape(string)}", text)
+    if leading:
+        return _flat(text[leading.end() :]), "first"
+    at = text.rfind(string)
+    return _flat(text[at + len(string) :] if at >= 0 else text), "later" if at >= 0 else "missing"
+
+
+def _given(piece: str, wanted: str, others: Sequence[str]) -> str | None:
+    """The piece that a text gives, the wanted one of those that are equal to it; `None`: no one."""
+    words = _mrcr_words(piece)
+    likeness = {
+        text: Indel.normalized_similarity(words, _mrcr_words(text)) for text in dict.fromkeys((wanted, *others))
+    }
+    best = max(likeness, key=likeness.__getitem__)  # the wanted one comes first
+    second = max((value for text, value in likeness.items() if text != best), default=0.0)
+    if piece == best or (likeness[best] >= _LIKE and (likeness[best] >= _SAME or likeness[best] - second >= _AHEAD)):
+        return best
+    return None
+
+
+def _mrcr_words(text: str) -> list[str]:
+    """Words; of Chinese and Japanese, each character with the next."""
+    return [found[0] + (found["next"] or "") for found in _WORDS.finditer(text)]
+
+
+def _flat(text: str) -> str:
+    """NFC, runs of white space as one space, nothing around it."""
+    return " ".join(unicodedata.normalize("NFC", text).strip(_EDGES).split())
+
+
+MRCR = Scorer("mrcr", 1, mrcr_score)
+"""The wanted piece of a conversation."""
