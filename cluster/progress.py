@@ -13,7 +13,7 @@ from needlework import main
 from needlework.cluster.shards import Plan, error_line
 from needlework.core.errors import InputError
 from needlework.core.settings import READ
-from needlework.results.records.samples import SHARDS
+from needlework.results.records.run_folder import SHARDS
 
 # What reads runs is loaded when there are shards to look at: the first of them would wait for it.
 _EVERY_S = 30.0  # where the output is no terminal

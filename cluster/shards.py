@@ -21,8 +21,7 @@ from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.core.redact import Redactor, named_secrets
 from needlework.core.settings import check_tree
-from needlework.results.records.manifest import read_run_json
-from needlework.results.records.samples import Claim
+from needlework.results.records.run_folder import Claim, read_run_json
 
 JOB = "needlework.cluster.job"
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError, TooLongError
 
@@ -97,11 +95,15 @@ _MOST_VALUES = 10_000  # of one range
 
 def linear(first: float, last: float, count: int) -> list[float]:
     """`round(linspace)`, half to even: LLMTest_NeedleInAHaystack and EvalScope, lengths and depths."""
+    import numpy as np  # not at the top: `needlework launch` starts shards without it
+
     return [float(value) for value in np.round(np.linspace(first, last, count)).astype(int)]
 
 
 def logarithmic(first: float, last: float, count: int) -> list[float]:
     """Evenly spaced on a logarithmic axis, rounded to whole numbers."""
+    import numpy as np  # not at the top: `needlework launch` starts shards without it
+
     return [float(value) for value in np.round(np.geomspace(first, last, count)).astype(int)]
 
 
@@ -117,6 +119,8 @@ def doubling(first: float, last: float, count: int | None = None) -> list[float]
 
 def llmtest_sigmoid(first: float, last: float, count: int) -> list[float]:
     """LLMTest's sigmoid depths: ends kept, three decimals. Its sign error makes the middle fall; values are its own."""
+    import numpy as np  # not at the top: `needlework launch` starts shards without it
+
     return [
         x if x in (0, 100) else float(np.round(100 / (1 + math.exp(0.1 * (x - 50))), 3))
         for x in np.linspace(first, last, count).tolist()

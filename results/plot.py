@@ -12,7 +12,8 @@ from needlework.results.pictures.documents import write_asked_charts, write_docu
 from needlework.results.pictures.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
 from needlework.results.pictures.models import MOST_MODELS, bar_rows, models_of, write_model_bars
 from needlework.results.pictures.parts import Style
-from needlework.results.records.samples import MANIFEST, OWN_DOCUMENTS
+from needlework.results.records.run_folder import MANIFEST
+from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.statistics.panels import Panel
 
 

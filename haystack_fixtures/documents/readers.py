@@ -97,6 +97,22 @@ def _rows(sheet: Any) -> Iterator[str]:
             yield " | ".join(values).rstrip(" |")
 
 
+def eml_text(data: bytes) -> str:
+    """Sender, receiver, date and subject, then what was written: plain text, else the page. No attachments."""
+    mail = email.message_from_bytes(data, policy=policy.default)
+    body = mail.get_body(("plain", "html"))
+    written = str(body.get_content()) if body is not None else ""
+    if body is not None and body.get_content_subtype() == "html":
+        written = html_text(written)
+    head = [f"{name}: {mail[name]}" for name in _HEAD if mail[name]]
+    if not head and not written.strip():
+        raise UnusableError("it is no mail")
+    return "\n".join(head) + "\n\n" + written
+
+
+_HEAD = ("From", "To", "Date", "Subject")
+
+
 def epub_text(data: bytes) -> str:
     """The chapters in their order."""
     with unpacked(data) as packed:
@@ -155,20 +171,15 @@ def _parts(content: Iterator[object]) -> Iterator[str]:
 _MOST_COLUMNS = 1000  # of a Word file's table; Word makes 63
 
 
-def pdf_text(data: bytes) -> str:
-    """The text of all pages. Raises `UnusableError` where there is none."""
-    from pypdf import PdfReader
+def rtf_text(data: bytes) -> str:
+    """The text without its layout."""
+    from striprtf import striprtf
 
-    complaints = logging.getLogger("pypdf")
-    if not complaints.handlers:  # without one, each goes to the terminal; what matters is raised
-        complaints.addHandler(logging.NullHandler())
-    reader = PdfReader(io.BytesIO(data))
-    if reader.is_encrypted and not reader.decrypt(""):
-        raise UnusableError("it is encrypted: store it without a password")
-    text = "\n\n".join(page.extract_text() for page in reader.pages)
-    if not text.strip():
-        raise UnusableError("it has no text (scanned pages?): run text recognition on it")
-    return text
+    read: Any = striprtf.rtf_to_text  # it has no types
+    if not data.lstrip().startswith(b"{\\rtf"):
+        raise UnusableError("it is no RTF")
+    # RTF is ASCII; what is not, was written in the encoding that its head names, and is read byte by byte.
+    return str(read(data.decode("latin-1"), errors="ignore"))
 
 
 def pptx_text(data: bytes) -> str:
@@ -195,31 +206,20 @@ def _of_shapes(shapes: Iterable[Any]) -> Iterator[str]:
             yield from (" | ".join(cell.text.strip() for cell in row.cells) for row in shape.table.rows)
 
 
-def rtf_text(data: bytes) -> str:
-    """The text without its layout."""
-    from striprtf import striprtf
+def pdf_text(data: bytes) -> str:
+    """The text of all pages. Raises `UnusableError` where there is none."""
+    from pypdf import PdfReader
 
-    read: Any = striprtf.rtf_to_text  # it has no types
-    if not data.lstrip().startswith(b"{\\rtf"):
-        raise UnusableError("it is no RTF")
-    # RTF is ASCII; what is not, was written in the encoding that its head names, and is read byte by byte.
-    return str(read(data.decode("latin-1"), errors="ignore"))
-
-
-def eml_text(data: bytes) -> str:
-    """Sender, receiver, date and subject, then what was written: plain text, else the page. No attachments."""
-    mail = email.message_from_bytes(data, policy=policy.default)
-    body = mail.get_body(("plain", "html"))
-    written = str(body.get_content()) if body is not None else ""
-    if body is not None and body.get_content_subtype() == "html":
-        written = html_text(written)
-    head = [f"{name}: {mail[name]}" for name in _HEAD if mail[name]]
-    if not head and not written.strip():
-        raise UnusableError("it is no mail")
-    return "\n".join(head) + "\n\n" + written
-
-
-_HEAD = ("From", "To", "Date", "Subject")
+    complaints = logging.getLogger("pypdf")
+    if not complaints.handlers:  # without one, each goes to the terminal; what matters is raised
+        complaints.addHandler(logging.NullHandler())
+    reader = PdfReader(io.BytesIO(data))
+    if reader.is_encrypted and not reader.decrypt(""):
+        raise UnusableError("it is encrypted: store it without a password")
+    text = "\n\n".join(page.extract_text() for page in reader.pages)
+    if not text.strip():
+        raise UnusableError("it has no text (scanned pages?): run text recognition on it")
+    return text
 
 
 _READERS: dict[str, Callable[[Path, str], Found]] = {

@@ -44,10 +44,10 @@ from needlework.haystack_fixtures.tasks.state_world import TASKS as STATE_WORLD_
 from needlework.haystack_fixtures.tasks.statements import TASKS as STATEMENTS_TASKS
 from needlework.haystack_fixtures.tasks.task import Asked, Task, guarded, without_language
 
-RULER_TASKS = (*ruler.TASKS, ruler.TASK, ruler_lists.COMMON_WORDS_TASK, ruler_lists.TASK, *ruler_questions.TASKS)
-
-
 PUBLISHED_TASKS = (*mrcr_sets.TASKS, *mrcr_sets.DEEPMIND_MRCR_TASKS, *data_sets.TASKS, *data_sets.LONGBENCH_V2_TASKS)
+
+
+RULER_TASKS = (*ruler.TASKS, ruler.TASK, ruler_lists.COMMON_WORDS_TASK, ruler_lists.TASK, *ruler_questions.TASKS)
 
 
 _FAMILIES: tuple[tuple[Task, ...], ...] = (

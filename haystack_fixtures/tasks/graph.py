@@ -139,17 +139,6 @@ def levels_around(rng: Random, names: Names, steps: int) -> Neighbourhood:
     )
 
 
-def _walked(start: str, edges: list[Edge], steps: int) -> set[str]:
-    """Where walks of so many steps end, nodes seen before included."""
-    here = {start}
-    for _ in range(steps):
-        here = {target for source, target in edges if source in here}
-    return here
-
-
-Edge = tuple[str, str]
-
-
 class Names:
     """Draws names of ten digits, all different in their first six; none could be read as a number."""
 
@@ -172,6 +161,17 @@ class Names:
                 return name
 
 
+def _walked(start: str, edges: list[Edge], steps: int) -> set[str]:
+    """Where walks of so many steps end, nodes seen before included."""
+    here = {start}
+    for _ in range(steps):
+        here = {target for source, target in edges if source in here}
+    return here
+
+
+Edge = tuple[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
     """What an answer rests on. `answer`: nodes. `edges`: in no order. `open`: nodes that further edges may leave.
@@ -187,34 +187,16 @@ class Neighbourhood:
     kinds: dict[str, str]
 
 
-# What the answer rests on is drawn first. The edges that fill the length never leave a node that a search passes before
-# its last step, and never lead into the node whose parents are asked for.
-SIZES = (1, 2, 3, 5, 8, 13, 21)  # of answers that are not empty
-
-
 def _size(rng: Random) -> int:
     """How many nodes an answer has."""
     empty, size = rng.random() < EMPTY, pick(rng, SIZES)
     return 0 if empty else size
 
 
+# What the answer rests on is drawn first. The edges that fill the length never leave a node that a search passes before
+# its last step, and never lead into the node whose parents are asked for.
+SIZES = (1, 2, 3, 5, 8, 13, 21)  # of answers that are not empty
 EMPTY = 0.1  # share of empty answers
-
-
-def parents_around(rng: Random, names: Names) -> Neighbourhood:
-    """A node with the sources of the edges that lead into it, and some that its own edges lead to."""
-    start = names.draw()
-    parents = [names.draw() for _ in range(_size(rng))]
-    children = [names.draw() for _ in range(pick(rng, SIZES[:4]))]
-    edges = [(parent, start) for parent in parents] + [(start, child) for child in children]
-    return Neighbourhood(
-        start=start,
-        answer=tuple(parents),
-        edges=tuple(edges),
-        open=(*parents, *children),
-        closed=frozenset((start,)),
-        kinds=dict.fromkeys(children, "child") | {start: "start"},
-    )
 
 
 def further_edges(rng: Random, names: Names, around: Neighbourhood) -> Iterator[Edge]:
@@ -250,10 +232,26 @@ def further_edges(rng: Random, names: Names, around: Neighbourhood) -> Iterator[
         yield source, target
 
 
-_NEW = 0.5  # share of the rest's edges that lead to a node that was not there before
-_HUBS = 0.04  # share of nodes that as many leave as may leave an asked one
-_TRIES = 8
 _DEGREES = (1, 1, 2, 2, 3, 4)  # edges that leave a node of the rest, most times
+_NEW = 0.5  # share of the rest's edges that lead to a node that was not there before
+_TRIES = 8
+_HUBS = 0.04  # share of nodes that as many leave as may leave an asked one
+
+
+def parents_around(rng: Random, names: Names) -> Neighbourhood:
+    """A node with the sources of the edges that lead into it, and some that its own edges lead to."""
+    start = names.draw()
+    parents = [names.draw() for _ in range(_size(rng))]
+    children = [names.draw() for _ in range(pick(rng, SIZES[:4]))]
+    edges = [(parent, start) for parent in parents] + [(start, child) for child in children]
+    return Neighbourhood(
+        start=start,
+        answer=tuple(parents),
+        edges=tuple(edges),
+        open=(*parents, *children),
+        closed=frozenset((start,)),
+        kinds=dict.fromkeys(children, "child") | {start: "start"},
+    )
 
 
 BFS = _task("graph_bfs", "the nodes that a breadth-first search first reaches at a step", tuple(_STEPS))

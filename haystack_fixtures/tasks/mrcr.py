@@ -155,6 +155,24 @@ class Format:
     tail: str = ""
 
 
+def piece(language: str, kind: Format, topic: str, recipe: tuple[object, ...], hidden: str) -> str:
+    """A piece of a kind about a topic, which stands in its first line alone; `hidden`: a topic that none speaks of."""
+    rng, made = draws(*recipe), grammar(language)
+    fill = _filler(rng, made, {topic, hidden})
+    head = fill(pick(rng, kind.head).replace("{topic}", topic))
+    gap = kind.join if "\n" not in kind.join else "\n"
+    parts = [head[:1].upper() + head[1:]]
+    size = len(parts[0]) + len(kind.tail)
+    for number, sentence in enumerate(shuffled(rng, made.sentences), 1):
+        if size >= made.chars:
+            break
+        said = fill(sentence)
+        line = fill(kind.line.replace("{n}", str(number))).replace("{sentence}", said[:1].upper() + said[1:])
+        parts.append(line)
+        size += len(line)
+    return gap.join([*parts, *([fill(kind.tail)] if kind.tail else [])])
+
+
 @cache
 def grammar(language: str) -> Grammar:
     """The grammar of a language (`en`, `zh`)."""
@@ -181,24 +199,6 @@ class Grammar:
     topics: tuple[str, ...]
     sentences: tuple[str, ...]
     words: Mapping[str, tuple[str, ...]]
-
-
-def piece(language: str, kind: Format, topic: str, recipe: tuple[object, ...], hidden: str) -> str:
-    """A piece of a kind about a topic, which stands in its first line alone; `hidden`: a topic that none speaks of."""
-    rng, made = draws(*recipe), grammar(language)
-    fill = _filler(rng, made, {topic, hidden})
-    head = fill(pick(rng, kind.head).replace("{topic}", topic))
-    gap = kind.join if "\n" not in kind.join else "\n"
-    parts = [head[:1].upper() + head[1:]]
-    size = len(parts[0]) + len(kind.tail)
-    for number, sentence in enumerate(shuffled(rng, made.sentences), 1):
-        if size >= made.chars:
-            break
-        said = fill(sentence)
-        line = fill(kind.line.replace("{n}", str(number))).replace("{sentence}", said[:1].upper() + said[1:])
-        parts.append(line)
-        size += len(line)
-    return gap.join([*parts, *([fill(kind.tail)] if kind.tail else [])])
 
 
 def _filler(rng: Random, made: Grammar, avoided: set[str]) -> Callable[[str], str]:

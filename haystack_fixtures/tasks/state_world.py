@@ -58,33 +58,105 @@ def _task(name: str, about: str, *, absent: bool) -> Task:
     )
 
 
-def _who_has(rng: Random, language: str) -> Story:
+QUESTIONS = {
+    "en": {
+        "where_person": "Where is {person} now? Reply with the place only.",
+        "where_object": "Where is the {thing} now? Reply with the place only.",
+        "where_before": "Where was {person} right before going to the {place}? Reply with the place only.",
+        "who_has": "Who has the {thing} now? Reply with the name only.",
+        "how_many": "How many things is {person} carrying now? Reply with a number from 0 to 5.",
+        "yes_no": "Is {person} in the {place} now? Reply with yes or no.",
+        "yes_no_maybe": "Is {person} in the {place} now? Reply with yes, no or maybe.",
+    },
+    "zh": {
+        "where_person": "{person}现在在哪里？请只回答地点。",
+        "where_object": "{thing}现在在哪里？请只回答地点。",
+        "where_before": "{person}去{place}之前紧接着是在哪里？请只回答地点。",
+        "who_has": "{thing}现在在谁手里？请只回答姓名。",
+        "how_many": "{person}现在拿着几样东西？请用0到5的数字回答。",
+        "yes_no": "{person}现在在{place}吗？请回答是或否。",
+        "yes_no_maybe": "{person}现在在{place}吗？请回答是、否或不确定。",
+    },
+}
+
+
+def told(rng: Random, facts: Sequence[Fact], language: str) -> list[str]:
+    """The facts as sentences that all differ."""
+    texts: dict[str, None] = {}
+    for fact in facts:
+        fields = {"person": fact.person, "place": fact.place, "thing": fact.thing, "other": fact.other}
+        forms = shuffled(rng, SENTENCES[language][fact.kind])
+        texts[next(text for form in forms if (text := form.format(**fields)) not in texts)] = None
+    return list(texts)
+
+
+# Several sentences of a kind: no sentence may stand in a text twice.
+SENTENCES = {
+    "en": {
+        "go": (
+            "{person} went to the {place}.",
+            "{person} walked over to the {place}.",
+            "{person} moved to the {place}.",
+            "{person} came into the {place}.",
+        ),
+        "take": ("{person} picked up the {thing}.", "{person} took the {thing}.", "{person} got hold of the {thing}."),
+        "drop": (
+            "{person} put down the {thing}.",
+            "{person} dropped the {thing}.",
+            "{person} left the {thing} behind.",
+        ),
+        "give": (
+            "{person} handed the {thing} to {other}.",
+            "{person} gave the {thing} to {other}.",
+            "{person} passed the {thing} to {other}.",
+        ),
+        "either": ("{person} is now either in the {place} or in the {other}.",),
+    },
+    "zh": {
+        "go": (
+            "{person}去了{place}。",
+            "{person}走到了{place}。",
+            "{person}来到了{place}。",
+            "{person}转到了{place}。",
+        ),
+        "take": ("{person}拿起了{thing}。", "{person}捡起了{thing}。", "{person}取走了{thing}。"),
+        "drop": ("{person}放下了{thing}。", "{person}丢下了{thing}。", "{person}搁下了{thing}。"),
+        "give": (
+            "{person}把{thing}给了{other}。",
+            "{person}把{thing}交给了{other}。",
+            "{person}把{thing}递给了{other}。",
+        ),
+        "either": ("{person}现在不是在{place}就是在{other}。",),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What happened: `go`, `take`, `drop`, `give` (to `other`), or `either` (in `place` or in `other`)."""
+
+    kind: str
+    person: str
+    place: str = ""
+    thing: str = ""
+    other: str = ""
+
+
+def _where_before(rng: Random, language: str) -> Story:
     people, rooms, things = _cast(rng, language)
     world = _random_world(rng, people, rooms, things)
-    if not world.holder:
-        return _who_has(rng, language)
-    thing = pick(rng, sorted(world.holder))
-    needed = tuple(number for number, fact in enumerate(world.facts) if fact.thing == thing)
-    return Story(tuple(world.facts), {"thing": thing}, world.holder[thing], people, needed, 0.0)
-
-
-def _cast(rng: Random, language: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """People, rooms and things of one story."""
-    people = tuple(draw_people(rng, language, _PEOPLE))
-    return people, tuple(sample(rng, ROOMS[language], _ROOMS)), tuple(sample(rng, THINGS[language], _THINGS))
-
-
-ROOMS = {
-    "en": ("kitchen", "garden", "hallway", "attic", "cellar", "library", "office", "workshop"),
-    "zh": ("厨房", "花园", "走廊", "阁楼", "地窖", "书房", "办公室", "车间"),
-}
-THINGS = {
-    "en": ("apple", "lamp", "ball", "hammer", "map", "kettle", "bell", "spoon"),
-    "zh": ("苹果", "台灯", "皮球", "锤子", "地图", "水壶", "铃铛", "勺子"),
-}
-
-
-_PEOPLE, _ROOMS, _THINGS, _EVENTS = 4, 6, 4, 11
+    moves = [
+        (person, before, place)
+        for person in people
+        for before, place in zip(world.visited[person], world.visited[person][1:], strict=False)
+        if world.visited[person].count(place) == 1
+    ]
+    if not moves:
+        return _where_before(rng, language)
+    person, before, place = pick(rng, moves)
+    needed = _of_person(world.facts, [person], ["go"])
+    floor = 1 / len(ROOMS[language])
+    return Story(tuple(world.facts), {"person": person, "place": place}, before, rooms, needed, floor, (place,))
 
 
 def _random_world(rng: Random, people: Sequence[str], rooms: Sequence[str], things: Sequence[str]) -> World:
@@ -151,15 +223,27 @@ class World:
         return {kind: facts for kind, facts in fresh.items() if facts}
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """What happened: `go`, `take`, `drop`, `give` (to `other`), or `either` (in `place` or in `other`)."""
+_PEOPLE, _ROOMS, _THINGS, _EVENTS = 4, 6, 4, 11
 
-    kind: str
-    person: str
-    place: str = ""
-    thing: str = ""
-    other: str = ""
+
+def _of_person(facts: Sequence[Fact], people: Sequence[str], kinds: Sequence[str]) -> tuple[int, ...]:
+    return tuple(number for number, fact in enumerate(facts) if fact.person in people and fact.kind in kinds)
+
+
+def _cast(rng: Random, language: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """People, rooms and things of one story."""
+    people = tuple(draw_people(rng, language, _PEOPLE))
+    return people, tuple(sample(rng, ROOMS[language], _ROOMS)), tuple(sample(rng, THINGS[language], _THINGS))
+
+
+ROOMS = {
+    "en": ("kitchen", "garden", "hallway", "attic", "cellar", "library", "office", "workshop"),
+    "zh": ("厨房", "花园", "走廊", "阁楼", "地窖", "书房", "办公室", "车间"),
+}
+THINGS = {
+    "en": ("apple", "lamp", "ball", "hammer", "map", "kettle", "bell", "spoon"),
+    "zh": ("苹果", "台灯", "皮球", "锤子", "地图", "水壶", "铃铛", "勺子"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +274,60 @@ def _yes_no(rng: Random, language: str) -> Story:
     return Story(tuple(world.facts), {"person": person, "place": place}, labels[truth], labels, needed, 1 / 2)
 
 
-def _of_person(facts: Sequence[Fact], people: Sequence[str], kinds: Sequence[str]) -> tuple[int, ...]:
-    return tuple(number for number, fact in enumerate(facts) if fact.person in people and fact.kind in kinds)
-
-
 YES, NO, MAYBE = 0, 1, 2
 
 
 POLAR = {"en": ("yes", "no", "maybe"), "zh": ("是", "否", "不确定")}
+
+
+def _where_object(rng: Random, language: str) -> Story:
+    people, rooms, things = _cast(rng, language)
+    world = _random_world(rng, people, rooms, things)
+    handled = sorted({fact.thing for fact in world.facts if fact.thing})
+    if not handled:
+        return _where_object(rng, language)
+    thing = pick(rng, handled)
+    holder = world.holder.get(thing)
+    place = world.lies_in[thing] if holder is None else world.room[holder]
+    holders = [fact.other or fact.person for fact in world.facts if fact.thing == thing]
+    about = {number for number, fact in enumerate(world.facts) if fact.thing == thing}
+    needed = tuple(sorted(about | set(_of_person(world.facts, holders, ["go"]))))
+    return Story(tuple(world.facts), {"thing": thing}, place, rooms, needed, 1 / len(ROOMS[language]))
+
+
+def _who_has(rng: Random, language: str) -> Story:
+    people, rooms, things = _cast(rng, language)
+    world = _random_world(rng, people, rooms, things)
+    if not world.holder:
+        return _who_has(rng, language)
+    thing = pick(rng, sorted(world.holder))
+    needed = tuple(number for number, fact in enumerate(world.facts) if fact.thing == thing)
+    return Story(tuple(world.facts), {"thing": thing}, world.holder[thing], people, needed, 0.0)
+
+
+def _where_person(rng: Random, language: str) -> Story:
+    people, rooms, things = _cast(rng, language)
+    world = _random_world(rng, people, rooms, things)
+    person = pick(rng, people)
+    needed = _of_person(world.facts, [person], ["go"])
+    return Story(tuple(world.facts), {"person": person}, world.room[person], rooms, needed, 1 / len(ROOMS[language]))
+
+
+def _yes_no_maybe(rng: Random, language: str) -> Story:
+    """What is known last of the person is one room (yes, no), or one of two (maybe; no for a third)."""
+    people, rooms, things = _cast(rng, language)
+    world = _random_world(rng, people, rooms, things)
+    person, truth = pick(rng, people), below(rng, 3)
+    facts = list(world.facts)
+    known = [world.room[person]]
+    if truth == MAYBE or (truth == NO and below(rng, 2)):
+        known = sample(rng, [room for room in rooms if room != world.room[person]], 2)
+        last = max(number for number, fact in enumerate(facts) if person in (fact.person, fact.other))
+        facts.insert(last + 1 + below(rng, len(facts) - last), Fact("either", person, place=known[0], other=known[1]))
+    place = pick(rng, [room for room in rooms if room not in known] if truth == NO else known)
+    labels = POLAR[language]
+    needed = _of_person(facts, [person], ["go", "either"])
+    return Story(tuple(facts), {"person": person, "place": place}, labels[truth], labels, needed, 1 / 3)
 
 
 def _how_many(rng: Random, language: str) -> Story:
@@ -224,65 +354,6 @@ def _how_many(rng: Random, language: str) -> Story:
 
 
 _MOST = 5
-
-
-def _yes_no_maybe(rng: Random, language: str) -> Story:
-    """What is known last of the person is one room (yes, no), or one of two (maybe; no for a third)."""
-    people, rooms, things = _cast(rng, language)
-    world = _random_world(rng, people, rooms, things)
-    person, truth = pick(rng, people), below(rng, 3)
-    facts = list(world.facts)
-    known = [world.room[person]]
-    if truth == MAYBE or (truth == NO and below(rng, 2)):
-        known = sample(rng, [room for room in rooms if room != world.room[person]], 2)
-        last = max(number for number, fact in enumerate(facts) if person in (fact.person, fact.other))
-        facts.insert(last + 1 + below(rng, len(facts) - last), Fact("either", person, place=known[0], other=known[1]))
-    place = pick(rng, [room for room in rooms if room not in known] if truth == NO else known)
-    labels = POLAR[language]
-    needed = _of_person(facts, [person], ["go", "either"])
-    return Story(tuple(facts), {"person": person, "place": place}, labels[truth], labels, needed, 1 / 3)
-
-
-def _where_before(rng: Random, language: str) -> Story:
-    people, rooms, things = _cast(rng, language)
-    world = _random_world(rng, people, rooms, things)
-    moves = [
-        (person, before, place)
-        for person in people
-        for before, place in zip(world.visited[person], world.visited[person][1:], strict=False)
-        if world.visited[person].count(place) == 1
-    ]
-    if not moves:
-        return _where_before(rng, language)
-    person, before, place = pick(rng, moves)
-    needed = _of_person(world.facts, [person], ["go"])
-    floor = 1 / len(ROOMS[language])
-    return Story(tuple(world.facts), {"person": person, "place": place}, before, rooms, needed, floor, (place,))
-
-
-def _where_object(rng: Random, language: str) -> Story:
-    people, rooms, things = _cast(rng, language)
-    world = _random_world(rng, people, rooms, things)
-    handled = sorted({fact.thing for fact in world.facts if fact.thing})
-    if not handled:
-        return _where_object(rng, language)
-    thing = pick(rng, handled)
-    holder = world.holder.get(thing)
-    place = world.lies_in[thing] if holder is None else world.room[holder]
-    holders = [fact.other or fact.person for fact in world.facts if fact.thing == thing]
-    about = {number for number, fact in enumerate(world.facts) if fact.thing == thing}
-    needed = tuple(sorted(about | set(_of_person(world.facts, holders, ["go"]))))
-    return Story(tuple(world.facts), {"thing": thing}, place, rooms, needed, 1 / len(ROOMS[language]))
-
-
-def _where_person(rng: Random, language: str) -> Story:
-    people, rooms, things = _cast(rng, language)
-    world = _random_world(rng, people, rooms, things)
-    person = pick(rng, people)
-    needed = _of_person(world.facts, [person], ["go"])
-    return Story(tuple(world.facts), {"person": person}, world.room[person], rooms, needed, 1 / len(ROOMS[language]))
-
-
 KINDS: dict[str, dict[str, _Maker]] = {
     "state_where": {
         "where_person": _where_person,
@@ -291,77 +362,6 @@ KINDS: dict[str, dict[str, _Maker]] = {
         "who_has": _who_has,
     },
     "state_closed": {"how_many": _how_many, "yes_no": _yes_no, "yes_no_maybe": _yes_no_maybe},
-}
-
-
-def told(rng: Random, facts: Sequence[Fact], language: str) -> list[str]:
-    """The facts as sentences that all differ."""
-    texts: dict[str, None] = {}
-    for fact in facts:
-        fields = {"person": fact.person, "place": fact.place, "thing": fact.thing, "other": fact.other}
-        forms = shuffled(rng, SENTENCES[language][fact.kind])
-        texts[next(text for form in forms if (text := form.format(**fields)) not in texts)] = None
-    return list(texts)
-
-
-# Several sentences of a kind: no sentence may stand in a text twice.
-SENTENCES = {
-    "en": {
-        "go": (
-            "{person} went to the {place}.",
-            "{person} walked over to the {place}.",
-            "{person} moved to the {place}.",
-            "{person} came into the {place}.",
-        ),
-        "take": ("{person} picked up the {thing}.", "{person} took the {thing}.", "{person} got hold of the {thing}."),
-        "drop": (
-            "{person} put down the {thing}.",
-            "{person} dropped the {thing}.",
-            "{person} left the {thing} behind.",
-        ),
-        "give": (
-            "{person} handed the {thing} to {other}.",
-            "{person} gave the {thing} to {other}.",
-            "{person} passed the {thing} to {other}.",
-        ),
-        "either": ("{person} is now either in the {place} or in the {other}.",),
-    },
-    "zh": {
-        "go": (
-            "{person}去了{place}。",
-            "{person}走到了{place}。",
-            "{person}来到了{place}。",
-            "{person}转到了{place}。",
-        ),
-        "take": ("{person}拿起了{thing}。", "{person}捡起了{thing}。", "{person}取走了{thing}。"),
-        "drop": ("{person}放下了{thing}。", "{person}丢下了{thing}。", "{person}搁下了{thing}。"),
-        "give": (
-            "{person}把{thing}给了{other}。",
-            "{person}把{thing}交给了{other}。",
-            "{person}把{thing}递给了{other}。",
-        ),
-        "either": ("{person}现在不是在{place}就是在{other}。",),
-    },
-}
-QUESTIONS = {
-    "en": {
-        "where_person": "Where is {person} now? Reply with the place only.",
-        "where_object": "Where is the {thing} now? Reply with the place only.",
-        "where_before": "Where was {person} right before going to the {place}? Reply with the place only.",
-        "who_has": "Who has the {thing} now? Reply with the name only.",
-        "how_many": "How many things is {person} carrying now? Reply with a number from 0 to 5.",
-        "yes_no": "Is {person} in the {place} now? Reply with yes or no.",
-        "yes_no_maybe": "Is {person} in the {place} now? Reply with yes, no or maybe.",
-    },
-    "zh": {
-        "where_person": "{person}现在在哪里？请只回答地点。",
-        "where_object": "{thing}现在在哪里？请只回答地点。",
-        "where_before": "{person}去{place}之前紧接着是在哪里？请只回答地点。",
-        "who_has": "{thing}现在在谁手里？请只回答姓名。",
-        "how_many": "{person}现在拿着几样东西？请用0到5的数字回答。",
-        "yes_no": "{person}现在在{place}吗？请回答是或否。",
-        "yes_no_maybe": "{person}现在在{place}吗？请回答是、否或不确定。",
-    },
 }
 
 

@@ -72,12 +72,44 @@ def _holding(suite: Suite, statements: int) -> tuple[int, ...]:
 _TOKENS = 24  # of a statement, with room for tokenizers that need more
 
 
-def draw_values(rng: Random, count: int) -> list[str]:
-    """Different numbers of 7 digits."""
-    values: dict[str, None] = {}
-    while len(values) < count:
-        values[digits(rng)] = None
-    return list(values)
+def draw_keys(rng: Random, language: str, count: int) -> list[str]:
+    """Keys that have no word in common."""
+    adjectives, nouns = (sample(rng, words, count) for words in _words(language))
+    return [_key(language, *pair) for pair in zip(adjectives, nouns, strict=True)]
+
+
+def nouns(language: str) -> tuple[str, ...]:
+    """All nouns that keys are made of."""
+    return _words(language)[1]
+
+
+@cache
+def _words(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Adjectives and nouns."""
+    file = resources.files("needlework.haystack_fixtures.tasks") / "data" / "keys.toml"
+    table = tomllib.loads(file.read_text(encoding="utf-8"))[language]
+    return tuple(table["adjectives"].split()), tuple(table["nouns"].split())
+
+
+@cache
+def words(family: str, language: str, kind: str) -> tuple[str, ...]:
+    """The words of one kind and language (`en`, `zh`) in the data file of a family, in its order."""
+    text = (resources.files("needlework.haystack_fixtures.tasks") / "data" / f"{family}.toml").read_text(
+        encoding="utf-8"
+    )
+    return tuple(tomllib.loads(text)[language][kind].split())
+
+
+def adjectives(language: str) -> tuple[str, ...]:
+    """All adjectives that keys are made of."""
+    return _words(language)[0]
+
+
+def _key(language: str, adjective: str, noun: str) -> str:
+    return _KEY[language].format(adjective=adjective, noun=noun)
+
+
+_KEY = {"en": "the {adjective} {noun}", "zh": "{adjective}{noun}"}
 
 
 def statement(language: str, kind: str, key: str, value: str) -> str:
@@ -86,6 +118,15 @@ def statement(language: str, kind: str, key: str, value: str) -> str:
 
 
 _STATEMENT = {"en": "The {kind} code for {key} is {value}.", "zh": "{key}的{kind}代码是{value}。"}
+
+
+def draw_near_keys(rng: Random, language: str, count: int) -> list[str]:
+    """`draw_keys`, but all behind the first have its adjective or its noun, by turns."""
+    adjectives, nouns = (sample(rng, words, count) for words in _words(language))
+    pairs = [
+        (adjectives[0], noun) if number % 2 else (adjectives[number], nouns[0]) for number, noun in enumerate(nouns)
+    ]
+    return [_key(language, *pair) for pair in pairs]
 
 
 def draw_kind(rng: Random, language: str) -> str:
@@ -99,53 +140,12 @@ KINDS = {
 }
 
 
-def draw_near_keys(rng: Random, language: str, count: int) -> list[str]:
-    """`draw_keys`, but all behind the first have its adjective or its noun, by turns."""
-    adjectives, nouns = (sample(rng, words, count) for words in _words(language))
-    pairs = [
-        (adjectives[0], noun) if number % 2 else (adjectives[number], nouns[0]) for number, noun in enumerate(nouns)
-    ]
-    return [_key(language, *pair) for pair in pairs]
-
-
-def adjectives(language: str) -> tuple[str, ...]:
-    """All adjectives that keys are made of."""
-    return _words(language)[0]
-
-
-@cache
-def _words(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Adjectives and nouns."""
-    file = resources.files("needlework.haystack_fixtures.tasks") / "data" / "keys.toml"
-    table = tomllib.loads(file.read_text(encoding="utf-8"))[language]
-    return tuple(table["adjectives"].split()), tuple(table["nouns"].split())
-
-
-def _key(language: str, adjective: str, noun: str) -> str:
-    return _KEY[language].format(adjective=adjective, noun=noun)
-
-
-_KEY = {"en": "the {adjective} {noun}", "zh": "{adjective}{noun}"}
-
-
-@cache
-def words(family: str, language: str, kind: str) -> tuple[str, ...]:
-    """The words of one kind and language (`en`, `zh`) in the data file of a family, in its order."""
-    text = (resources.files("needlework.haystack_fixtures.tasks") / "data" / f"{family}.toml").read_text(
-        encoding="utf-8"
-    )
-    return tuple(tomllib.loads(text)[language][kind].split())
-
-
-def nouns(language: str) -> tuple[str, ...]:
-    """All nouns that keys are made of."""
-    return _words(language)[1]
-
-
-def draw_keys(rng: Random, language: str, count: int) -> list[str]:
-    """Keys that have no word in common."""
-    adjectives, nouns = (sample(rng, words, count) for words in _words(language))
-    return [_key(language, *pair) for pair in zip(adjectives, nouns, strict=True)]
+def draw_values(rng: Random, count: int) -> list[str]:
+    """Different numbers of 7 digits."""
+    values: dict[str, None] = {}
+    while len(values) < count:
+        values[digits(rng)] = None
+    return list(values)
 
 
 def fitting(suite: Suite, statements: Mapping[str, int]) -> tuple[str, ...]:

@@ -376,11 +376,15 @@ def _tokens(value: Any) -> int | None:
     return int(value)
 
 
-def _running(told: Any, name: str) -> int | None:
-    for row in _list(table_of(told).get("models")):
-        if isinstance(row, dict) and _is_named(row, name):
-            return _tokens(row.get("context_length"))
-    return None
+def model_entry(told: Any, name: str) -> Mapping[str, Any]:
+    """What `/v1/models` says of a model: its own row in a list of models, or the only row there is."""
+    listed = told if isinstance(told, list) else table_of(told).get("data") or table_of(told).get("models")
+    rows = [row for row in _list(listed) if isinstance(row, dict)]
+    for row in rows:
+        instances = [table_of(each).get("id") for each in _list(row.get("loaded_instances"))]
+        if _is_named(row, name) or name in instances or name in _list(row.get("aliases")):
+            return row
+    return rows[0] if len(rows) == 1 else {}
 
 
 def _is_named(row: Mapping[str, Any], name: str) -> bool:
@@ -392,19 +396,15 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def _running(told: Any, name: str) -> int | None:
+    for row in _list(table_of(told).get("models")):
+        if isinstance(row, dict) and _is_named(row, name):
+            return _tokens(row.get("context_length"))
+    return None
+
+
 def _is_length(key: str) -> bool:
     return key.endswith(".context_length")
-
-
-def model_entry(told: Any, name: str) -> Mapping[str, Any]:
-    """What `/v1/models` says of a model: its own row in a list of models, or the only row there is."""
-    listed = told if isinstance(told, list) else table_of(told).get("data") or table_of(told).get("models")
-    rows = [row for row in _list(listed) if isinstance(row, dict)]
-    for row in rows:
-        instances = [table_of(each).get("id") for each in _list(row.get("loaded_instances"))]
-        if _is_named(row, name) or name in instances or name in _list(row.get("aliases")):
-            return row
-    return rows[0] if len(rows) == 1 else {}
 
 
 _PROBES: tuple[Callable[[Fetch, str, str, str], Iterator[Window]], ...] = (

@@ -22,8 +22,8 @@ from needlework.haystack_fixtures.configuration.presets import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import confined, reads_secret, without_servers
 from needlework.pytest_plugin.asking.state import hand_over
 from needlework.pytest_plugin.workers.top_up import cell_of
-from needlework.results.records.manifest import read_run_json, settings_of, start_of
-from needlework.results.records.samples import MANIFEST, read_batch_cells
+from needlework.results.records.manifest import settings_of, start_of
+from needlework.results.records.run_folder import MANIFEST, read_batch_cells, read_run_json
 
 _ENDED = (0, 1, 10, 11)  # of pytest: files are written
 _INCOMPLETE = 3  # as of a merge

@@ -16,7 +16,8 @@ from urllib.parse import quote
 
 from needlework.core.errors import InputError
 from needlework.results.files.read_run import RESULTS, manifest_at, read_run
-from needlework.results.records.samples import JOURNAL, MANIFEST, began, task_of
+from needlework.results.records.run_folder import JOURNAL, MANIFEST
+from needlework.results.records.samples import began, task_of
 from needlework.results.statistics.leaderboard.boards import Candidate
 from needlework.results.statistics.leaderboard.entries import Entry, alike, entries_of
 from needlework.results.statistics.panels import asked_of

@@ -13,8 +13,8 @@ from typing import Any, cast
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
-from needlework.results.records.manifest import check_run_file
 from needlework.results.records.record import Record
+from needlework.results.records.run_folder import check_run_file
 from needlework.results.records.samples import panel_and_sample, retriever_of
 from needlework.results.statistics.intervals import METHOD
 from needlework.results.statistics.panels import OUTCOMES, Panel, Trial, outcome_named

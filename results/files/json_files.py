@@ -14,9 +14,9 @@ from typing import Any, cast
 from needlework.core.errors import InputError
 from needlework.core.files import encoder_of, write_whole
 from needlework.core.grid import depth_label
-from needlework.results.records.manifest import read_run_json
 from needlework.results.records.record import SCHEMA as RECORD_SCHEMA
 from needlework.results.records.record import UNSCORED, Record, completed, fault_of
+from needlework.results.records.run_folder import read_run_json
 from needlework.results.statistics.comparison.comparison import FamilyDifference, Losses
 from needlework.results.statistics.comparison.many_runs import Against, Scores
 from needlework.results.statistics.documents import documents_object, retrieval_object

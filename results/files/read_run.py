@@ -14,9 +14,9 @@ from needlework.results.files.csv_files import read_csv
 from needlework.results.files.foreign import foreign_panels, panels_in_json
 from needlework.results.files.json_files import check_record, parsed, read_json, records_in
 from needlework.results.records.journal import read_journal, read_vectors
-from needlework.results.records.manifest import check_links, check_run_file, read_run_json
 from needlework.results.records.record import Record
-from needlework.results.records.samples import JOURNAL, MANIFEST, SHARDS, latest_of_each
+from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARDS, check_links, check_run_file, read_run_json
+from needlework.results.records.samples import latest_of_each
 from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.panels import Panel, panels_of, summarise
 from needlework.results.statistics.run_facts import run_facts

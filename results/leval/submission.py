@@ -20,8 +20,8 @@ from needlework.haystack_fixtures.tasks.published.leval import own_rule
 from needlework.results.files.json_files import read_json
 from needlework.results.leval.predictions import SUFFIX, read_predictions
 from needlework.results.leval.scores import Rule, TaskScores, averages, lines, main_metric, report_object, score_task
-from needlework.results.records.manifest import read_run_json
 from needlework.results.records.record import SCORED, UNDECIDED, Record
+from needlework.results.records.run_folder import read_run_json
 from needlework.results.records.samples import by_test
 from needlework.results.statistics.tasks import Share
 from needlework.results.style import one_line

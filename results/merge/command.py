@@ -46,7 +46,8 @@ from needlework.results.records.manifest import (
     write_manifest,
 )
 from needlework.results.records.record import Record
-from needlework.results.records.samples import JOURNAL, MANIFEST, latest_of_each, windows_of
+from needlework.results.records.run_folder import JOURNAL, MANIFEST
+from needlework.results.records.samples import latest_of_each, windows_of
 from needlework.results.run.finish import Finished, finish, write_step_summary
 from needlework.results.run.open_folder import exit_status, is_void
 from needlework.results.statistics.run_report import RunReport, interrupted

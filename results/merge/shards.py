@@ -22,19 +22,8 @@ from needlework.results.gates.gatekeeper import cell_of_record, check_gates
 from needlework.results.records.journal import read_journal
 from needlework.results.records.manifest import recipe_of, settings_of
 from needlework.results.records.record import FINAL, OutcomeName, Record
-from needlework.results.records.samples import (
-    JOURNAL,
-    MANIFEST,
-    SHARD_FILE,
-    SHARDS,
-    Planned,
-    answered_before,
-    identity,
-    name_of_test,
-    of_tests,
-    read_shard_file,
-    windows_of,
-)
+from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARD_FILE, SHARDS, Planned, read_shard_file
+from needlework.results.records.samples import answered_before, identity, name_of_test, of_tests, windows_of
 from needlework.results.statistics.comparison.provenance import check_dtypes, differing_parts
 from needlework.results.tables.comparison import differing_lines
 

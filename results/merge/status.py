@@ -16,7 +16,8 @@ from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.grid import parse_id
 from needlework.results.merge.shards import Missing, Part, absent_shards, parts_of
 from needlework.results.records.journal import WAITING_FILES, read_waiting
-from needlework.results.records.samples import JOURNAL, MANIFEST, latest_of_each
+from needlework.results.records.run_folder import JOURNAL, MANIFEST
+from needlework.results.records.samples import latest_of_each
 from needlework.results.style import one_line
 
 

@@ -23,7 +23,6 @@ from needlework.core.errors import InputError
 from needlework.core.files import encoder_of, write_whole
 from needlework.models.model import ModelError, Response
 from needlework.pipeline.exchange import Again, StoredAnswer
-from needlework.results.records.manifest import check_run_file, read_run_file
 from needlework.results.records.record import (
     FINAL,
     WAITING,
@@ -35,7 +34,7 @@ from needlework.results.records.record import (
     is_ruling,
     is_waiting,
 )
-from needlework.results.records.samples import SHARDS, Claim
+from needlework.results.records.run_folder import SHARDS, Claim, check_run_file, read_run_file
 
 FSYNC_EVERY_S = 1.0
 _encode = encoder_of(json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")))

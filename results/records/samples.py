@@ -1,33 +1,19 @@
-"""Which records belong together, and the folder that they lie in."""
+"""Which records belong together: samples, controls, tests, windows."""
 
 from __future__ import annotations
 
-import errno
-import json
 import re
-import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from io import FileIO
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from zlib import crc32
 
-from needlework.core.devices import Division, Shard, shard_named
-from needlework.core.errors import InputError
-from needlework.core.files import write_whole
 from needlework.core.grid import parse_id, slug
-from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.pipeline.exchange import OTHER_SERVER
-from needlework.results.records.manifest import read_run_json
 from needlework.results.records.record import FINAL, Record
-
-if TYPE_CHECKING:
-    from filelock import SoftFileLease
-
 
 # In L-Eval that is the questions of one document; on documents of one's own each question is a sample, whatever the
 # order of the documents around it (the repeats). An arm is a retriever (`doc3_q7_bm25`), or an absence (`q0_near`).
@@ -276,34 +262,6 @@ def began(manifest: Mapping[str, Any]) -> datetime | None:
     return when if when is None or when.tzinfo else when.replace(tzinfo=UTC)
 
 
-JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
-_LONGEST_NAME = 200
-# What a run writes at its end.
-_WRITTEN = (
-    "heatmap-*", "asked-*", "tasks*", "models-*", "documents-*", "results.*", "summary.json", "cells.csv", "report.html"
-)  # fmt: skip
-
-
-def run_folder(settings: Settings) -> Path:
-    """The named run's folder, or a new one called by time and model; of a shard the folder `shards/2-of-4` in it."""
-    name = settings.run_name
-    if name is None:
-        models = "+".join(slug(spec) for spec in dict.fromkeys(settings.model))
-        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{models[:80]}"
-    elif name in (".", "..") or any(mark in name for mark in "/\\\0"):
-        raise InputError("--run-name", name, "is a folder's name, without slashes; --results-dir says where it lies")
-    elif len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME or not name.isprintable():
-        raise InputError("--run-name", name, f"give a name that can be shown, up to {_LONGEST_NAME} bytes")
-    folder = settings.results_dir / name
-    return folder if settings.shard is None else folder / SHARDS / shard_named(settings.shard).name
-
-
-def drop_written(folder: Path) -> None:
-    """Remove what a run has written at its end. Raises `OSError`."""
-    for old in (file for pattern in _WRITTEN for file in folder.glob(pattern)):
-        old.unlink()
-
-
 def has_earlier_answers(earlier: list[Record], now: list[Record], recipe: str) -> bool:
     """Whether an answer of an earlier session is among `whole_run`."""
     if any(record["timing"].get("replayed") for record in now):
@@ -318,143 +276,3 @@ def has_earlier_answers(earlier: list[Record], now: list[Record], recipe: str) -
 def whole_run(earlier: list[Record], now: list[Record], recipe: str) -> list[Record]:
     """The run that the folder holds: this session's records, and earlier ones of the same recipe."""
     return latest_of_each([*(record for record in earlier if record["details"].get("recipe") == recipe), *now])
-
-
-SHARDS, SHARD_FILE = "shards", "shard.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """What a shard is to run: the node ids of its cells' tests. `division`: see there."""
-
-    division: Division
-    tests: tuple[str, ...]
-
-
-def write_shard_file(folder: Path, division: Division, tests: Sequence[str]) -> None:
-    """Write it, whole or not at all; every worker of a shard writes the same."""
-    content = {
-        "schema": 1,
-        "shard": division.shard.number,
-        "of": division.shard.of,
-        "counts": division.counts,
-        "selection": division.selection,
-        "tests": tests,
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / SHARD_FILE, f"{json.dumps(content, indent=0)}\n".encode())
-
-
-def read_shard_file(folder: Path) -> Planned | None:
-    """What was written there; `None` where there is none, or where it is damaged."""
-    try:
-        told = read_run_json(folder / SHARD_FILE)
-        number, of, counts = told["shard"], told["of"], tuple(told["counts"])
-        shard = Shard(number, of)
-        whole = all(type(each) is int for each in (number, of, *counts)) and 1 <= number <= of == len(counts)
-        tests = tuple(told["tests"])
-        if not whole or counts[number - 1] != len(tests) or not all(isinstance(test, str) for test in tests):
-            return None
-        return Planned(Division(shard, counts, str(told["selection"])), tests)
-    except (OSError, ValueError, RecursionError, KeyError, TypeError):
-        return None
-
-
-LEASE_S = 30.0
-"""An owner file that was not renewed for so long is a dead process's; it is renewed three times as often."""
-_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
-_BUSY = "another run is writing there; wait for it or use another name"
-
-
-class Claim:
-    """Held until `release`. `warning`: a sentence where the file system has no locks, else empty."""
-
-    def __init__(self, file: FileIO, path: Path, named: tuple[str, Path]) -> None:
-        """Lock the open `file` at `path`. Raises `InputError` about `named` where another process has it."""
-        self._named = named
-        self._lease: SoftFileLease | None = None
-        self._lost = threading.Event()
-        self.warning = ""
-        reason = _lock(file, named)
-        if reason:
-            self._lease = self._own(path)
-            self.warning = (
-                f"{path.parent}: the file system has no locks ({reason}); {path.name}.owner stands for one: after a"
-                f" machine died, the next run waits {LEASE_S:.0f} s, and a process that hangs for longer may be taken"
-                " for dead"
-            )
-
-    def move(self, file: FileIO) -> None:
-        """Lock another file that has taken the first one's place. Raises `InputError`."""
-        if self._lease is None:
-            _lock(file, self._named)
-
-    def check(self) -> None:
-        """Raise `InputError` where another process has taken this one for dead."""
-        if self._lost.is_set():
-            problem = "another run has taken this one for dead and writes there; run again when it has ended"
-            raise InputError(*self._named, problem)
-
-    def release(self) -> None:
-        """Let others write. The system frees its own lock with the file."""
-        if self._lease is not None:
-            self._lease.release()
-
-    def _own(self, path: Path) -> SoftFileLease:
-        from filelock import SoftFileLease, Timeout
-
-        lease = SoftFileLease(
-            path.with_name(f"{path.name}.owner"),
-            lease_duration=LEASE_S,
-            timeout=LEASE_S + 2,
-            on_compromise=lambda _loss: self._lost.set(),
-        )
-        try:
-            lease.acquire()
-        except Timeout:
-            who = f" (process {lease.owner.pid} on {lease.owner.hostname})" if lease.owner else ""
-            raise InputError(*self._named, f"{_BUSY}{who}") from None
-        except OSError as error:
-            raise InputError(*self._named, f"cannot be written ({error.strerror})") from None
-        return lease
-
-
-def _lock(file: FileIO, named: tuple[str, Path]) -> str:
-    """Lock it; what the system says where it cannot. Raises `InputError` where another process has it."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: no advisory lock in the standard library worth having
-        return ""
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in _HELD:
-            raise InputError(*named, _BUSY) from None
-        return error.strerror or "no reason given"
-    return ""
-
-
-BATCH_CELLS = "batch_cells.json"
-_AGAIN = "give the pytest command again, with --batch-in in place of --batch-out"
-
-
-def write_batch_cells(folder: Path, cells: Iterable[str], *, packaged: bool) -> None:
-    """Write the ids of the cells that were selected. `packaged`: all their tests are needlework's own."""
-    content = {"schema": 1, "packaged": packaged, "cells": sorted(set(cells))}
-    write_whole(folder / BATCH_CELLS, f"{json.dumps(content, indent=0)}\n".encode())
-
-
-def read_batch_cells(folder: Path) -> frozenset[str]:
-    """The ids of the cells that requests were written of. Raises `InputError` where they are not known, or were asked
-    by the user's own tests, which no data can run again."""
-    try:
-        told = read_run_json(folder / BATCH_CELLS)
-        cells, packaged = frozenset(map(str, told["cells"])), told["packaged"] is True
-    except OSError:
-        remedy = f"has no {BATCH_CELLS}, which --batch-out writes: {_AGAIN}"
-        raise InputError("RUN", folder, remedy) from None
-    except (ValueError, RecursionError, KeyError, TypeError):
-        raise InputError("RUN", folder, f"its {BATCH_CELLS} is damaged: {_AGAIN}") from None
-    if not packaged:
-        raise InputError("RUN", folder, f"was asked by test files of your own, which this does not run: {_AGAIN}")
-    return cells

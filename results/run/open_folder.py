@@ -33,23 +33,14 @@ from needlework.results.records.manifest import (
     merge_facts,
     models_before,
     notes_of,
-    read_run_json,
     recipe_of,
     told_before,
     with_known,
     write_manifest,
 )
 from needlework.results.records.record import Record
-from needlework.results.records.samples import (
-    JOURNAL,
-    MANIFEST,
-    drop_written,
-    has_earlier_answers,
-    identity,
-    of_tests,
-    refused_below_window,
-    whole_run,
-)
+from needlework.results.records.run_folder import JOURNAL, MANIFEST, drop_written, read_run_json
+from needlework.results.records.samples import has_earlier_answers, identity, of_tests, refused_below_window, whole_run
 from needlework.results.statistics.comparison.provenance import changed_parts
 from needlework.results.style import duration
 

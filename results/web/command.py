@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.settings import READ, READ_HELP
-from needlework.results.records.manifest import check_run_file
+from needlework.results.records.run_folder import check_run_file
 
 if TYPE_CHECKING:
     from needlework.results.web.app import Rebuild

@@ -51,14 +51,6 @@ def _judge(answer: str, reference: Reference, split: Words) -> Score:
     return Score(value, verdict, answer[:SHOWN], f"F1 {value:.4f} of {len(said)} words", {"f1": value})
 
 
-def gold_of(reference: Reference) -> str:
-    """Return L-Eval's one reference of an item. Raises `ValueError` where there is none."""
-    return reference.answers[0] if reference.answers else expected_text(reference)
-
-
-SHOWN = 160
-
-
 def has_chinese(*texts: str) -> bool:
     """Whether a Chinese character stands in one of the texts."""
     return any(_HAN.search(text) for text in texts)
@@ -90,8 +82,16 @@ class MissingPackageError(ImportError):
     """A package of the extra `leval` is not installed; its text is one line with the remedy."""
 
 
-_PUNCTUATION = regex.compile(r"[\p{P}\p{S}]+")
 _RUN = regex.compile(r"\p{Han}+")
+_PUNCTUATION = regex.compile(r"[\p{P}\p{S}]+")
+
+
+def gold_of(reference: Reference) -> str:
+    """Return L-Eval's one reference of an item. Raises `ValueError` where there is none."""
+    return reference.answers[0] if reference.answers else expected_text(reference)
+
+
+SHOWN = 160
 
 
 F1 = Scorer("leval_f1", 1, lambda answer, reference: _judge(answer, reference, words))
@@ -155,14 +155,6 @@ def _rouge_judge(answer: str, reference: Reference, *, strict: bool) -> Score:
     return Score(value, verdict, answer[:SHOWN], f"ROUGE-L {value:.4f}", dict(best))
 
 
-class SpacedWords:
-    """Splits where `spaced` does, in small letters, for rouge-score."""
-
-    def tokenize(self, text: str) -> list[str]:
-        """Return the words of a text."""
-        return spaced(text).lower().split()
-
-
 def by_line(text: str) -> str | None:
     """The text with each sentence on a line of its own; `None` where the model is not installed."""
     tokenizer = _tokenizer()
@@ -190,9 +182,6 @@ def _tokenizer() -> Any:
     return tokenizer
 
 
-_FILES = ("abbrev_types.txt", "sent_starters.txt", "collocations.tab", "ortho_context.tab")
-
-
 def _folders() -> Iterator[Path]:
     try:
         import nltk.data
@@ -212,6 +201,15 @@ _IN_PACKAGE = Path("core", "_static", "nltk_cache")
 # llama-index-core, which carries it (`requirements-data.txt`); without it there is no ROUGE-Lsum. T. Kiss, J. Strunk,
 # "Unsupervised Multilingual Sentence Boundary Detection", Computational Linguistics 32 (2006).
 _MODEL = Path("tokenizers", "punkt_tab", "english")
+_FILES = ("abbrev_types.txt", "sent_starters.txt", "collocations.tab", "ortho_context.tab")
+
+
+class SpacedWords:
+    """Splits where `spaced` does, in small letters, for rouge-score."""
+
+    def tokenize(self, text: str) -> list[str]:
+        """Return the words of a text."""
+        return spaced(text).lower().split()
 
 
 ROUGE = Scorer("leval_rouge", 1, lambda answer, reference: _rouge_judge(answer, reference, strict=True))

@@ -92,24 +92,6 @@ def edit_score(prediction: str, reference: str, *, trim: bool = False) -> EditSc
     return EditScore(100 * (1 - distance / longest) if longest else 100.0, distance, left, right)
 
 
-def _prepare(prediction: str, reference: str, trim: bool) -> tuple[str, str]:
-    left, right = squeeze(prediction), squeeze(reference)
-    return (trim_prediction(left, right) if trim else left), right
-
-
-def trim_prediction(prediction: str, reference: str) -> str:
-    """Cut a squeezed prediction to about the reference's length (CDME's `use_trim`)."""
-    shortest = int(0.8 * len(reference))
-    trimmed = prediction[: int(1.2 * len(reference))]
-    at = trimmed.find(reference[-1], shortest) if reference else -1
-    return trimmed[: at + 1] if at >= 0 else trimmed
-
-
-def squeeze(text: str) -> str:
-    """Remove all white space; the same characters as `re.sub(r"\\s+", "", text)`."""
-    return "".join(text.split())
-
-
 # Formula: all white space is removed from both; `100 * (1 - levenshtein / max(len))`, 100 when both are empty. Code
 # points, unit costs. `trim` first cuts the prediction to `int(1.2 * len(reference))` characters, then behind the first
 # character equal to the reference's last at or after `int(0.8 * len(reference))`.
@@ -121,6 +103,24 @@ class EditScore:
     distance: int
     prediction: str
     reference: str
+
+
+def _prepare(prediction: str, reference: str, trim: bool) -> tuple[str, str]:
+    left, right = squeeze(prediction), squeeze(reference)
+    return (trim_prediction(left, right) if trim else left), right
+
+
+def squeeze(text: str) -> str:
+    """Remove all white space; the same characters as `re.sub(r"\\s+", "", text)`."""
+    return "".join(text.split())
+
+
+def trim_prediction(prediction: str, reference: str) -> str:
+    """Cut a squeezed prediction to about the reference's length (CDME's `use_trim`)."""
+    shortest = int(0.8 * len(reference))
+    trimmed = prediction[: int(1.2 * len(reference))]
+    at = trimmed.find(reference[-1], shortest) if reference else -1
+    return trimmed[: at + 1] if at >= 0 else trimmed
 
 
 KEYWORD = Scorer("keyword", 3, _keyword)
@@ -139,7 +139,23 @@ def boxed_answer(text: str) -> str:
     return _clean(inner) if inner and inner != NOTHING else NOTHING
 
 
+def _clean(text: str) -> str:
+    for command in _COMMANDS:
+        text = command.sub(r"\1", text)
+    # A back slash goes, and a display bracket `\[` or `\]` with it.
+    text = re.sub(r"\\[\[\]]", "", text).replace("\\", "")
+    text = _SPACES.sub(" ", text).strip()
+    return text.replace('"', "").replace("'", "").replace("~", " ")
+
+
+_COMMANDS = (re.compile(r"\\text\{([^}]+)\}"), re.compile(r"\\boxed\{([^}]+)\}"))
+_SPACES = re.compile(r"\s+")
 _DOUBLED = re.compile(r"\{(.*)\}$")
+
+
+# Rule: the last `\boxed{...}` (balanced braces, one doubled pair removed), cleaned of LaTeX commands, back slashes,
+# quotes and tildes, must equal the reference exactly. Anything without such a box is the text `None`.
+NOTHING = "None"
 
 
 def _last_box(text: str) -> str:
@@ -156,24 +172,6 @@ def _last_box(text: str) -> str:
 
 
 _BOX = r"\boxed"
-
-
-def _clean(text: str) -> str:
-    for command in _COMMANDS:
-        text = command.sub(r"\1", text)
-    # A back slash goes, and a display bracket `\[` or `\]` with it.
-    text = re.sub(r"\\[\[\]]", "", text).replace("\\", "")
-    text = _SPACES.sub(" ", text).strip()
-    return text.replace('"', "").replace("'", "").replace("~", " ")
-
-
-_COMMANDS = (re.compile(r"\\text\{([^}]+)\}"), re.compile(r"\\boxed\{([^}]+)\}"))
-_SPACES = re.compile(r"\s+")
-
-
-# Rule: the last `\boxed{...}` (balanced braces, one doubled pair removed), cleaned of LaTeX commands, back slashes,
-# quotes and tildes, must equal the reference exactly. Anything without such a box is the text `None`.
-NOTHING = "None"
 
 
 NEEDLEBENCH_ATC = Scorer("needlebench_atc", 3, _boxed)

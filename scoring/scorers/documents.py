@@ -81,6 +81,15 @@ def documents_score(answer: str, reference: Reference) -> Score:
     return Score(0.0, "wrong", told, best.fault or f"has {best.recall:.0%} of the reference's words", details)
 
 
+# Right is the phrase that the question asks for, or any other refusal, with no known wrong value beside it.
+def abstain_score(answer: str, reference: Reference) -> Score:
+    """1 where the answer abstains, else 0 with the verdict of `match`."""
+    score = match_score(answer, reference)
+    if score.verdict == "refused":
+        return replace(score, value=1.0, verdict="found", why="says that it is not there, or declines to answer")
+    return score
+
+
 def _spellings(value: str) -> list[str]:
     """A value as it stands, and each side of one that is said again in brackets: `74°C (165°F)`."""
     sides = [_BRACKETS.sub(" ", value), *(match[1] for match in _BRACKETS.finditer(value))]
@@ -99,20 +108,6 @@ def _compare(lines: str, value: str, asked: frozenset[str]) -> _Compared:
     had = {word for word, _ in places}
     missing = tuple(sorted(wanted - had))
     return _Compared(len(had) / len(wanted), missing, _fault(text, value, wanted, places, asked) if had else "")
-
-
-def _stated(lines: str, *, silent: bool) -> str:
-    """What an answer states: without the clauses that say that the text is `silent`, unless that is what is asked."""
-    if silent or not is_refusal(flatten(lines)):
-        return flatten(lines)
-    return " ; ".join(clause for clause in _CLAUSE.split(lines) if clause.strip() and not is_refusal(flatten(clause)))
-
-
-def _outside_copies(lines: str) -> str:
-    if weight(lines) <= LONG:
-        return lines
-    first = first_sentence(lines).end
-    return f"{lines[: min(first, CLOSING)]}\n{lines[max(first, len(lines) - CLOSING) :]}"
 
 
 def _fault(text: str, value: str, wanted: frozenset[str], places: list[tuple[str, Span]], asked: frozenset[str]) -> str:
@@ -141,13 +136,18 @@ def _figures(words: Iterable[str]) -> set[str]:
     return {word for word in words if any(char.isdigit() for char in word)}
 
 
-# Right is the phrase that the question asks for, or any other refusal, with no known wrong value beside it.
-def abstain_score(answer: str, reference: Reference) -> Score:
-    """1 where the answer abstains, else 0 with the verdict of `match`."""
-    score = match_score(answer, reference)
-    if score.verdict == "refused":
-        return replace(score, value=1.0, verdict="found", why="says that it is not there, or declines to answer")
-    return score
+def _outside_copies(lines: str) -> str:
+    if weight(lines) <= LONG:
+        return lines
+    first = first_sentence(lines).end
+    return f"{lines[: min(first, CLOSING)]}\n{lines[max(first, len(lines) - CLOSING) :]}"
+
+
+def _stated(lines: str, *, silent: bool) -> str:
+    """What an answer states: without the clauses that say that the text is `silent`, unless that is what is asked."""
+    if silent or not is_refusal(flatten(lines)):
+        return flatten(lines)
+    return " ; ".join(clause for clause in _CLAUSE.split(lines) if clause.strip() and not is_refusal(flatten(clause)))
 
 
 DOCUMENTS = Scorer("documents", 4, documents_score)

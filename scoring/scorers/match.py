@@ -218,11 +218,17 @@ def _miss(text: str, why: str, given: Sequence[Reading] = ()) -> Score:
     return Score(0.0, "wrong", text[:_SHOWN], why)
 
 
-@lru_cache(1024)
-def spellings(text: str) -> tuple[str, ...]:
-    """A value folded, and with its umlauts written out (`Goettingen`)."""
-    spelled = (text,) if text.isascii() else (text, text.translate(_UMLAUTS))
-    return tuple(dict.fromkeys(value for value in map(folded_value, spelled) if value))
+def wanted_of(reference: Reference) -> Wanted:
+    """Fold a reference. Raises `ValueError` where it has no value."""
+    spelled = tuple(value for answer in reference.answers for value in spellings(answer))
+    parts = tuple(each for each in map(spellings, reference.parts) if each)
+    if not parts and not spelled:
+        raise ValueError("the reference has no value to match: give answers or parts")
+    statement = folded_value(reference.statement) if reference.statement else ""
+    question = fold(reference.question) if reference.question else ""
+    wrong = tuple(value for value in map(folded_value, reference.distractors) if value)
+    parts = parts or (spelled,)
+    return Wanted(parts, wrong, statement, question, asked_for(question or statement), len(parts))
 
 
 def folded_value(text: str) -> str:
@@ -236,7 +242,6 @@ def without_stops(folded: str) -> str:
 
 
 _TRIM = " .,;:!?。，；：！？、…\"'"
-_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,17 +264,14 @@ class Wanted:
         return tuple(value for part in self.parts for value in part)
 
 
-def wanted_of(reference: Reference) -> Wanted:
-    """Fold a reference. Raises `ValueError` where it has no value."""
-    spelled = tuple(value for answer in reference.answers for value in spellings(answer))
-    parts = tuple(each for each in map(spellings, reference.parts) if each)
-    if not parts and not spelled:
-        raise ValueError("the reference has no value to match: give answers or parts")
-    statement = folded_value(reference.statement) if reference.statement else ""
-    question = fold(reference.question) if reference.question else ""
-    wrong = tuple(value for value in map(folded_value, reference.distractors) if value)
-    parts = parts or (spelled,)
-    return Wanted(parts, wrong, statement, question, asked_for(question or statement), len(parts))
+@lru_cache(1024)
+def spellings(text: str) -> tuple[str, ...]:
+    """A value folded, and with its umlauts written out (`Goettingen`)."""
+    spelled = (text,) if text.isascii() else (text, text.translate(_UMLAUTS))
+    return tuple(dict.fromkeys(value for value in map(folded_value, spelled) if value))
+
+
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 
 
 MATCH = Scorer("match", 4, match_score)

@@ -21,7 +21,7 @@ from needlework.models.served.connection import Connection, served_options
 from needlework.models.specs import check_model_args, parse_spec
 from needlework.results.gates.gate import parse_gate
 from needlework.results.records.manifest import recipe_of
-from needlework.results.records.samples import run_folder
+from needlework.results.records.run_folder import run_folder
 from tests.fuzz.junk import ODD_WORDS, complaint, junk
 
 RUNNABLE = 2_000  # cells; more are not unfolded here

@@ -326,22 +326,6 @@ class Question:
         return f"{self.text}\nChoices:\n{listed}"
 
 
-def as_authors_fill(document: str, question: Question) -> tuple[str, str]:
-    """Document and question as the authors' code fills them in: one after the other, by plain replacement.
-
-    A document that holds `$Q$` or `$C_A$` then has question and choices in it, too.
-    """
-    names = ["$Q$", *(f"$C_{letter}$" for letter in LETTERS)]
-    texts = [question.text, *question.choices]
-    filled = document.strip()
-    for name, text in zip(names, texts, strict=True):
-        filled = filled.replace(name, text)
-    asked = Question("$Q$", tuple(names[1:]), question.answer).asked
-    for name, text in zip(names, texts, strict=True):
-        asked = asked.replace(name, text)
-    return filled, asked
-
-
 def question_of(entry: Entry) -> Question:
     """The question of a row; its choices are columns, or a list (recursal's copy). Raises `InputError`."""
     row = entry.row
@@ -356,6 +340,22 @@ def question_of(entry: Entry) -> Question:
 
 
 _CHOICE = "choice_"
+
+
+def as_authors_fill(document: str, question: Question) -> tuple[str, str]:
+    """Document and question as the authors' code fills them in: one after the other, by plain replacement.
+
+    A document that holds `$Q$` or `$C_A$` then has question and choices in it, too.
+    """
+    names = ["$Q$", *(f"$C_{letter}$" for letter in LETTERS)]
+    texts = [question.text, *question.choices]
+    filled = document.strip()
+    for name, text in zip(names, texts, strict=True):
+        filled = filled.replace(name, text)
+    asked = Question("$Q$", tuple(names[1:]), question.answer).asked
+    for name, text in zip(names, texts, strict=True):
+        asked = asked.replace(name, text)
+    return filled, asked
 
 
 LONGBENCH_V2_TASKS = (

@@ -249,8 +249,8 @@ def own_rule(evaluation: str, answers: Iterable[str]) -> str:
     return "leval_topic"
 
 
-_NUMBER = re.compile(r"[-−+]?[$€£¥]?\s?[\d.,]*\d(?:\s?/\s?\d+)?\s?%?")
 _ONE_LETTER = re.compile(r"\(?[A-D]\)?[.):]?|(?:\([A-D]\)|[A-D][.)])\s.*", re.DOTALL)
+_NUMBER = re.compile(r"[-−+]?[$€£¥]?\s?[\d.,]*\d(?:\s?/\s?\d+)?\s?%?")
 
 
 # What scores it is in its rows: `f1` and `rouge` as they say, and of `exam` what its references are.

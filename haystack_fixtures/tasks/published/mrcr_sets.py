@@ -103,14 +103,6 @@ def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """The pieces written for one ask, in the order of the conversation; `wanted`: number of the wanted one, from 0."""
-
-    texts: tuple[str, ...]
-    wanted: int
-
-
 def pieces_of(rounds: Sequence[tuple[str, str]], piece: str, at: int | None = None) -> Pieces:
     """The pieces with the same ask as the wanted one, of rounds of ask and piece.
 
@@ -123,6 +115,14 @@ def pieces_of(rounds: Sequence[tuple[str, str]], piece: str, at: int | None = No
     ask = rounds[at][0].strip()
     same = [number for number, (each, _) in enumerate(rounds) if each.strip() == ask]
     return Pieces(tuple(rounds[number][1].strip() for number in same), same.index(at))
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The pieces written for one ask, in the order of the conversation; `wanted`: number of the wanted one, from 0."""
+
+    texts: tuple[str, ...]
+    wanted: int
 
 
 def reference_of(answer: str, string: str, pieces: Pieces) -> dict[str, Any]:

@@ -100,34 +100,6 @@ def draw_chain(rng: random.Random, language: str, links: int) -> Chain:
     return Chain(tuple(name for name, _ in people), tuple(statements), tuple(generations))
 
 
-def _people(rng: random.Random, tables: _Tables, count: int) -> Sequence[tuple[str, bool]]:
-    """Names, and whether it is a woman's."""
-    first, families = len(tables.first), len(tables.families)
-    if count <= min(first, families):
-        drawn = list(zip(sample(rng, range(first), count), sample(rng, range(families), count), strict=True))
-    else:
-        drawn = [divmod(number, families) for number in sample(rng, range(first * families), count)]
-    return [(_name(tables, given, family), given < tables.women) for given, family in drawn]
-
-
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    """`women`, `men`: first names, each of women before those of men; `words`: theirs, relations by generations."""
-
-    first: tuple[str, ...]
-    women: int
-    families: tuple[str, ...]
-    joiner: str
-    mother: Relations
-    father: Relations
-    statements: tuple[str, ...]
-
-
-def _name(tables: _Tables, given: int, family: int) -> str:
-    parts = (tables.first[given], tables.families[family])
-    return tables.joiner.join(parts if tables.joiner else reversed(parts))
-
-
 @cache
 def _tables(language: str) -> _Tables:
     folder = resources.files("needlework.haystack_fixtures.tasks") / "data"
@@ -141,6 +113,19 @@ def _tables(language: str) -> _Tables:
         father=tuple(map(tuple, table["father"])),
         statements=tuple(table["statements"]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """`women`, `men`: first names, each of women before those of men; `words`: theirs, relations by generations."""
+
+    first: tuple[str, ...]
+    women: int
+    families: tuple[str, ...]
+    joiner: str
+    mother: Relations
+    father: Relations
+    statements: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +146,21 @@ class Chain:
     def eldest(self) -> str:
         """The one that has no ancestor in the statements."""
         return self.people[-1]
+
+
+def _people(rng: random.Random, tables: _Tables, count: int) -> Sequence[tuple[str, bool]]:
+    """Names, and whether it is a woman's."""
+    first, families = len(tables.first), len(tables.families)
+    if count <= min(first, families):
+        drawn = list(zip(sample(rng, range(first), count), sample(rng, range(families), count), strict=True))
+    else:
+        drawn = [divmod(number, families) for number in sample(rng, range(first * families), count)]
+    return [(_name(tables, given, family), given < tables.women) for given, family in drawn]
+
+
+def _name(tables: _Tables, given: int, family: int) -> str:
+    parts = (tables.first[given], tables.families[family])
+    return tables.joiner.join(parts if tables.joiner else reversed(parts))
 
 
 TASK = Task(

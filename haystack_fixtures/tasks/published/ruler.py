@@ -193,16 +193,19 @@ def _task(kind: Kind) -> Task:
     )
 
 
-FAMILY = "ruler"
-VERSION = 1
+def compounds(rng: Random, words: Vocabulary, barred: Collection[str] = ()) -> Iterator[str]:
+    """Adjectives with nouns (`amber-lantern`), each once; none with a `barred` word in it.
 
-
-@cache
-def vocabulary(language: str) -> Vocabulary:
-    """The words of `en` or `zh`."""
-    file = resources.files("needlework.haystack_fixtures.tasks") / "data" / f"ruler.{language}.toml"
-    tables = tomllib.loads(file.read_text(encoding="utf-8"))
-    return Vocabulary(**{name: tuple(words.split()) for name, words in tables.items()}, joint=_JOINTS[language])
+    There are 78,000 in Chinese, 1.7 million in English.
+    """
+    seen: set[tuple[int, int]] = set()
+    while len(seen) < len(words.adjectives) * len(words.nouns):
+        pair = below(rng, len(words.adjectives)), below(rng, len(words.nouns))
+        if pair not in seen:
+            seen.add(pair)
+            word = f"{words.adjectives[pair[0]]}{words.joint}{words.nouns[pair[1]]}"
+            if not any(other in word for other in barred):
+                yield word
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,22 +230,19 @@ class Vocabulary:
         return self.adjectives + self.nouns + self.verbs
 
 
+@cache
+def vocabulary(language: str) -> Vocabulary:
+    """The words of `en` or `zh`."""
+    file = resources.files("needlework.haystack_fixtures.tasks") / "data" / f"ruler.{language}.toml"
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    return Vocabulary(**{name: tuple(words.split()) for name, words in tables.items()}, joint=_JOINTS[language])
+
+
 _JOINTS = {"en": "-", "zh": ""}
 
 
-def compounds(rng: Random, words: Vocabulary, barred: Collection[str] = ()) -> Iterator[str]:
-    """Adjectives with nouns (`amber-lantern`), each once; none with a `barred` word in it.
-
-    There are 78,000 in Chinese, 1.7 million in English.
-    """
-    seen: set[tuple[int, int]] = set()
-    while len(seen) < len(words.adjectives) * len(words.nouns):
-        pair = below(rng, len(words.adjectives)), below(rng, len(words.nouns))
-        if pair not in seen:
-            seen.add(pair)
-            word = f"{words.adjectives[pair[0]]}{words.joint}{words.nouns[pair[1]]}"
-            if not any(other in word for other in barred):
-                yield word
+# Percent of the context: where RULER lets needles stand, drawn for each sample without replacement.
+DEPTHS = tuple(float(round(100 * number / 39)) for number in range(40))
 
 
 def seeds(task: str, suite: Suite, cell: Cell, seed: int) -> tuple[object, ...]:
@@ -250,8 +250,10 @@ def seeds(task: str, suite: Suite, cell: Cell, seed: int) -> tuple[object, ...]:
     return task, VERSION, seed, cell.repeat, suite.language
 
 
-# Percent of the context: where RULER lets needles stand, drawn for each sample without replacement.
-DEPTHS = tuple(float(round(100 * number / 39)) for number in range(40))
+VERSION = 1
+
+
+FAMILY = "ruler"
 
 
 TASKS = tuple(map(_task, KINDS))

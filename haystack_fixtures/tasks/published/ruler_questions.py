@@ -179,15 +179,6 @@ def _task(steps: int) -> Task:
     )
 
 
-def read_questions(path: str) -> QuestionFile:
-    """Read a file; the last ones stay in memory while they do not change. Raises `InputError`."""
-    try:
-        stat = Path(path).stat()
-    except OSError as error:
-        raise InputError(OPTION, path, f"cannot be read ({error.strerror})") from None
-    return _read(path, stat.st_mtime_ns, stat.st_size)
-
-
 @dataclass(frozen=True, slots=True)
 class QuestionFile:
     """The questions of a file that have an answer, its different documents, and its hash."""
@@ -198,134 +189,6 @@ class QuestionFile:
 
 
 OPTION = "--questions"
-
-
-@lru_cache(2)
-def _read(path: str, _changed: int, _size: int) -> QuestionFile:
-    try:
-        data = Path(path).read_bytes()
-        content = json.loads(data)
-    except OSError as error:
-        raise InputError(OPTION, path, f"cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(OPTION, path, f"is not JSON ({error})") from None
-    return parse_questions(content, path, sha256(data).hexdigest())
-
-
-def parse_questions(content: object, path: str, digest: str = "") -> QuestionFile:
-    """The questions of parsed JSON; `path` is for messages. Raises `InputError`."""
-    documents: dict[str, int] = {}
-    try:
-        if isinstance(content, dict) and isinstance(content.get("data"), list):
-            found = list(_squad(content["data"], documents))
-        elif isinstance(content, list):
-            found = [_hotpot(row, documents) for row in content]
-        else:
-            raise InputError(OPTION, path, f"give {_LAYOUTS}")
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise InputError(
-            OPTION, path, f"a question does not have the fields of its layout ({what}); give {_LAYOUTS}"
-        ) from None
-    questions = tuple(each for each in found if each.text.strip() and each.answers and each.gold)
-    if not questions:
-        raise InputError(OPTION, path, "has no question with an answer and a document")
-    most = max(len(each.gold) for each in questions)
-    if len(documents) < 2 * most:
-        raise InputError(
-            OPTION, path, f"has {len(documents)} documents; questions need {2 * most} or more to be hidden in"
-        )
-    return QuestionFile(questions, tuple(documents), digest)
-
-
-def _squad(articles: Sequence[Any], documents: dict[str, int]) -> Iterable[FileQuestion]:
-    for article in articles:
-        numbers = [_number(_text(paragraph["context"]), documents) for paragraph in article["paragraphs"]]
-        for number, paragraph in zip(numbers, article["paragraphs"], strict=True):
-            near = tuple(dict.fromkeys(other for other in numbers if other != number))
-            for row in paragraph["qas"]:
-                if not row.get("is_impossible", False):
-                    answers = _answers(answer["text"] for answer in row["answers"])
-                    yield FileQuestion(_text(row["question"]), answers, (number,), near)
-
-
-def _number(text: str, documents: dict[str, int]) -> int:
-    """The document's number; equal texts are one document."""
-    return documents.setdefault(text.strip(), len(documents))
-
-
-def _answers(texts: Iterable[object]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in map(_text, texts) if text.strip()))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is no text")
-    return value
-
-
-@dataclass(frozen=True, slots=True)
-class FileQuestion:
-    """A question with its accepted answers. `gold`, `near`: numbers of the documents that answer it, and that are of
-    the same article or were retrieved with them."""
-
-    text: str
-    answers: tuple[str, ...]
-    gold: tuple[int, ...]
-    near: tuple[int, ...]
-
-
-_LAYOUTS = "the JSON file of SQuAD (a table with data) or of HotpotQA (a list of questions with context)"
-
-
-def _hotpot(row: Any, documents: dict[str, int]) -> FileQuestion:
-    pages = {_text(title): f"{title}\n{''.join(map(_text, sentences))}" for title, sentences in row["context"]}
-    numbers = {title: _number(page, documents) for title, page in pages.items()}
-    named = [_text(fact[0]) for fact in row.get("supporting_facts") or []]
-    gold = tuple(dict.fromkeys(numbers[title] for title in named if title in numbers)) or tuple(numbers.values())
-    near = tuple(number for number in dict.fromkeys(numbers.values()) if number not in gold)
-    return FileQuestion(_text(row["question"]), _answers([row.get("answer", "")]), gold, near)
-
-
-def one_step(rng: Random, story: Story, language: str) -> tuple[str, str]:
-    """A question that one document answers, and the answer."""
-    about = pick(rng, sorted(_ONE_STEP[language]))
-    return _ONE_STEP[language][about].format(name=story.name), str(getattr(story, about))
-
-
-_ONE_STEP = {
-    "en": {
-        "founder": "Who founded the {name}?",
-        "place": "In which town does the house of the {name} stand?",
-        "piece": "What is the oldest piece that the {name} owns called?",
-    },
-    "zh": {
-        "founder": "{name}是由谁创办的？",
-        "place": "{name}的馆舍位于什么地方？",
-        "piece": "{name}最古老的藏品叫什么？",
-    },
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """An institution and its founder."""
-
-    name: str
-    founder: str
-    place: str
-    piece: str
-    birth: str
-    institution: str
-    life: str
-
-
-def two_steps(story: Story, language: str) -> tuple[str, str]:
-    """A question that takes the founder's name from one document and the town from another, and the answer."""
-    return _TWO_STEPS[language].format(name=story.name), story.birth
-
-
-_TWO_STEPS = {"en": "In which town was the founder of the {name} born?", "zh": "{name}的创办人出生在什么地方？"}
 
 
 def stories(rng: Random, language: str) -> Iterator[Story]:
@@ -378,15 +241,6 @@ def stories(rng: Random, language: str) -> Iterator[Story]:
         barred, first_piece = barred or set(towns), first_piece or piece
 
 
-_INSTITUTION = {
-    "en": "{name}\nThe {name} was founded in {founded} by {founder}. "
-    "Its house stands in {place}, not far from the river. The oldest piece that it "
-    "owns is called the {piece}. Most of its visitors come in {season}.",
-    "zh": "{name}\n{name}由{founder}于{founded}年创办，馆舍位于{place}，离河不远。"
-    "馆中最古老的藏品名叫“{piece}”。参观者大多在{season}前来。",
-}
-
-
 def _title(compound: str, kind: str, language: str) -> str:
     return f"{compound.replace('-', ' ').title()} {kind}" if language == "en" else f"{compound}{kind}"
 
@@ -395,11 +249,16 @@ _SEASONS = {
     "en": ("spring", "summer", "autumn", "winter"),
     "zh": ("春天", "夏天", "秋天", "冬天"),
 }
-
-
-_KINDS = {
-    "en": ("Museum", "Library", "Society", "Archive", "Theatre", "Academy", "Orchestra", "Observatory"),
-    "zh": ("博物馆", "图书馆", "学会", "档案馆", "剧院", "书院", "乐团", "天文台"),
+_JOBS = {
+    "en": ("clockmaker", "schoolteacher", "surveyor", "printer", "ferry captain", "chemist", "tailor", "gardener"),
+    "zh": ("钟表匠", "小学教员", "测量员", "印刷工", "渡船船长", "药剂师", "裁缝", "园丁"),
+}
+_INSTITUTION = {
+    "en": "{name}\nThe {name} was founded in {founded} by {founder}. "
+    "Its house stands in {place}, not far from the river. The oldest piece that it "
+    "owns is called the {piece}. Most of its visitors come in {season}.",
+    "zh": "{name}\n{name}由{founder}于{founded}年创办，馆舍位于{place}，离河不远。"
+    "馆中最古老的藏品名叫“{piece}”。参观者大多在{season}前来。",
 }
 _FOUNDER = {
     "en": "{founder}\n{founder} was born in {birth} in {born} and learnt the trade of a {job}. "
@@ -407,10 +266,149 @@ _FOUNDER = {
     "zh": "{founder}\n{founder}于{born}年出生在{birth}，早年学做{job}。"
     "一场大火之后，全家搬到{home}，{founder}在那里开了一间工坊。其日记多年以后才付印。",
 }
-_JOBS = {
-    "en": ("clockmaker", "schoolteacher", "surveyor", "printer", "ferry captain", "chemist", "tailor", "gardener"),
-    "zh": ("钟表匠", "小学教员", "测量员", "印刷工", "渡船船长", "药剂师", "裁缝", "园丁"),
+
+
+_KINDS = {
+    "en": ("Museum", "Library", "Society", "Archive", "Theatre", "Academy", "Orchestra", "Observatory"),
+    "zh": ("博物馆", "图书馆", "学会", "档案馆", "剧院", "书院", "乐团", "天文台"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """An institution and its founder."""
+
+    name: str
+    founder: str
+    place: str
+    piece: str
+    birth: str
+    institution: str
+    life: str
+
+
+def one_step(rng: Random, story: Story, language: str) -> tuple[str, str]:
+    """A question that one document answers, and the answer."""
+    about = pick(rng, sorted(_ONE_STEP[language]))
+    return _ONE_STEP[language][about].format(name=story.name), str(getattr(story, about))
+
+
+_ONE_STEP = {
+    "en": {
+        "founder": "Who founded the {name}?",
+        "place": "In which town does the house of the {name} stand?",
+        "piece": "What is the oldest piece that the {name} owns called?",
+    },
+    "zh": {
+        "founder": "{name}是由谁创办的？",
+        "place": "{name}的馆舍位于什么地方？",
+        "piece": "{name}最古老的藏品叫什么？",
+    },
+}
+
+
+def two_steps(story: Story, language: str) -> tuple[str, str]:
+    """A question that takes the founder's name from one document and the town from another, and the answer."""
+    return _TWO_STEPS[language].format(name=story.name), story.birth
+
+
+_TWO_STEPS = {"en": "In which town was the founder of the {name} born?", "zh": "{name}的创办人出生在什么地方？"}
+
+
+def read_questions(path: str) -> QuestionFile:
+    """Read a file; the last ones stay in memory while they do not change. Raises `InputError`."""
+    try:
+        stat = Path(path).stat()
+    except OSError as error:
+        raise InputError(OPTION, path, f"cannot be read ({error.strerror})") from None
+    return _read(path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(2)
+def _read(path: str, _changed: int, _size: int) -> QuestionFile:
+    try:
+        data = Path(path).read_bytes()
+        content = json.loads(data)
+    except OSError as error:
+        raise InputError(OPTION, path, f"cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(OPTION, path, f"is not JSON ({error})") from None
+    return parse_questions(content, path, sha256(data).hexdigest())
+
+
+def parse_questions(content: object, path: str, digest: str = "") -> QuestionFile:
+    """The questions of parsed JSON; `path` is for messages. Raises `InputError`."""
+    documents: dict[str, int] = {}
+    try:
+        if isinstance(content, dict) and isinstance(content.get("data"), list):
+            found = list(_squad(content["data"], documents))
+        elif isinstance(content, list):
+            found = [_hotpot(row, documents) for row in content]
+        else:
+            raise InputError(OPTION, path, f"give {_LAYOUTS}")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise InputError(
+            OPTION, path, f"a question does not have the fields of its layout ({what}); give {_LAYOUTS}"
+        ) from None
+    questions = tuple(each for each in found if each.text.strip() and each.answers and each.gold)
+    if not questions:
+        raise InputError(OPTION, path, "has no question with an answer and a document")
+    most = max(len(each.gold) for each in questions)
+    if len(documents) < 2 * most:
+        raise InputError(
+            OPTION, path, f"has {len(documents)} documents; questions need {2 * most} or more to be hidden in"
+        )
+    return QuestionFile(questions, tuple(documents), digest)
+
+
+_LAYOUTS = "the JSON file of SQuAD (a table with data) or of HotpotQA (a list of questions with context)"
+
+
+def _hotpot(row: Any, documents: dict[str, int]) -> FileQuestion:
+    pages = {_text(title): f"{title}\n{''.join(map(_text, sentences))}" for title, sentences in row["context"]}
+    numbers = {title: _number(page, documents) for title, page in pages.items()}
+    named = [_text(fact[0]) for fact in row.get("supporting_facts") or []]
+    gold = tuple(dict.fromkeys(numbers[title] for title in named if title in numbers)) or tuple(numbers.values())
+    near = tuple(number for number in dict.fromkeys(numbers.values()) if number not in gold)
+    return FileQuestion(_text(row["question"]), _answers([row.get("answer", "")]), gold, near)
+
+
+def _number(text: str, documents: dict[str, int]) -> int:
+    """The document's number; equal texts are one document."""
+    return documents.setdefault(text.strip(), len(documents))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no text")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class FileQuestion:
+    """A question with its accepted answers. `gold`, `near`: numbers of the documents that answer it, and that are of
+    the same article or were retrieved with them."""
+
+    text: str
+    answers: tuple[str, ...]
+    gold: tuple[int, ...]
+    near: tuple[int, ...]
+
+
+def _answers(texts: Iterable[object]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in map(_text, texts) if text.strip()))
+
+
+def _squad(articles: Sequence[Any], documents: dict[str, int]) -> Iterable[FileQuestion]:
+    for article in articles:
+        numbers = [_number(_text(paragraph["context"]), documents) for paragraph in article["paragraphs"]]
+        for number, paragraph in zip(numbers, article["paragraphs"], strict=True):
+            near = tuple(dict.fromkeys(other for other in numbers if other != number))
+            for row in paragraph["qas"]:
+                if not row.get("is_impossible", False):
+                    answers = _answers(answer["text"] for answer in row["answers"])
+                    yield FileQuestion(_text(row["question"]), answers, (number,), near)
 
 
 TASKS = (_task(1), _task(2))

@@ -17,7 +17,7 @@ from needlework.pytest_plugin.recording.state import WAITING, folder_of, stored_
 from needlework.pytest_plugin.workers.distribution import worker_name
 from needlework.pytest_plugin.workers.top_up import cell_of
 from needlework.results.records.record import WaitingAnswer, WaitingRuling
-from needlework.results.records.samples import write_batch_cells
+from needlework.results.records.run_folder import write_batch_cells
 from needlework.results.run.answer_facts import waiting_answer, waiting_ruling
 
 if TYPE_CHECKING:

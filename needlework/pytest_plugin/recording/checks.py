@@ -14,7 +14,7 @@ from needlework.pytest_plugin.recording.adaptive_run import OPTION
 from needlework.results.adaptive.design import unit_of
 from needlework.results.files.read_run import manifest_at
 from needlework.results.records.manifest import adaptive_design, settings_of
-from needlework.results.records.samples import JOURNAL, MANIFEST
+from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.rescore import check_scorer
 from needlework.results.statistics.adaptive import rules_of
 from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to

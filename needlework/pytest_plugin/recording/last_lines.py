@@ -19,7 +19,7 @@ from needlework.results.gates.decide import gate_lines
 from needlework.results.gates.gate import State, Verdict
 from needlework.results.gates.gatekeeper import Gatekeeper
 from needlework.results.records.record import Record
-from needlework.results.records.samples import MANIFEST
+from needlework.results.records.run_folder import MANIFEST
 from needlework.results.run.finish import Finished
 from needlework.results.run.open_folder import OpenFolder, Pace
 from needlework.results.statistics.sentence.sentence import in_short

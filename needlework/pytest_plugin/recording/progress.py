@@ -19,7 +19,7 @@ from needlework.core.files import encoder_of
 from needlework.core.grid import parse_id
 from needlework.results.records.journal import ArrivingAnswers
 from needlework.results.records.record import Record, WaitingAnswer
-from needlework.results.records.samples import JOURNAL
+from needlework.results.records.run_folder import JOURNAL
 
 # A live line is gone when pytest writes on: the cursor is saved before and put back after.
 PROGRESS = "needlework-progress"

@@ -14,7 +14,7 @@ from needlework.pytest_plugin.recording.latency import cells_as_benchmarks, chec
 from needlework.pytest_plugin.recording.state import folder_of, recorder_of
 from needlework.pytest_plugin.workers.distribution import is_worker
 from needlework.pytest_plugin.workers.top_up import cell_of
-from needlework.results.records.samples import write_shard_file
+from needlework.results.records.run_folder import write_shard_file
 from needlework.results.style import relative
 
 

@@ -28,7 +28,7 @@ from needlework.pytest_plugin.workers.distribution import call_when_left, is_wor
 from needlework.pytest_plugin.workers.top_up import cell_of
 from needlework.results.records.journal import WaitingAnswers
 from needlework.results.records.manifest import recipe_of
-from needlework.results.records.samples import run_folder
+from needlework.results.records.run_folder import run_folder
 
 if TYPE_CHECKING:
     from needlework.results.judging.ask import OpenJudge

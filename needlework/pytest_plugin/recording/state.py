@@ -15,7 +15,7 @@ from needlework.pytest_plugin.asking.state import settings_of
 from needlework.pytest_plugin.recording.recorder import Recorder
 from needlework.pytest_plugin.workers.distribution import is_worker
 from needlework.results.records.journal import WaitingAnswers, read_journal, read_rulings, read_waiting, stored_answers
-from needlework.results.records.samples import JOURNAL
+from needlework.results.records.run_folder import JOURNAL
 
 if TYPE_CHECKING:
     from needlework.results.gates.gate import Gate

@@ -75,10 +75,11 @@ def test_the_preset_asks_by_position_size_retrieval_and_absence(run, project, ca
     assert questions == {"questions": 2, "reviewed": False, "sha256": digest}
     assert manifest["left_out_documents"] == {".hidden.txt": "hidden"}
     # Each kind of prompt is made again byte for byte.
+    read = ("--read", str(project.pytester.path))
     for task in ("doc_position", "doc_size", "doc_absent"):
         for needle in {record["needle"][2:] for record in records if record["task"] == task}:
             cell = next(each for each in records if each["task"] == task and each["needle"] == f"q0{needle}")
-            assert needlework.main(["prompt", str(project.runs / "r"), cell["id"]]) == 0
+            assert needlework.main(["prompt", str(project.runs / "r"), cell["id"], *read]) == 0
             assert cell["question"].encode() in capsysbinary.readouterr().out
 
 
@@ -211,7 +212,10 @@ def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, towns,
     assert told == (
         str(questions), {"questions": 12, "reviewed": False, "sha256": digest, "written_by": "openai:writer"}
     )  # fmt: skip
-    assert needlework.main(["prompt", str(project.runs / "r"), records[3]["id"]]) == 0
+    assert (
+        needlework.main(["prompt", str(project.runs / "r"), records[3]["id"], "--read", str(project.pytester.path)])
+        == 0
+    )
     assert records[3]["question"].encode() in capsysbinary.readouterr().out
 
 

@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.results.records import samples
+from needlework.results.records import run_folder
 from needlework.results.records.journal import Journal
 
 _HOLDER = """
 import errno, fcntl, os, sys
 from pathlib import Path
 from needlework.core.errors import InputError
-from needlework.results.records import claim
+from needlework.results.records import run_folder as claim
 from needlework.results.records.journal import Journal
 
 def flock(file, how):
@@ -44,7 +44,7 @@ journal.close()
 @pytest.fixture
 def no_flock(monkeypatch: pytest.MonkeyPatch) -> None:
     refuse(monkeypatch, errno.ENOSYS)
-    monkeypatch.setattr(samples, "LEASE_S", 1.0)
+    monkeypatch.setattr(run_folder, "LEASE_S", 1.0)
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, number: int) -> None:

@@ -13,7 +13,7 @@ from needlework.core.devices import Division, Shard
 from needlework.results.merge.status import clock, left_of_all, main, progress_of_run
 from needlework.results.records.journal import line_of
 from needlework.results.records.record import WaitingAnswer
-from needlework.results.records.samples import write_shard_file
+from needlework.results.records.run_folder import write_shard_file
 
 BEGUN = 1_700_000_000.0
 

@@ -1,0 +1,234 @@
+"""A run's folder: names of its files, its shards, the claim of its writer, safe reading."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from needlework.core.devices import Division, Shard, shard_named
+from needlework.core.errors import InputError
+from needlework.core.files import write_whole
+from needlework.core.grid import slug
+from needlework.core.settings import Settings
+
+if TYPE_CHECKING:
+    from filelock import SoftFileLease
+
+
+JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
+_LONGEST_NAME = 200
+# What a run writes at its end.
+_WRITTEN = (
+    "heatmap-*", "asked-*", "tasks*", "models-*", "documents-*", "results.*", "summary.json", "cells.csv", "report.html"
+)  # fmt: skip
+
+
+def run_folder(settings: Settings) -> Path:
+    """The named run's folder, or a new one called by time and model; of a shard the folder `shards/2-of-4` in it."""
+    name = settings.run_name
+    if name is None:
+        models = "+".join(slug(spec) for spec in dict.fromkeys(settings.model))
+        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{models[:80]}"
+    elif name in (".", "..") or any(mark in name for mark in "/\\\0"):
+        raise InputError("--run-name", name, "is a folder's name, without slashes; --results-dir says where it lies")
+    elif len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME or not name.isprintable():
+        raise InputError("--run-name", name, f"give a name that can be shown, up to {_LONGEST_NAME} bytes")
+    folder = settings.results_dir / name
+    return folder if settings.shard is None else folder / SHARDS / shard_named(settings.shard).name
+
+
+def drop_written(folder: Path) -> None:
+    """Remove what a run has written at its end. Raises `OSError`."""
+    for old in (file for pattern in _WRITTEN for file in folder.glob(pattern)):
+        old.unlink()
+
+
+SHARDS, SHARD_FILE = "shards", "shard.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a shard is to run: the node ids of its cells' tests. `division`: see there."""
+
+    division: Division
+    tests: tuple[str, ...]
+
+
+def write_shard_file(folder: Path, division: Division, tests: Sequence[str]) -> None:
+    """Write it, whole or not at all; every worker of a shard writes the same."""
+    content = {
+        "schema": 1,
+        "shard": division.shard.number,
+        "of": division.shard.of,
+        "counts": division.counts,
+        "selection": division.selection,
+        "tests": tests,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / SHARD_FILE, f"{json.dumps(content, indent=0)}\n".encode())
+
+
+def read_shard_file(folder: Path) -> Planned | None:
+    """What was written there; `None` where there is none, or where it is damaged."""
+    try:
+        told = read_run_json(folder / SHARD_FILE)
+        number, of, counts = told["shard"], told["of"], tuple(told["counts"])
+        shard = Shard(number, of)
+        whole = all(type(each) is int for each in (number, of, *counts)) and 1 <= number <= of == len(counts)
+        tests = tuple(told["tests"])
+        if not whole or counts[number - 1] != len(tests) or not all(isinstance(test, str) for test in tests):
+            return None
+        return Planned(Division(shard, counts, str(told["selection"])), tests)
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return None
+
+
+LEASE_S = 30.0
+"""An owner file that was not renewed for so long is a dead process's; it is renewed three times as often."""
+_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
+_BUSY = "another run is writing there; wait for it or use another name"
+
+
+class Claim:
+    """Held until `release`. `warning`: a sentence where the file system has no locks, else empty."""
+
+    def __init__(self, file: FileIO, path: Path, named: tuple[str, Path]) -> None:
+        """Lock the open `file` at `path`. Raises `InputError` about `named` where another process has it."""
+        self._named = named
+        self._lease: SoftFileLease | None = None
+        self._lost = threading.Event()
+        self.warning = ""
+        reason = _lock(file, named)
+        if reason:
+            self._lease = self._own(path)
+            self.warning = (
+                f"{path.parent}: the file system has no locks ({reason}); {path.name}.owner stands for one: after a"
+                f" machine died, the next run waits {LEASE_S:.0f} s, and a process that hangs for longer may be taken"
+                " for dead"
+            )
+
+    def move(self, file: FileIO) -> None:
+        """Lock another file that has taken the first one's place. Raises `InputError`."""
+        if self._lease is None:
+            _lock(file, self._named)
+
+    def check(self) -> None:
+        """Raise `InputError` where another process has taken this one for dead."""
+        if self._lost.is_set():
+            problem = "another run has taken this one for dead and writes there; run again when it has ended"
+            raise InputError(*self._named, problem)
+
+    def release(self) -> None:
+        """Let others write. The system frees its own lock with the file."""
+        if self._lease is not None:
+            self._lease.release()
+
+    def _own(self, path: Path) -> SoftFileLease:
+        from filelock import SoftFileLease, Timeout
+
+        lease = SoftFileLease(
+            path.with_name(f"{path.name}.owner"),
+            lease_duration=LEASE_S,
+            timeout=LEASE_S + 2,
+            on_compromise=lambda _loss: self._lost.set(),
+        )
+        try:
+            lease.acquire()
+        except Timeout:
+            who = f" (process {lease.owner.pid} on {lease.owner.hostname})" if lease.owner else ""
+            raise InputError(*self._named, f"{_BUSY}{who}") from None
+        except OSError as error:
+            raise InputError(*self._named, f"cannot be written ({error.strerror})") from None
+        return lease
+
+
+def _lock(file: FileIO, named: tuple[str, Path]) -> str:
+    """Lock it; what the system says where it cannot. Raises `InputError` where another process has it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: no advisory lock in the standard library worth having
+        return ""
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _HELD:
+            raise InputError(*named, _BUSY) from None
+        return error.strerror or "no reason given"
+    return ""
+
+
+LARGEST = 2 * 2**30
+"""Bytes. A record has about 5 KB: results.json of 100,000 trials has 0.5 GB."""
+
+
+def check_run_file(path: Path) -> None:
+    """Refuse a link out of its folder, a FIFO, a device, and what is too large. Raises `InputError`, and `OSError` for
+    what is not there."""
+    if path.is_symlink() and not path.resolve().is_relative_to(path.parent.resolve()):
+        raise InputError("run", path, "is a link that leads out of its folder: give the file itself")
+    found = path.stat()
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(21, "Is a directory", str(path))
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError("run", path, "is no regular file: remove it")
+    if found.st_size > LARGEST:
+        raise InputError("run", path, f"is larger than {LARGEST >> 30} GiB")
+
+
+def check_links(folder: Path) -> None:
+    """Refuse a run's folder with a link out of it: what a command writes would go there. Raises `InputError`."""
+    inside = folder.resolve()
+    for path in folder.iterdir():
+        if path.is_symlink() and not path.resolve().is_relative_to(inside):
+            raise InputError("run", path, "is a link that leads out of the run's folder: remove it")
+
+
+def read_run_file(path: Path) -> bytes:
+    """The whole file. Raises as `check_run_file` does."""
+    check_run_file(path)
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise InputError("run", path, f"is larger than {LARGEST >> 30} GiB")
+    return data
+
+
+def read_run_json(path: Path) -> Any:
+    """The JSON of a whole file. Raises as `read_run_file` does, and `ValueError` or `RecursionError` for no JSON."""
+    return json.loads(read_run_file(path).decode("utf-8-sig"))
+
+
+BATCH_CELLS = "batch_cells.json"
+_AGAIN = "give the pytest command again, with --batch-in in place of --batch-out"
+
+
+def write_batch_cells(folder: Path, cells: Iterable[str], *, packaged: bool) -> None:
+    """Write the ids of the cells that were selected. `packaged`: all their tests are needlework's own."""
+    content = {"schema": 1, "packaged": packaged, "cells": sorted(set(cells))}
+    write_whole(folder / BATCH_CELLS, f"{json.dumps(content, indent=0)}\n".encode())
+
+
+def read_batch_cells(folder: Path) -> frozenset[str]:
+    """The ids of the cells that requests were written of. Raises `InputError` where they are not known, or were asked
+    by the user's own tests, which no data can run again."""
+    try:
+        told = read_run_json(folder / BATCH_CELLS)
+        cells, packaged = frozenset(map(str, told["cells"])), told["packaged"] is True
+    except OSError:
+        remedy = f"has no {BATCH_CELLS}, which --batch-out writes: {_AGAIN}"
+        raise InputError("RUN", folder, remedy) from None
+    except (ValueError, RecursionError, KeyError, TypeError):
+        raise InputError("RUN", folder, f"its {BATCH_CELLS} is damaged: {_AGAIN}") from None
+    if not packaged:
+        raise InputError("RUN", folder, f"was asked by test files of your own, which this does not run: {_AGAIN}")
+    return cells
