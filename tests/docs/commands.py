@@ -63,6 +63,7 @@ def copy_checkout(folder: Path) -> None:
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     for name in listed.stdout.splitlines():
-        if not name.startswith(("tests/", "perf/", "docs/images/")) and (ROOT / name).is_file():
+        path = ROOT / name
+        if not name.startswith(("tests/", "perf/", "docs/images/")) and (path.is_file() or path.is_symlink()):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, folder / name)
+            shutil.copyfile(path, folder / name, follow_symlinks=False)  # the package has links to folders

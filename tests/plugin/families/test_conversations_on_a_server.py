@@ -7,6 +7,7 @@ import json
 import pytest
 
 from needlework.pipeline.reconstruct import rebuild
+from needlework.results.prompt import stored_run
 
 
 @pytest.mark.slow
@@ -29,7 +30,7 @@ def test_the_server_counts_what_we_count(project, llama_server):
     manifest = json.loads(project.file("manifest.json"))
     assert manifest["models"]["openai:smollm2"]["calibration chat turns"] == "exact, +0 tokens"
     for record in records:
-        made = rebuild(manifest, record["id"]).prompt
+        made = rebuild(stored_run(project.runs / "r"), record["id"]).prompt
         assert made.text_sha256 == record["prompt"]["sha256"]
         assert made.messages[-1].role == "user"
         assert len(made.messages) % 2 == 1
