@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from needlework.autoload import asks_for_benchmarks
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.core.redact import Redactor, named_secrets
@@ -124,6 +123,8 @@ def pytest_words(words: Sequence[str], here: Path) -> tuple[Path, tuple[str, ...
 
     Without a word that names benchmarks, they are ours. Raises `InputError`.
     """
+    from needlework.autoload import asks_for_benchmarks  # it imports pytest, which a shard's own process does without
+
     rest = list(words[1:] if words[:1] == ["pytest"] else words)
     name = _taken(rest, "--run-name")
     if not name or name in (".", "..") or any(mark in name for mark in "/\\\0"):
