@@ -69,7 +69,7 @@ def test_a_manifest_that_is_not_obeyed_is_one_line(
 def test_a_judge_that_is_named_again_is_asked(project: Project) -> None:  # noqa: F811
     run = written(project, "--judge=mock:judge", "--judge-strategy=llm")
     assert main([str(run), "o.jsonl", "--judge=mock:judge"]) == 0
-    assert {"judge" in record["details"] for record in project.records()} == {True}
+    assert {record["details"]["score"]["asked"] for record in project.records()} == {1}
 
 
 @pytest.mark.slow
