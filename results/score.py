@@ -1,4 +1,4 @@
-"""`needlework score`: answers made in another way."""
+"""`needlework score BENCHMARK FILES...`: score another benchmark's prediction files, without a model."""
 
 from __future__ import annotations
 
@@ -51,13 +51,20 @@ class _Command(Protocol):
     def run(self, options: argparse.Namespace) -> None: ...
 
 
+_ANSWERS_HELP = """`needlework score mrcr|graphwalks|longbench-v2 ANSWERS...`: predictions made without needlework.
+
+They are scored by every rule. ANSWERS: jsonl rows {"id": ..., "prediction": "the reply"} with --data, or with the columns of the data set; or logs of
+inspect_ai (.eval, .json; needs `pip install inspect-ai`).
+"""
+
+
 class Elsewhere:
     """The command for one benchmark, or for both MRCRs, which are told apart by their columns."""
 
     def __init__(self, *names: str) -> None:
         self._names = names
         self.ABOUT = f"score predictions for {' or '.join(names)} that were made without needlework"
-        self.__doc__ = __doc__
+        self.__doc__ = _ANSWERS_HELP
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments of the command."""
@@ -298,8 +305,6 @@ BENCHMARKS = {
 }
 
 
-# ANSWERS: jsonl rows {"id": ..., "prediction": "the reply"} with --data, or with the columns of the data set; or logs
-# of inspect_ai (.eval, .json; needs `pip install inspect-ai`).
 SCHEMA = "needlework-answers-scores-1"
 
 

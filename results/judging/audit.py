@@ -1,4 +1,9 @@
-"""`needlework judge-audit`."""
+"""`needlework judge-audit FILE`: how far a judge agrees with human labels, and with itself.
+
+FILE: JSON lines, or NAME.csv, with `item`, `human` and `verdict` (docs/leval.md). Or a run on your documents that a
+judge judged, or JSON lines with `question`, `answers`, `response` and `human` (docs/statistics.md): then the offline
+rule is compared too.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +29,6 @@ from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference
 
 
-# FILE: JSON lines, or NAME.csv, with `item`, `human` and `verdict` (docs/leval.md). Or a run on your documents that a
-# judge judged, or JSON lines with `question`, `answers`, `response` and `human` (docs/statistics.md): then the offline
-# rule is compared too.
 @dataclass(frozen=True, slots=True)
 class Audit:
     """`with_human`: verdicts beside the labels of their items, all verdicts of an item together. `same`: share of the

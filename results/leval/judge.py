@@ -1,4 +1,7 @@
-"""`needlework judge`."""
+"""`needlework judge PREDICTIONS RIVAL --judge SPEC`: have a judge compare two models' answers, or mark one model's.
+
+Exit code 0; 1 where a judgement is missing; 2 after one line about what was wrong.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,6 @@ from needlework.results.tables.terminal import aligned, ends, percent2
 from needlework.scoring.judges.judges import read_choice
 from needlework.scoring.judges.replies import parse_llmtest_reply
 
-# Exit code 0; 1 where a judgement is missing; 2 after one line about what was wrong.
 _REPLY_BUDGET = 2048  # tokens, as published
 
 

@@ -1,4 +1,4 @@
-"""Scores of L-Eval tasks, reported."""
+"""`needlework score leval PREDICTIONS...`: L-Eval's prediction files by both rules, without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Files that L-Eval's leaderboard asks for."""
+"""`needlework leval-export RUN...`: the folder that L-Eval's leaderboard asks for, from runs of its tasks.
+
+Predictions as L-Eval's own scripts write them, tables with the leaderboard's keys, a template of the metadata. Fields
+that a run cannot know are left blank.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +32,6 @@ from needlework.results.style import one_line
 from needlework.scoring.leval.overlap import MissingPackageError
 from needlework.scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE, Task, own_task
 
-# Predictions as L-Eval's own scripts write them, tables with the leaderboard's keys, a template of the metadata. Fields
-# that a run cannot know are left blank.
 _SHOWN = 5
 _JUDGES = {"gpt4": "--judged-gpt4", "turbo": "--judged-turbo"}
 

@@ -1,4 +1,10 @@
-"""`needlework questions check`."""
+"""`needlework questions check DIR FILE`: say of every question whether it can be used, and why not.
+
+Without a model: is the answer in its document, is it short, does another document have it beside the question's words,
+is the question asked twice. `--model`: does it know the answer without the document. `--checker`: does the document
+answer the question, and do its nearest neighbours. Exit code 0; 1 where a model's reply is missing; 2 after one line
+about what was wrong.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +41,6 @@ from needlework.results.tables.terminal import aligned
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference
 
-# Without a model: is the answer in its document, is it short, does another document have it beside the question's
-# words, is the question asked twice. `--model`: does it know the answer without the document. `--checker`: does the
-# document answer the question, and do its nearest neighbours. Exit code 0; 1 where a model's reply is missing; 2 after
-# one line about what was wrong.
 ABOUT = "say which questions can be used, and why the others cannot"
 SUFFIX = ".checked.json"
 _ANSWER_TOKENS, _VERDICT_TOKENS = 128, 256

@@ -1,4 +1,10 @@
-"""Makes questions about documents by a model."""
+"""`needlework questions make DIR --model SPEC`: have a model write questions about your documents.
+
+Each document is shown to the model by itself. `--template gap` asks no model: a sentence with a gap is the question.
+Questions that the file has already stay as they are: documents that were added are asked about, and no others.
+Exit code 0; 1 where a document has no question; 2 after one line about what was wrong. Stopped, the same command goes
+on where it was.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +40,6 @@ if TYPE_CHECKING:
     import jinja2
 
 
-# Each document is shown to the model by itself. `--template gap` asks no model: a sentence with a gap is the question.
-# Questions that the file has already stay as they are: documents that were added are asked about, and no others. Exit
-# code 0; 1 where a document has no question; 2 after one line about what was wrong. Stopped, the same command goes on
-# where it was.
 ABOUT = "have a model write questions about your documents"
 
 

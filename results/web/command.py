@@ -1,4 +1,7 @@
-"""`needlework serve`."""
+"""`needlework serve PATH...`: pages for people, on this machine alone: rate answers, edit questions.
+
+PATH: run folders, a folder of runs, prediction files (*.pred.jsonl), a jsonl file of documents, a file of questions.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from needlework.results.web.app import Rebuild
 
 
-# PATH: run folders, a folder of runs, prediction files (*.pred.jsonl), a jsonl file of documents, a file of questions.
 _HOST = "127.0.0.1"
 _PATIENCE_S = 2  # with requests that have not ended when the server is to end
 

@@ -205,6 +205,7 @@ OTHERS: dict[str, Words] = {
     "compare": lambda trap: ("compare", str(trap.run), str(trap.run)),
     "export": lambda trap: ("export", str(trap.run), "--to", "inspect"),
     "history": lambda trap: ("history", str(trap.run.parent)),
+    "judge": lambda trap: ("judge", str(trap.run / "results.json"), "--judge=mock:judge", "--absolute"),
     "judge-audit": lambda trap: ("judge-audit", str(trap.run)),
     "launch": lambda trap: (
         "launch", "local", "--shards=2", "--dry-run", "--", "--pyargs", "needlework.benchmarks", "--model=mock:half",
@@ -215,6 +216,7 @@ OTHERS: dict[str, Words] = {
     "matrix": lambda trap: ("matrix", "matrix.toml", "--plan"),
     "merge": lambda trap: ("merge", str(trap.run)),
     "plot": lambda trap: ("plot", str(trap.run)),
+    "questions": lambda trap: ("questions", "check", str(trap.run), str(trap.run / "results.json")),
     "rescore": lambda trap: ("rescore", str(trap.run), "--scorer", "keyword"),
     "schema": lambda trap: ("schema", "results", str(trap.run / "results.json")),
     "score": lambda trap: ("score", "leval", str(trap.run / "results.json")),

@@ -1,0 +1,22 @@
+"""Each command says in its help what it does."""
+
+from __future__ import annotations
+
+import pytest
+
+import needlework
+from needlework.__main__ import COMMANDS
+
+
+@pytest.mark.parametrize(
+    "words", [*((name,) for name in COMMANDS), ("score", "mrcr"), ("questions", "check")], ids=" ".join
+)
+def test_help_describes_the_command(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        needlework.main([*words, "--help"])
+
+    about = [
+        part for part in capsys.readouterr().out.split("\n\n")[1:] if not part.startswith(("positional", "options"))
+    ]
+    assert about, "no description stands below the usage"
+    assert len(about[0].partition("`: ")[2] or about[0]) > 25
