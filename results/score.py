@@ -53,8 +53,8 @@ class _Command(Protocol):
 
 _ANSWERS_HELP = """`needlework score mrcr|graphwalks|longbench-v2 ANSWERS...`: predictions made without needlework.
 
-They are scored by every rule. ANSWERS: jsonl rows {"id": ..., "prediction": "the reply"} with --data, or with the columns of the data set; or logs of
-inspect_ai (.eval, .json; needs `pip install inspect-ai`).
+They are scored by every rule. ANSWERS: jsonl rows {"id": ..., "prediction": "the reply"} with --data, or with the
+columns of the data set; or logs of inspect_ai (.eval, .json; needs `pip install inspect-ai`).
 """
 
 

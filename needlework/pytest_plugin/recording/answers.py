@@ -50,7 +50,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[WAITING].close()
 
 
-_BENCHMARKS = Path(needlework.__file__).resolve().parent / "benchmarks"
+_BENCHMARKS = (Path(needlework.__file__).parent / "benchmarks").resolve()  # a link in a checkout
 
 
 @pytest.hookimpl(wrapper=True)
@@ -59,7 +59,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     done = yield
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if session.config.stash.get(WRITTEN, []) and isinstance(reporter, pytest.TerminalReporter):
-        packaged = all(path.is_relative_to(_BENCHMARKS) for path, _ in cells)
+        packaged = all(path.resolve().is_relative_to(_BENCHMARKS) for path, _ in cells)
         write_batch_cells(folder_of(session.config), (cell_id for _, cell_id in cells), packaged=packaged)
         folder = shlex.quote(os.path.relpath(folder_of(session.config)))
         reporter.write_line(f"when they are answered: needlework batch-in {folder} ANSWERS.jsonl ...")
