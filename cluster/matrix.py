@@ -19,7 +19,6 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any, TextIO
 
-from needlework.autoload import asks_for_benchmarks
 from needlework.core.errors import InputError, OneLineParser, printable, refuse
 from needlework.core.files import read_toml
 from needlework.haystack_fixtures.configuration.presets import BY_KEY, as_written
@@ -289,6 +288,8 @@ class Ended:
 
 def command(matrix: Matrix, configuration: Configuration, here: Path) -> list[str]:
     """The command line of a configuration's run."""
+    from needlework.autoload import asks_for_benchmarks  # imports pytest, which this module does without
+
     own = list(matrix.pytest)
     named = any(word.partition("::")[0].endswith(".py") for word in own) or asks_for_benchmarks(
         own, "--pyargs" in own, here

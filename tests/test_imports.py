@@ -66,6 +66,24 @@ def test_the_packages_import_nothing_that_only_developers_install():
             assert not found, f"{path} imports {found}"
 
 
+def test_what_lies_below_the_plugin_is_a_library_that_needs_no_pytest():
+    modules = [
+        f"needlework.{'.'.join(path.relative_to(ROOT).with_suffix('').parts)}".removesuffix(".__init__")
+        for folder in FOLDERS
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if "runs" not in path.parts
+    ]
+    code = (
+        "import importlib, sys\n"
+        f"for name in {modules!r}:\n"
+        "    importlib.import_module(name)\n"
+        "print('LOADED', sorted({'pytest', '_pytest', 'pluggy', 'xdist'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert "LOADED []" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+
+
 def test_collecting_cells_loads_no_model_library(tmp_path):
     code = (
         "import sys, pytest\n"
@@ -99,14 +117,15 @@ OF_A_SERVER = {"needlework.models.served.http_client"}
 def test_the_first_answer_is_kept_without_what_is_needed_later(words, uses, tmp_path):
     code = (
         f"import os, sys, pytest\nLATER = {LATER - uses!r}\n"
-        "class AtFirstAnswer:\n"
-        "    @pytest.hookimpl(tryfirst=True, wrapper=True)\n"
-        "    def pytest_cell_answered(self):\n"
-        "        yield\n"
-        "        os.write(1, f'LOADED {sorted(LATER & set(sys.modules))}\\n'.encode())  # threads are several\n"
-        "        os._exit(0)\n"
+        "from needlework.pytest_plugin.run_state import RunState\n"
+        "store = RunState.store_answer\n"
+        "def store_and_exit(self, exchange):\n"
+        "    store(self, exchange)\n"
+        "    os.write(1, f'LOADED {sorted(LATER & set(sys.modules))}\\n'.encode())  # threads are several\n"
+        "    os._exit(0)\n"
+        "RunState.store_answer = store_and_exit\n"
         f"words = '-s -p no:cacheprovider -p no:hypothesispytest -p no:anyio --corpus pydoc {words}'.split()\n"
-        f"pytest.main(['benchmarks', *words, '--results-dir', {str(tmp_path)!r}], plugins=[AtFirstAnswer()])\n"
+        f"pytest.main(['benchmarks', *words, '--results-dir', {str(tmp_path)!r}])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
@@ -71,6 +72,20 @@ def test_a_folder_imports_only_what_stands_below_it(folder: str) -> None:
         if name.split(".")[1] not in (folder, *MAY_IMPORT[folder])
     ]
     assert not upwards
+
+
+def test_only_the_plugin_imports_pytest() -> None:
+    """What lies below it is a library, for notebooks too. `needlework/autoload.py` is the plugin's entry point."""
+    importing = [
+        str(path.relative_to(ROOT))
+        for folder in MAY_IMPORT
+        if folder != "benchmarks"
+        for path in modules(folder)
+        if re.search(r"^\s*(import|from) (_?pytest|pluggy|xdist)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert [path for path in importing if not path.startswith("needlework/pytest_plugin/")] == [
+        "needlework/autoload.py"
+    ]
 
 
 @cache

@@ -20,8 +20,8 @@ from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.settings import READ, READ_HELP, Own, Places, Settings, check_tree
 from needlework.haystack_fixtures.configuration.presets import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import confined, reads_secret, without_servers
-from needlework.pytest_plugin.asking.state import hand_over
-from needlework.pytest_plugin.workers.top_up import cell_of
+from needlework.pytest_plugin.further_cells import cell_of
+from needlework.pytest_plugin.run_state import run_state
 from needlework.results.records.manifest import settings_of, start_of
 from needlework.results.records.run_folder import MANIFEST, read_batch_cells, read_run_json
 
@@ -132,7 +132,7 @@ class _BatchRun:
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> None:
         try:
-            hand_over(config, self._settings)
+            run_state(config).replace_settings(self._settings)
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
 

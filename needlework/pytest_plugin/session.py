@@ -1,104 +1,263 @@
-"""A benchmark run from Python: the same pytest session, in a process of its own."""
+"""A session from its start to its end: what would spoil it is refused, what all cells need is made once."""
 
 from __future__ import annotations
 
-import codecs
 import os
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from needlework.core.errors import InputError, nearest
-from needlework.haystack_fixtures.configuration.peer_names import NAMES, translated
-from needlework.haystack_fixtures.configuration.presets import BY_KEY
-from needlework.results.files.read_run import Run, read_run
+from needlework.core.errors import EndSignals, InputError, printable
+from needlework.core.settings import Settings
+from needlework.haystack_fixtures.configuration.messages import notes, unused
+from needlework.haystack_fixtures.configuration.presets import built_in_presets, load_preset
+from needlework.haystack_fixtures.configuration.resolve import written
+from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings
+from needlework.models.judge import judge_for_command
+from needlework.models.specs import runs_here
+from needlework.pipeline.model_pool import judging_notes
+from needlework.pytest_plugin import devices
+from needlework.pytest_plugin.collection import in_order
+from needlework.pytest_plugin.further_cells import Further, cell_of
+from needlework.pytest_plugin.modes import ServerOfRun, check_batch
+from needlework.pytest_plugin.options import command_line_values, ini_values
+from needlework.pytest_plugin.progress import PROGRESS, output_of, progress_of
+from needlework.pytest_plugin.recorder import Recorder, shared_cells
+from needlework.pytest_plugin.run_state import RUN_FOLDER, WINDOW, RunState, run_state
+from needlework.pytest_plugin.workers import (
+    call_when_left,
+    cells_to_come,
+    has_workers,
+    is_worker,
+    refuse,
+    use_one_process,
+    worker_name,
+    workers_asked,
+)
+from needlework.results.records.journal import WaitingAnswers
+from needlework.results.records.manifest import recipe_of
+from needlework.results.records.run_folder import run_folder
+from needlework.results.run.made_questions import make_questions, with_made_questions
 
-_FOLDER_FILE = "NEEDLEWORK_TELL_FOLDER"
+if TYPE_CHECKING:
+    from needlework.results.gates.gate import Gate
 
 
-def run_session(options: Mapping[str, object]) -> Run | None:
-    """Run the benchmarks with `options`, print what pytest prints as it comes, and read what was written.
+_FIRST_WORKER = "gw0"  # all workers ask one server: its status is shown once
 
-    `options`: keys as in a TOML file (`answer_budget`, or a published system's `context_lengths`), values as there or
-    plain Python ones: numbers, booleans, lists. Returns `None` for a `plan`, which writes no run. Raises `InputError`
-    for an option that there is not, and `RuntimeError` with pytest's last line where no run was written. A process of
-    its own keeps a notebook's memory, imports and working folder out of the run.
-    """
-    said = translated("option", options)
-    if said.left:
-        raise InputError("option", said.left[0], f"here: {NAMES[said.left[0]].here}")
-    words = [word for key, value in said.values.items() for word in _words(key, value)]
-    with tempfile.TemporaryDirectory() as place:
-        told = Path(place) / "folder"
-        lines, ended_well = _pytest(
-            ["-p", __name__, "--pyargs", "needlework.benchmarks", *words], {_FOLDER_FILE: str(told)}
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    if config.getoption("preset") == "list":
+        for preset in built_in_presets().values():
+            print(f"{preset.name:22} {preset.about}")
+        return 0
+    if config.getoption("plan") or config.getoption("batch_out") or config.getoption("batch_in"):
+        use_one_process(config)  # whatever -n says: a plan needs no more, and files of batches are written by one
+    elif workers_asked(config) and cells_to_come(config):
+        try:
+            devices.limit_workers(config, run_state(config).settings)
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
+    return None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    state = run_state(config)
+    try:
+        _open_run(config, state)
+        check_batch(state.settings)
+    except (InputError, ValueError) as error:
+        raise pytest.UsageError(str(error)) from None
+    _add_markers(config)
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(devices, "needlework-devices")
+    if state.serving is not None and not is_worker(config):
+        config.pluginmanager.register(ServerOfRun(config, state.serving), "needlework-server")
+    settings = state.settings
+    if not all(runs_here(spec) for spec in settings.model):
+        state.in_flight = 4 * settings.concurrency  # as many as a look-ahead begins before the first of them is read
+    if (settings.top_up or settings.adaptive) and not settings.plan:
+        further = Further(
+            state.queue_cells,
+            lambda cells: in_order(config, cells),
+            option="--adaptive" if settings.adaptive else "--top-up",
+            all_named=settings.adaptive is not None,
         )
-        if told.exists():
-            return read_run(told.read_text(encoding="utf-8"))
-    if ended_well and said.values.get("plan"):
-        return None
-    raise RuntimeError(next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1] if lines else ""))
+        config.pluginmanager.register(further, "needlework-further")
 
 
-# This module is also a plugin of the session that it starts.
-pytest_plugins = ("needlework.plugin",)
+def _open_run(config: pytest.Config, state: RunState) -> None:
+    """Check the options of the run and say where its records go. Raises `InputError` or `ValueError`."""
+    if is_worker(config):
+        state.settings = with_made_questions(state.settings, state.folder, dry=False)
+        state.recipe = recipe_of(state.settings)
+    else:
+        settings = state.settings
+        state.recipe = recipe_of(settings)
+        gates = _checked_gates(settings)
+        _check_parts(settings)
+        folder = run_folder(settings)
+        dry = settings.plan or config.option.collectonly
+        state.settings = settings = with_made_questions(settings, folder, dry=dry)
+        _check_judging(settings)
+        _check_adaptive(settings, folder)
+        state.recorder = Recorder(config, settings, folder, gates)
+        config.pluginmanager.register(state.recorder, "needlework-recorder")
+    state.journal_of_process = WaitingAnswers(state.folder)
+
+
+# Every run waits for what is imported before its first question, and few have one of these options.
+def _checked_gates(settings: Settings) -> list[Gate]:
+    if not (settings.gate or settings.baseline or settings.top_up):
+        return []
+    from needlework.results.gates.gate import parse_gate
+    from needlework.results.gates.gatekeeper import check_gates
+
+    gates = [parse_gate(text) for text in settings.gate]
+    check_gates(settings, gates)
+    return gates
+
+
+def _check_parts(settings: Settings) -> None:
+    if settings.shard is not None or settings.relative_to is not None:
+        from needlework.results.run.checks import check_base, check_shard
+
+        check_shard(settings)
+        check_base(settings)
+    if settings.power is not None:
+        from needlework.results.gates.gatekeeper import check_power
+
+        check_power(settings)
+
+
+def _check_judging(settings: Settings) -> None:
+    judging = settings.judge or settings.judge_prompt is not None or settings.judge_strategy.startswith("llm")
+    if judging or any(suite.scorer is not None for suite in settings.suites):
+        from needlework.results.run.checks import check_scorers
+
+        check_scorers(settings)
+    if votes_by_embeddings(settings.suites) is not None:
+        from needlework.results.run.answer_vectors import voting_embedder
+
+        voting_embedder(settings)  # refused now, and not when every answer is there
+
+
+def _check_adaptive(settings: Settings, folder: Path) -> None:
+    if settings.adaptive is not None:
+        from needlework.results.run.checks import check_adaptive
+
+        check_adaptive(settings, folder)
+
+
+def _add_markers(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "cells(task): run once for each cell of this task's, or family's, grid")
+    tasks = run_state(config).tasks.values()
+    for task in tasks:
+        config.addinivalue_line("markers", f"{task.name}: {task.about}")
+    for family in dict.fromkeys(task.family for task in tasks if task.family):
+        config.addinivalue_line("markers", f"{family}: every task of this family")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    state, words = run_state(config), command_line_values(config)
+    judging = [] if config.option.collectonly else judging_notes(state.settings)
+    preset = load_preset(written(words, ini_values(config), "preset") or "quick")
+    lines = [*map(printable, preset.notes), *notes(state.settings), *unused(words, state.settings), *judging]
+    if state.window is not None:
+        lines.append(str(state.window))
+    return [f"needlework: {line}" for line in lines]
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_needlework_written(folder: Path) -> None:
-    """Tell the process that waits where the run lies: its name is made up where none is given."""
-    if _FOLDER_FILE in os.environ:
-        Path(os.environ[_FOLDER_FILE]).write_text(str(folder.resolve()), encoding="utf-8")
+def pytest_configure_node(node: Any) -> None:
+    state = run_state(node.config)
+    node.workerinput[RUN_FOLDER] = str(state.folder)
+    if state.window is not None:
+        node.workerinput[WINDOW] = state.window.tokens
 
 
-def _words(key: str, value: object) -> Iterator[str]:
-    """An option as pytest takes it; `None` and `False` are left out."""
-    if key not in BY_KEY:
-        near = nearest(key, BY_KEY, NAMES)
-        raise InputError("option", key, f"did you mean {near}?" if near else "pytest --help lists the options")
-    option = BY_KEY[key]
-    if value is False and option.flag and option.suite and not option.name.startswith("no-"):
-        yield f"--no-{option.name}"
-    if value is None or value is False:
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before workers start: find what would spoil every cell, and make once what they all need."""
+    config, state = session.config, run_state(session.config)
+    if not is_worker(config) or worker_name(config) == _FIRST_WORKER:
+        state.terminal = output_of(config, errors=is_worker(config))  # a worker's standard output is no terminal
+    if is_worker(config):
         return
-    if option.flag:
-        yield f"--{option.name}"
-    elif isinstance(value, str) or not isinstance(value, Iterable):
-        yield f"--{option.name}={value}"
-    elif option.repeatable:
-        yield from (f"--{option.name}={each}" for each in value)
-    else:
-        yield f"--{option.name}={','.join(map(str, value))}"
+    progress = progress_of(config, state.folder, all_named=state.settings.adaptive is not None)
+    if progress is not None:
+        config.pluginmanager.register(progress, PROGRESS)
+    try:
+        if not (config.option.collectonly or state.settings.plan):
+            open_model = partial(judge_for_command, tell=state.show_status)
+            for line in make_questions(state.settings, state.folder, open_model):
+                state.write_line(printable(line))
+        if has_workers(config) and not config.option.collectonly and cells_to_come(config):
+            state.misfits = state.engine.prepare([cell for series in state.grid for cell in series.cells])
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
-def _pytest(words: list[str], environment: Mapping[str, str]) -> tuple[list[str], bool]:
-    """Run it; return the lines that it printed, and whether it ended with 0. Ctrl-C, or a notebook's stop button, lets
-    it write its files.
-    """
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *words],
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-    )  # fmt: skip
-    assert process.stdout is not None
-    decoder, said = codecs.getincrementaldecoder("utf-8")("replace"), ""
-    interrupt: KeyboardInterrupt | None = None
-    while True:
-        try:
-            data = process.stdout.read1()  # type: ignore[attr-defined]  # a pipe is buffered
-            text = decoder.decode(data, final=not data)
-            said += text
-            print(text, end="", flush=True)
-            if not data:
-                break
-        except KeyboardInterrupt as error:
-            interrupt = error
-            process.terminate()
-    code = process.wait()
-    if interrupt is not None:
-        raise interrupt
-    return said.splitlines(), code == 0
+def pytest_collection_finish(session: pytest.Session) -> None:
+    config, state = session.config, run_state(session.config)
+    tests = [(item.nodeid, cell) for item in session.items if (cell := cell_of(item))]
+    try:
+        state.shared_cells = shared_cells(tests)
+        if state.settings.adaptive and not config.option.collectonly:
+            from needlework.results.adaptive.run import check_selected
+
+            check_selected([cell for _, cell in tests], state.grid)
+    except InputError as error:
+        refuse(session, error)
+    if is_worker(config) and tests:
+        state.signals = EndSignals(heeded=False)  # a signal to both would race the controller's end
+        state.signals.start()
+        call_when_left(config, state.signals.end)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """However the loop ends: files are written next, and what waits for its turn would be asked meanwhile."""
+    try:
+        return (yield)
+    finally:
+        run_state(session.config).close_queue()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    state = run_state(session.config)
+    if state.signals is not None:
+        state.signals.ignore()
+    state.judging.close()  # who ends a run pays for no further ruling
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
+    state = run_state(config)
+    if not state.has_engine or exitstatus == pytest.ExitCode.USAGE_ERROR:
+        return
+    for line in (*state.stand_ins, *_notes_of_tasks(state, every=config.option.verbose > 0)):
+        terminalreporter.write_line(line, yellow=True)
+    if state.window is not None and not config.option.plan:
+        terminalreporter.write_line(str(state.window))
+
+
+def _notes_of_tasks(state: RunState, *, every: bool) -> Iterable[str]:
+    """What tasks say of the user's files, each line once."""
+    of_suites = {series.suite: series.task.notes for series in state.engine.series() if series.task.notes}
+    return dict.fromkeys(line for suite, notes in of_suites.items() for line in notes(suite, every))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    state = run_state(config)
+    if state.terminal is not None:
+        os.close(state.terminal)
+        state.terminal = None
+    if state.journal_of_process is not None:
+        state.journal_of_process.close()
+    if state.has_engine:
+        state.engine.close()

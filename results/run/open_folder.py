@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from needlework.core.errors import InputError
 from needlework.core.files import drop_halves
 from needlework.core.grid import Misfit, left_out, parse_id
@@ -336,18 +334,18 @@ class Selected:
         return len(known) + len(self._asked - self._ended - set(known))
 
 
-GATE_FAILED, INCONCLUSIVE, VOID = 1, 10, 11
+GATE_FAILED, INTERRUPTED, UNWRITTEN, INCONCLUSIVE, VOID = 1, 2, 4, 10, 11  # 0 to 5 mean what pytest means by them
 
 
 def exit_status(status: int, *, fault: bool, early: bool, void: bool, verdicts: Sequence[Verdict]) -> int:
     """`status`: pytest's own. `fault`: results could not be written. `early`: the run ended before its last cell."""
-    if status not in (0, 1, 2):
+    if status not in (0, GATE_FAILED, INTERRUPTED):
         return status
     if fault:
-        return 4
+        return UNWRITTEN
     if verdicts and early:
         return VOID
-    if status == pytest.ExitCode.INTERRUPTED:
+    if status == INTERRUPTED:
         return status
     if void:
         return VOID

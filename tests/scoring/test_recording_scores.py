@@ -199,7 +199,7 @@ _SUITE = """
 from types import SimpleNamespace
 import pytest
 from needlework.scoring.scorers.match import MATCH
-from needlework.pytest_plugin.scoring import SCORED
+from needlework.pytest_plugin.run_state import run_state
 
 def exchange(answer, **more):
     plain = dict(answer=answer, reference={"answers": ["48213"]}, error_kind=None, finish_reason="stop",
@@ -209,16 +209,16 @@ def exchange(answer, **more):
 def test_records(assert_scored, pytestconfig):
     score = assert_scored(exchange("It is 48213.", asked_again=(exchange("No."),)))
     assert score == 1
-    scored = pytestconfig.stash[SCORED]
+    scored = run_state(pytestconfig).scored
     assert scored.score is score
     assert (scored.scorer, scored.version) == ("match", MATCH.version)
     assert [each.score.value for each in scored.again] == [0]
 
 def test_never_raises_and_the_last_counts(assert_scored, pytestconfig):
-    assert SCORED not in pytestconfig.stash, "of another test"
+    assert run_state(pytestconfig).scored is None, "of another test"
     assert_scored(exchange("x"), scorer="no_such")
     assert_scored(exchange("x", error_kind="oom"), scorer="match")
-    assert pytestconfig.stash[SCORED].error_kind == "oom"
+    assert run_state(pytestconfig).scored.error_kind == "oom"
 
 def test_explains(assert_scored):
     assert assert_scored(exchange("It is 48214."), scorer="match") >= 0.9
@@ -226,7 +226,7 @@ def test_explains(assert_scored):
 
 
 def test_the_fixture_records_and_explains(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest('pytest_plugins = ("needlework.pytest_plugin.scoring",)')
+    pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
     pytester.makepyfile(_SUITE)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=2, failed=1)

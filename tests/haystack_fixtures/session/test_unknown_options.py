@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.pytest_plugin.asking.options import hints
+from needlework.pytest_plugin.options import hints
 
 
 @pytest.mark.parametrize(

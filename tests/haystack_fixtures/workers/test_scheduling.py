@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from needlework.core.grid import Cell
-from needlework.pytest_plugin.workers.scheduling import HaystackScheduling
+from needlework.pytest_plugin.scheduling import HaystackScheduling
 
 
 class Worker:

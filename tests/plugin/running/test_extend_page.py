@@ -295,11 +295,11 @@ def test_a_report_of_ones_own_that_fails_is_one_line_and_keeps_the_exit_code(pro
         f"""
         pytest_plugins = ("needlework.plugin",)
 
-        def pytest_needlework_written(config, report, folder):
+        def pytest_needlework_report(config, report, folder):
             raise {raised}
         """
     )
     result = project.run("test_needles.py")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["score 100 %*", "*pytest_needlework_written failed (*; our own files are whole"])
+    result.stdout.fnmatch_lines(["score 100 %*", "*pytest_needlework_report failed (*; our own files are whole"])
     assert len(project.records()) == 6

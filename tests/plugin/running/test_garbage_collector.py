@@ -1,28 +1,27 @@
-"""What lives to the end of a run is looked at once, and what came after the run is looked at as before."""
+"""The garbage collector rests while cells are collected, and at no other time."""
 
 import gc
 
-TOLD = """
+CONFTEST = """
 pytest_plugins = ("needlework.plugin",)
 
 import gc
 
-SEEN = []
+ENABLED = []
 
 
 def pytest_runtest_logfinish():
-    SEEN.append(gc.get_threshold()[0])
+    ENABLED.append(gc.isenabled())
 
 
 def pytest_terminal_summary(terminalreporter):
-    terminalreporter.write_line(f"looks after {set(SEEN)}")
+    terminalreporter.write_line(f"enabled {set(ENABLED)}, frozen {gc.get_freeze_count() > 0}")
 """
 
 
-def test_the_collector_looks_less_often_while_cells_run_and_as_before_when_they_have(project):
-    before = gc.get_threshold()
-    project.pytester.makeconftest(TOLD)
+def test_what_is_collected_is_frozen_and_the_collector_runs_while_cells_run(project):
+    project.pytester.makeconftest(CONFTEST)
     done = project.run("--depths=50")
 
-    done.stdout.fnmatch_lines(["looks after {50000}"])
-    assert gc.get_threshold() == before
+    done.stdout.fnmatch_lines(["enabled {True}, frozen True"])
+    assert gc.isenabled()

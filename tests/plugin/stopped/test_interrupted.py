@@ -203,7 +203,7 @@ def test_nothing_is_asked_once_a_run_has_been_told_to_end(project: Project, name
         import pathlib, time
         pytest_plugins = ("needlework.plugin",)
 
-        def pytest_needlework_written():
+        def pytest_needlework_report():
             pathlib.Path("writing").touch()
             while not pathlib.Path("go").exists():
                 time.sleep(0.02)
@@ -243,7 +243,7 @@ def test_a_signal_while_files_are_written_does_not_stop_that(project: Project, n
         pytest_plugins = ("needlework.plugin",)
 
         @pytest.hookimpl(trylast=True)
-        def pytest_needlework_written(config, report, folder):
+        def pytest_needlework_report(config, report, folder):
             os.kill(os.getpid(), signal.{name})
         """
     )
@@ -258,7 +258,7 @@ def test_a_hook_keeps_no_record_out_of_the_run_and_changes_none(project: Project
         """
         pytest_plugins = ("needlework.plugin",)
 
-        def pytest_needlework_recorded(config, record):
+        def pytest_needlework_record(config, record):
             record["why"] = "mine"
             record["details"].clear()
             raise ValueError("a fault of the hook")
@@ -267,7 +267,7 @@ def test_a_hook_keeps_no_record_out_of_the_run_and_changes_none(project: Project
     result = project.run()
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["pytest_needlework_recorded failed (ValueError: a fault of the hook); *"])
+    result.stdout.fnmatch_lines(["pytest_needlework_record failed (ValueError: a fault of the hook); *"])
     records = [json.loads(line) for line in project.file("journal.jsonl").splitlines()]
     assert len(records) == 6
     for record in (*records, *project.records()):

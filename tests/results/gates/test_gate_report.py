@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from needlework.pytest_plugin.recording.recorder import gate_case
+from needlework.pytest_plugin.reports import gate_case
 from needlework.results.gates.decide import gate_lines, judge_gate, markdown_rows
 from needlework.results.gates.gate import Verdict, parse_gate
 from tests.results.gates.gate_records import record, trials

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from needlework.pytest_plugin.recording.recorder import gate_case
+from needlework.pytest_plugin.reports import gate_case
 from needlework.results.gates.decide import gate_lines, judge_gate, markdown_rows
 from needlework.results.gates.gate import Baseline, parse_gate
 from needlework.results.records.record import UNSCORED

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from needlework.pytest_plugin.recording.latency import benchmark_asked, latency_groups
+from needlework.pytest_plugin.latency import benchmark_asked, latency_groups
 from needlework.results.records.record import Record
 
 CONFTEST = """
 import pytest
-from needlework.pytest_plugin.recording.latency import publish_latencies
+from needlework.pytest_plugin.latency import publish_latencies
 
 RECORDS = [
     {"id": f"niah-len{length}-r{i}", "model": "mock", "task": "niah", "length": length, "outcome": "found",

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from needlework.pytest_plugin.recording.progress import Tally, shortened
+from needlework.pytest_plugin.progress import Tally, shortened
 from needlework.results.records.journal import ArrivingAnswers
 
 
@@ -178,7 +178,7 @@ def test_a_log_has_lines_with_what_is_answered_and_the_time_left(pytester, worke
     """The first cell's answer comes last, so pytest's own letters would show nothing until then."""
     pytester.makeconftest(
         """
-        import needlework.pytest_plugin.recording.progress as live
+        import needlework.pytest_plugin.progress as live
 
         pytest_plugins = ("needlework.plugin",)
         live.LogLines.every_s = 0.5
@@ -216,7 +216,7 @@ def test_a_pipe_gets_no_line(tmp_path):
 def test_tests_that_are_only_named_like_cells_get_no_line(pytester):
     pytester.makeconftest(
         """
-        import needlework.pytest_plugin.recording.progress as live
+        import needlework.pytest_plugin.progress as live
 
         pytest_plugins = ("needlework.plugin",)
         live.LogLines.every_s = live._QUIET_S = 0.2

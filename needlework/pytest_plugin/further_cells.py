@@ -1,4 +1,4 @@
-"""Further items while a session runs."""
+"""Cells that run after those that were collected: `--top-up` has some, `--adaptive` names all."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, SupportsIndex, overload
 import pytest
 
 from needlework.core.grid import Cell
-from needlework.pytest_plugin.workers import distribution
+from needlework.pytest_plugin.run_state import run_state
+from needlework.pytest_plugin.workers import has_workers, is_worker
 
 
-# `--top-up` has such cells. Under `--adaptive` it names all: of what was collected no cell runs by itself.
-#
-# In one process they are run here. Under workers `scheduling` sends them out, and what is here lets a worker have items
-# that it has not collected.
 class Further:
-    """`start` announces cells to the engine, in the order they are asked. `option` asked for them. `all_named`: the
+    """Runs further cells in one process. Under workers `scheduling` sends them out, and what is here lets a worker have
+    items that it has not collected.
+
+    `start` announces cells to the engine, in the order they are asked. `option` asked for them. `all_named`: the
     collected cells only say where further ones may be asked.
     """
 
@@ -35,12 +35,12 @@ class Further:
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         config = session.config
-        if distribution.has_workers(config) and config.getvalue("dist") != "load":
+        if has_workers(config) and config.getvalue("dist") != "load":
             raise pytest.UsageError(f"{self._option}: needs --dist load, the default, not {config.getvalue('dist')}")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        if distribution.is_worker(session.config):
+        if is_worker(session.config):
             session.items = ItemsAndFurther(session)
 
     @pytest.hookimpl(tryfirst=True)
@@ -50,7 +50,7 @@ class Further:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         config, collected = session.config, session.items
-        alone = not (distribution.is_worker(config) or distribution.has_workers(config) or config.option.collectonly)
+        alone = not (is_worker(config) or has_workers(config) or config.option.collectonly)
         if alone and self.all_named:
             session.items = [item for item in collected if cell_of(item) is None]
             session.testscollected = len(session.items)
@@ -60,7 +60,7 @@ class Further:
             session.items = collected
         if not alone:
             return done
-        while cells := config.hook.pytest_top_up_cells(config=config):
+        while cells := run_state(config).more_cells():
             _run(session, self._start, self._order(cells))
         return done
 
@@ -78,8 +78,6 @@ def _run(session: pytest.Session, start: Callable[[Sequence[Cell]], None], cells
 
 # Every process of a run can number them alike without knowing which will be wanted. With `n` collected items, place `n`
 # is a pause, and place `n + 1 + repeat * n + i` stands for item `i` with that repeat.
-FURTHER = pytest.StashKey[Sequence[Cell]]()
-"""While it is in a config's stash, tests are made for these cells in place of the grid's."""
 
 
 def cell_of(item: pytest.Item) -> Cell | None:
@@ -121,12 +119,12 @@ def make_items(collected: Sequence[pytest.Item], cells: Sequence[Cell]) -> list[
 
 
 def _made(parent: Any, name: str, cells: Sequence[Cell]) -> list[tuple[Cell, pytest.Item]]:
-    stash = parent.config.stash
-    stash[FURTHER] = cells
+    state = run_state(parent.config)
+    state.cells_in_making = cells
     try:
         made = parent.ihook.pytest_pycollect_makeitem(collector=parent, name=name, obj=getattr(parent.obj, name))
     finally:
-        del stash[FURTHER]
+        state.cells_in_making = None
     return [(cell, item) for item in made or () if (cell := cell_of(item)) is not None]
 
 
@@ -134,7 +132,7 @@ class Pause(pytest.Item):
     """Runs nothing: a worker that has it next ends the test before, and then waits for word."""
 
     def runtest(self) -> None:
-        """Never called: see `further.Further.pytest_runtest_protocol`."""
+        """Never called: see `Further.pytest_runtest_protocol`."""
 
     def reportinfo(self) -> tuple[str, None, str]:
         return "", None, "pause"

@@ -1,7 +1,8 @@
-"""Options of pytest, and answers to unknown ones."""
+"""Options of pytest, what was given of them, and answers to unknown ones."""
 
 from __future__ import annotations
 
+import os
 from argparse import SUPPRESS, ArgumentError
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,11 +12,6 @@ import pytest
 from needlework.core.errors import nearest
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
 from needlework.haystack_fixtures.configuration.presets import BY_KEY, OPTIONS
-from needlework.pytest_plugin import hookspecs
-
-
-def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    pluginmanager.add_hookspecs(hookspecs)
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -90,3 +86,23 @@ def hints(unknown: Sequence[str]) -> Iterator[str]:
         elif near := nearest(key, BY_KEY, NAMES):
             ours = near in BY_KEY
             yield f"{name}: did you mean --{BY_KEY[near].name}?" if ours else f"{name}: here {NAMES[near].remedy}"
+
+
+# Said by the machine that a process is on; the command line comes before it, files come after.
+_OF_ENVIRONMENT = {"base_url": "NEEDLEWORK_BASE_URL"}
+
+
+def command_line_values(config: pytest.Config) -> dict[str, str | list[str]]:
+    values = {option.key: config.getoption(option.key) for option in OPTIONS}
+    words = {key: _word(value) for key, value in values.items() if value is not None}
+    return {key: value for key, name in _OF_ENVIRONMENT.items() if (value := os.environ.get(name, "").strip())} | words
+
+
+def _word(value: Any) -> Any:
+    """argparse reads `--option=--` as an empty list."""
+    return "--" if value == [] else [_word(each) for each in value] if isinstance(value, list) else value
+
+
+def ini_values(config: pytest.Config) -> dict[str, str | list[str]]:
+    values = {option.key: config.getini(option.key) for option in OPTIONS}
+    return {key: value for key, value in values.items() if value}

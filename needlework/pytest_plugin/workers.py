@@ -6,19 +6,12 @@ import ast
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-
-if TYPE_CHECKING:
-    from xdist.scheduler import LoadScopeScheduling
-
-
-OVERLAPPING = pytest.StashKey[int]()
-"""Tests that are best known to the workers, all together, so that their requests overlap; absent: none do."""
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -73,7 +66,7 @@ def tests_of_worker(config: pytest.Config) -> Any:
     return next((plugin for plugin in config.pluginmanager.get_plugins() if hasattr(plugin, "torun")), None)
 
 
-def call_when_left(config: pytest.Config, told: Callable[[], object]) -> None:
+def call_when_left(config: pytest.Config, end: Callable[[], object]) -> None:
     """Have this worker told, in a thread, when its controller lets go of it: at its end, however that came.
 
     pytest-xdist waits for the test that runs, for 5 s until it is interrupted, and for 10 s until it is killed.
@@ -81,7 +74,7 @@ def call_when_left(config: pytest.Config, told: Callable[[], object]) -> None:
     interactor = tests_of_worker(config)
     if interactor is not None:
         channel = interactor.channel.gateway.newchannel()  # of its own: it closes with the connection
-        channel.setcallback(lambda _end: told(), endmarker=None)
+        channel.setcallback(lambda _gone: end(), endmarker=None)
 
 
 def upcoming(interactor: Any) -> list[Cell]:
@@ -93,28 +86,11 @@ def upcoming(interactor: Any) -> list[Cell]:
     return [cell for cell in cells if isinstance(cell, Cell)]
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
-    """Cells of one haystack stay on one worker, in order; every other test is a unit of its own.
-
-    Stock schedulers scatter such cells (`load`), or hang and repeat the crashing test after a worker dies
-    (`loadscope`, `loadgroup`: pytest-xdist #1323, #1327, #1371, #1378).
-    """
-    if config.getvalue("dist") != "load":
-        return None
-    from needlework.pytest_plugin.workers.scheduling import HaystackScheduling
-
-    further = config.pluginmanager.get_plugin("needlework-further")
-    named = further and (lambda: config.hook.pytest_top_up_cells(config=config))
-    ahead = max(2, config.stash.get(OVERLAPPING, 0) // max(1, len(config.option.tx)))
-    return HaystackScheduling(config, log, named, ahead, all_named=bool(further and further.all_named))
-
-
 def cells_to_come(config: pytest.Config) -> bool:
     """Whether the files that pytest was given speak of the mark `cells`.
 
     A guess from their source. Where it misses some (a mark that is made elsewhere), what would have been prepared here
-    is prepared by each worker, which also refuses to share a device with others (`worker_devices.check_devices`).
+    is prepared by each worker, which also refuses to share a device with others (`check_devices`).
     """
     paths = [config.invocation_params.dir / _path_named(arg.partition("::")[0], config) for arg in config.args]
     files = (file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))

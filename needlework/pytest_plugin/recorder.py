@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import gc
-import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pluggy
 import pytest
 
 from needlework.core.errors import EndSignals, InputError
-from needlework.core.grid import Cell, depth_label, parse_id
+from needlework.core.grid import Cell, parse_id
 from needlework.core.settings import Settings
-from needlework.pytest_plugin.asking.state import MISFITS, grid_of
-from needlework.pytest_plugin.recording.latency import publish_latencies
-from needlework.pytest_plugin.recording.progress import PROGRESS, Progress, carried_by
-from needlework.pytest_plugin.workers.distribution import OVERLAPPING, cells_to_come, has_workers
-from needlework.pytest_plugin.workers.top_up import cell_of
+from needlework.pytest_plugin.further_cells import cell_of
+from needlework.pytest_plugin.latency import publish_latencies
+from needlework.pytest_plugin.progress import PROGRESS, Progress
+from needlework.pytest_plugin.reports import gate_case, payload_of
+from needlework.pytest_plugin.run_state import run_state
+from needlework.pytest_plugin.workers import cells_to_come, has_workers
 from needlework.results.records.record import FINAL, Record
 from needlework.results.records.samples import name_of_test, windows_of
 from needlework.results.run.open_folder import OpenFolder, Selected, exit_status, is_void
 from needlework.results.style import counted, one_line, relative
 
 if TYPE_CHECKING:
-    from needlework.pytest_plugin.recording.adaptive_run import AdaptiveRun
-    from needlework.pytest_plugin.recording.last_lines import Line, Screen
-    from needlework.results.gates.gate import Gate, State, Verdict
+    from needlework.pytest_plugin.last_lines import Line, Screen
+    from needlework.results.adaptive.run import AdaptiveRun
+    from needlework.results.gates.gate import Gate, Verdict
     from needlework.results.gates.gatekeeper import Gatekeeper
     from needlework.results.run.finish import Finished
 
@@ -59,18 +58,18 @@ class Recorder:
         if self._settings.plan or self._config.option.collectonly or not cells_to_come(self._config):
             return None
         models = ", ".join(dict.fromkeys(self._settings.model))
-        told = f"needlework: preset {self._settings.preset}, model {models}, results in {relative(self.folder.path)}"
-        return [told, *self.folder.replaced()]
+        line = f"needlework: preset {self._settings.preset}, model {models}, results in {relative(self.folder.path)}"
+        return [line, *self.folder.replaced()]
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Under workers: a folder that cannot take the results is found before they start."""
         self._session = session
         if self._settings.adaptive and cells_to_come(self._config):
-            from needlework.pytest_plugin.recording.adaptive_run import AdaptiveRun
+            from needlework.results.adaptive.run import AdaptiveRun
 
-            alone = OVERLAPPING not in self._config.stash
-            self._adaptive = AdaptiveRun(self._settings, grid_of(self._config), alone=alone)
+            alone = not run_state(self._config).in_flight
+            self._adaptive = AdaptiveRun(self._settings, run_state(self._config).grid, alone=alone)
         if has_workers(self._config) and not self._config.option.collectonly and cells_to_come(self._config):
             self._open_or_refuse()
 
@@ -113,7 +112,7 @@ class Recorder:
             known = None if self._settings.shard is not None or tests is None else map(parse_id, tests)
             selected = None if known is None else {cell.id for cell in known if cell is not None}
             try:
-                check_scopes(self._scoped, grid_of(self._config), selected)
+                check_scopes(self._scoped, run_state(self._config).grid, selected)
             except InputError as error:
                 raise pytest.UsageError(str(error)) from None
 
@@ -125,15 +124,16 @@ class Recorder:
             raise pytest.UsageError(str(error)) from None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        carried = carried_by(report)
-        if carried is not None and carried.record is not None:
-            self.folder.learn(carried.facts)
-            self._keep(carried.record, carried.line)
-            self._fault = self._fault or carried.fault
+        payload = payload_of(report)
+        if payload is not None and payload.record is not None:
+            self.folder.learn(payload.facts)
+            self._keep(payload.record, payload.line)
+            self._fault = self._fault or payload.fault
         elif report.failed and report.when != "teardown":
-            from needlework.pytest_plugin.recording.adaptive_run import lost_cell
+            from needlework.results.adaptive.run import lost_cell
 
-            lost = lost_cell(report, grid_of(self._config), recipe=self.folder.recipe, seed=self._settings.seed)
+            reason, grid = str(report.longrepr), run_state(self._config).grid
+            lost = lost_cell(report.nodeid, reason, grid, recipe=self.folder.recipe, seed=self._settings.seed)
             if lost is not None:
                 self._keep(lost)
 
@@ -142,7 +142,7 @@ class Recorder:
         if not self._fault:
             self._journalise(record, line)
         # After the journal, and a copy: no hook can change what is reported, nor keep a record out of it.
-        hook = self._config.hook.pytest_needlework_recorded
+        hook = self._config.hook.pytest_needlework_record
         if hook.get_hookimpls():
             self._hand_on(hook, record=deepcopy(record))
 
@@ -160,7 +160,7 @@ class Recorder:
         if self._gates:
             from needlework.results.gates.gatekeeper import Gatekeeper
 
-            self._gatekeeper = Gatekeeper(self._settings, grid_of(self._config), self._gates, self.folder.path)
+            self._gatekeeper = Gatekeeper(self._settings, run_state(self._config).grid, self._gates, self.folder.path)
         self.folder.open()
         self._signals.start()
 
@@ -170,12 +170,12 @@ class Recorder:
         if self._fault:
             raise pytest.exit.Exception(self._fault, returncode=4)
 
-    def pytest_top_up_cells(self) -> list[Cell] | None:
+    def pytest_needlework_more_cells(self) -> list[Cell] | None:
         """`--adaptive`: what the next looks need. `--top-up`: what undecided gates ask for, unless the run is void."""
         if self._session is None or self._fault:
             return None
         if self._adaptive is not None:
-            from needlework.pytest_plugin.recording.adaptive_run import turn_line
+            from needlework.results.adaptive.run import turn_line
 
             cells = self._adaptive.further(self._records)
             return self._asked(cells, turn_line(cells))
@@ -202,7 +202,7 @@ class Recorder:
         """Who pressed Ctrl-C, or sent a signal, sees at once that it was heard: the files take seconds."""
         if self._records and excinfo.type is KeyboardInterrupt:
             line = f"ended early: the files of {counted(len(self._records), 'trial')} are being written"
-            self._config.hook.pytest_needlework_news(config=self._config, line=line)
+            run_state(self._config).show_status(line)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
@@ -211,11 +211,10 @@ class Recorder:
             self.folder.close()
             return
         self._signals.ignore()  # what they ask for, an end with all files, is under way
-        gc.freeze()  # records live to the end: the garbage collector need not walk over them (10,000: 1 s of CPU)
-        self.folder.left_out(self._config.stash.get(MISFITS, ()))
+        self.folder.left_out(run_state(self._config).misfits)
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
-        from needlework.pytest_plugin.recording.answer_vectors import write_answer_vectors
         from needlework.results.gates.decide import gate_rows
+        from needlework.results.run.answer_vectors import write_answer_vectors
         from needlework.results.run.finish import finish
         from needlework.results.statistics.run_report import interrupted
 
@@ -259,11 +258,10 @@ class Recorder:
             verdicts=self._verdicts,
         )
         if self._finished is not None:
-            written = self._config.hook.pytest_needlework_written
-            self._hand_on(written, report=self._finished.report, folder=self.folder.path)
+            report_hook = self._config.hook.pytest_needlework_report
+            self._hand_on(report_hook, report=self._finished.report, folder=self.folder.path)
         if self._broken_report:
             session.exitstatus = int(session.exitstatus) or 1
-        gc.freeze()  # nor over what the report is made of: pytest collects five times at its end
         yield
 
     def _hand_on(self, hook: pluggy.HookCaller, **values: object) -> None:
@@ -273,8 +271,8 @@ class Recorder:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - `pytest.fail` and `sys.exit` too: our exit status is the gates'
-            told = f"{hook.name} failed ({type(error).__name__}: {error}); our own files are whole"
-            self._broken_report = self._broken_report or one_line(told)
+            problem = f"{hook.name} failed ({type(error).__name__}: {error}); our own files are whole"
+            self._broken_report = self._broken_report or one_line(problem)
 
     def pytest_unconfigure(self) -> None:
         self._signals.stop()
@@ -289,7 +287,7 @@ class Recorder:
         return is_void(records, windows_of(self.folder.facts), self._settings.max_errors)
 
     def _all_lines(self, finished: Finished, windows: Mapping[str, int], screen: Screen) -> Iterator[Line]:
-        from needlework.pytest_plugin.recording import last_lines
+        from needlework.pytest_plugin import last_lines
 
         yield from last_lines.report_lines(finished, screen)
         yield from last_lines.session_lines(finished, self._records, self.folder, windows)
@@ -302,17 +300,18 @@ class Recorder:
                 for line in self.folder.early_lines():
                     terminalreporter.write_line(line)
             return
-        from needlework.pytest_plugin.recording import last_lines
+        from needlework.pytest_plugin import last_lines
         from needlework.results.run.finish import write_step_summary
 
         finished = self._finished
         screen = last_lines.screen_of(terminalreporter, self._settings)
         terminalreporter.ensure_newline()
+        ambiguous = last_lines.ambiguous_words(self._config.option.keyword or "", self._records)
         after = [
             *last_lines.verdict_lines(
                 self._verdicts, self._gatekeeper, finished, self.folder, self.folder.pace(self._records), self._records
             ),
-            *((line, "yellow") for line in ambiguous_words(self._config.option.keyword or "", self._records)),
+            *((line, "yellow") for line in ambiguous),
             *((line, "red") for line in (self._fault, self._broken_report) if line),
         ]
         timed = last_lines.latency_of(finished, screen) if finished is not None else []
@@ -340,64 +339,3 @@ def shared_cells(tests: Iterable[tuple[str, Cell]]) -> frozenset[Cell]:
             raise InputError("tests", f"{other} and {nodeid}", "have one name and one cell: rename one, or its file")
     counts = Counter(cell for _, cell in named)
     return frozenset(cell for cell, count in counts.items() if count > 1)
-
-
-def ambiguous_words(keyword: str, records: Sequence[Record]) -> list[str]:
-    """Say where a word of `-k` took more than one value: `-k depth10` matches depth 100 too."""
-    lines = []
-    for word, kind, number in re.findall(r"((depth|len)(\d+(?:\.\d+)?))(?![\w.-])", keyword):
-        values = {depth_label(r["depth"]) if kind == "depth" else str(r["length"]) for r in records}
-        taken = sorted((value for value in values if value.startswith(number)), key=len)
-        if len(taken) > 1:
-            option = "depths" if kind == "depth" else "lengths"
-            lines.append(f"-k {word} took {', '.join(taken)}; -k '{word}-' or --{option} {number} takes one")
-    return lines
-
-
-GATE = "gate::"
-
-
-def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
-    """A gate as a test of its own, its call and its end: in the counts, the short summary, and a case in JUnit XML.
-
-    JUnit knows no third verdict. An inconclusive gate is a skipped case, as nothing was found wrong; the property
-    `verdict` says it in words.
-    """
-    from needlework.results.gates.decide import WORD, verdict_words
-
-    # Brackets would be read as a test's parameters.
-    name = f"{verdict.gate} ({verdict.group})".replace("[", "(").replace("]", ")")
-    said = f"{WORD[verdict.state]} {verdict.gate}: {verdict_words(verdict)}"
-    outcomes: dict[State, Literal["passed", "failed", "skipped"]] = {
-        "pass": "passed",
-        "fail": "failed",
-        "inconclusive": "skipped",
-    }
-    facts = {
-        "verdict": verdict.state, "value": verdict.value, "low": verdict.low, "high": verdict.high,
-        "level": f"{verdict.level:g}", "n": verdict.n, "samples": verdict.samples or None,
-        "more_samples": verdict.more, "more_trials": verdict.more_trials,
-        "lost": verdict.losses.lost if verdict.losses else None,
-    }  # fmt: skip
-    nodeid, location = f"{GATE}{name}", ("gate", 0, name)
-    # pytest's short summary has the first line, as far as it fits: the numbers.
-    longrepr = {"pass": None, "fail": f"{_brief(verdict)}\n{said}", "inconclusive": ("gate", 0, said)}[verdict.state]
-    properties = [(name, fact) for name, fact in facts.items() if fact is not None]
-    return (
-        pytest.TestReport(nodeid, location, {}, outcomes[verdict.state], longrepr, "call"),
-        pytest.TestReport(nodeid, location, {}, "passed", None, "teardown", user_properties=properties),
-    )
-
-
-def gate_word(report: pytest.TestReport) -> str:
-    """The word before a gate in pytest's short summary; none while cells are shown one by one."""
-    return report.outcome.upper() if report.when == "call" and getattr(report, "in_summary", False) else ""
-
-
-def _brief(verdict: Verdict) -> str:
-    """`0.778 (0.444..1.000), n 27, 3 lost`."""
-    from needlework.results.gates.decide import value_words
-
-    ends = "" if verdict.low is None or verdict.high is None else f" ({verdict.low:.3f}..{verdict.high:.3f})"
-    lost = f", {verdict.losses.lost} lost" if verdict.losses else ""
-    return f"{value_words(verdict)}{ends}, n {verdict.n}{lost}"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import pytest
-
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, parse_id
 from needlework.core.settings import Settings
@@ -96,19 +94,19 @@ def _name(cell: Cell) -> tuple[str, str, str]:
     return cell.task, cell.needle, cell.model
 
 
-def lost_cell(report: pytest.TestReport, grid: Iterable[Series], *, recipe: str, seed: int) -> Record | None:
-    """An error that names the cell, so that it does not vanish; `None` where the test has no cell."""
-    named = parse_id(report.nodeid)
+def lost_cell(nodeid: str, reason: str, grid: Iterable[Series], *, recipe: str, seed: int) -> Record | None:
+    """The record of a cell whose test died, so that it does not vanish; `None` where the test has no cell."""
+    named = parse_id(nodeid)
     if named is None:
         return None
     wanted = (named.task, named.needle, named.model)
     series = next((each for each in grid if _first(each) == wanted), None)
     cell = _exact(named, series)
-    message = str(report.longrepr).strip().splitlines()[-1:] or ["the process died"]
+    message = reason.strip().splitlines()[-1:] or ["the process died"]
     return lost_record(
         cell,
         model=series.model if series else cell.model,
-        nodeid=report.nodeid,
+        nodeid=nodeid,
         recipe=recipe,
         message=message[0][:300],
         language=series.suite.language if series else "",

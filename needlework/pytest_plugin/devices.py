@@ -1,12 +1,10 @@
-"""Models and workers: no second copy of a model on one device, a GPU of its own for each worker, and no more workers
-than requests may be in flight.
-"""
+"""Models and workers: no second copy of a model on one device, a GPU for each worker, a scheduler for cells."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -14,13 +12,15 @@ from needlework.core.devices import Gpus, gpus, places
 from needlework.core.errors import InputError
 from needlework.core.settings import Settings
 from needlework.models.specs import is_served, runs_here
-from needlework.pytest_plugin.workers import distribution
+from needlework.pytest_plugin.run_state import run_state
+from needlework.pytest_plugin.workers import use_one_process
+
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadScopeScheduling
+
 
 _INPUT = "needlework_gpu"
 _UNLIMITED = "needlework_unlimited"
-_FREE = pytest.StashKey[list[str]]()
-_GPUS = pytest.StashKey[Gpus]()
-_SAID = pytest.StashKey[str]()
 
 
 def limit_workers(config: pytest.Config, settings: Settings) -> None:
@@ -35,17 +35,19 @@ def limit_workers(config: pytest.Config, settings: Settings) -> None:
     there = places(args, cards, per_worker)
     asked = config.option.numprocesses
     if len(there) == 1:
-        distribution.use_one_process(config)
-        config.stash[_SAID] = (
+        use_one_process(config)
+        run_state(config).workers_note = (
             f"one process, not -n {asked}: a second copy of {local[0]} would only share its device; "
             "cells with equal beginnings are computed together instead"
         )
         return
-    config.stash[_GPUS] = cards
-    config.stash[_FREE] = [place for place in there if place is not None]
+    run_state(config).gpus = cards
+    run_state(config).free_gpus = [place for place in there if place is not None]
     if not isinstance(asked, int) or asked > len(there):
         config.option.numprocesses = len(there)
-        config.stash[_SAID] = (
+        run_state(
+            config
+        ).workers_note = (
             f"{len(there)} workers, not -n {asked}: one for each {'GPU' if per_worker == 1 else f'{per_worker} GPUs'}"
         )
 
@@ -56,11 +58,11 @@ def _limit_to_requests(config: pytest.Config, settings: Settings) -> None:
     if not any(map(is_served, settings.model)) or not isinstance(asked, int) or asked <= most:
         return
     if most == 1:
-        distribution.use_one_process(config)
+        use_one_process(config)
     else:
         config.option.numprocesses = most
-    told = "one process" if most == 1 else f"{most} workers"
-    config.stash[_SAID] = f"{told}, not -n {asked}: --concurrency {most} lets no more requests be in flight"
+    count = "one process" if most == 1 else f"{most} workers"
+    run_state(config).workers_note = f"{count}, not -n {asked}: --concurrency {most} lets no more requests be in flight"
 
 
 def check_groups(model_args: Mapping[str, str], cards: Gpus, per_worker: int) -> None:
@@ -84,22 +86,25 @@ def check_devices(config: pytest.Config, settings: Settings) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    return f"needlework: {config.stash[_SAID]}" if _SAID in config.stash else None
+    note = run_state(config).workers_note
+    return f"needlework: {note}" if note else None
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     # By lease, not by the worker's number: the worker that replaces a dead one has a number of its own.
-    if free := node.config.stash.get(_FREE, []):
-        node.workerinput[_INPUT] = (node.config.stash[_GPUS].variable, free.pop(0))
-    elif _FREE not in node.config.stash:
+    state = run_state(node.config)
+    if state.gpus is not None and state.free_gpus:
+        node.workerinput[_INPUT] = (state.gpus.variable, state.free_gpus.pop(0))
+    elif state.free_gpus is None:
         node.workerinput[_UNLIMITED] = getattr(node.config.option, "numprocesses", None) or 1
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    if _INPUT in getattr(node, "workerinput", {}):
-        node.config.stash[_FREE].append(node.workerinput[_INPUT][1])
+    free = run_state(node.config).free_gpus
+    if free is not None and _INPUT in getattr(node, "workerinput", {}):
+        free.append(node.workerinput[_INPUT][1])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -107,3 +112,22 @@ def pytest_configure(config: pytest.Config) -> None:
     if _INPUT in getattr(config, "workerinput", {}):
         variable, cards = cast("Any", config).workerinput[_INPUT]
         os.environ[variable] = cards
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """Cells of one haystack stay on one worker, in order; every other test is a unit of its own.
+
+    Stock schedulers scatter such cells (`load`), or hang and repeat the crashing test after a worker dies
+    (`loadscope`, `loadgroup`: pytest-xdist #1323, #1327, #1371, #1378).
+    """
+    if config.getvalue("dist") != "load":
+        return None
+    from needlework.pytest_plugin.scheduling import HaystackScheduling
+
+    further = config.pluginmanager.get_plugin("needlework-further")
+    state = run_state(config)
+    ahead = max(2, state.in_flight // max(1, len(config.option.tx)))
+    return HaystackScheduling(
+        config, log, further and state.more_cells, ahead, all_named=bool(further and further.all_named)
+    )

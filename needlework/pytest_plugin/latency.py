@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from needlework.pytest_plugin.further_cells import cell_of
+from needlework.pytest_plugin.workers import is_worker
 from needlework.results.records.record import Record
 from needlework.results.statistics.run_facts import latency_of, token_of, ttft_of
 
@@ -143,3 +145,12 @@ class _Entry:
             # Answers from a shared prefix are faster than the model: whoever compares has to see it.
             extra_info={"model": group.model, "cached_prompt_tokens": group.cached_tokens},
         )
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
+    cells = [item for item in items if cell_of(item) is not None]
+    if cells and not is_worker(config):
+        check_benchmark(config)
+    with cells_as_benchmarks(config, cells):
+        return (yield)

@@ -5,6 +5,7 @@ Without `-v` it is short: the sentence, the grid, what is wrong, the gates, wher
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ from typing import Literal
 
 import pytest
 
+from needlework.core.grid import depth_label
 from needlework.core.settings import Settings
-from needlework.pytest_plugin.recording.latency import benchmark_asked
+from needlework.pytest_plugin.latency import benchmark_asked
 from needlework.results.gates.decide import gate_lines
 from needlework.results.gates.gate import State, Verdict
 from needlework.results.gates.gatekeeper import Gatekeeper
@@ -155,6 +157,18 @@ def verdict_lines(
     records = finished.report.records if finished is not None else folder.whole([*now])
     for line in left_lines(folder.path.name, folder.earlier, records, folder.recipe, folder.changed):
         yield line, "yellow"
+
+
+def ambiguous_words(keyword: str, records: Sequence[Record]) -> list[str]:
+    """Say where a word of `-k` took more than one value: `-k depth10` matches depth 100 too."""
+    lines = []
+    for word, kind, number in re.findall(r"((depth|len)(\d+(?:\.\d+)?))(?![\w.-])", keyword):
+        values = {depth_label(r["depth"]) if kind == "depth" else str(r["length"]) for r in records}
+        taken = sorted((value for value in values if value.startswith(number)), key=len)
+        if len(taken) > 1:
+            option = "depths" if kind == "depth" else "lengths"
+            lines.append(f"-k {word} took {', '.join(taken)}; -k '{word}-' or --{option} {number} takes one")
+    return lines
 
 
 def _indent(text: str) -> str:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from needlework.core.files import encoder_of
 from needlework.core.grid import parse_id
+from needlework.pytest_plugin.reports import payload_of
 from needlework.results.records.journal import ArrivingAnswers
 from needlework.results.records.record import Record, WaitingAnswer
 from needlework.results.records.run_folder import JOURNAL
@@ -48,9 +47,9 @@ class LiveLine:
         self._shown = False
 
     def show(self, line: str) -> None:
-        told = shortened(line, self._writer.fullwidth - self._writer.width_of_current_line - 2)
-        if told:
-            _write(self._terminal, f"{_SAVE} {told}{_CLEAR}{_RESTORE}")
+        text = shortened(line, self._writer.fullwidth - self._writer.width_of_current_line - 2)
+        if text:
+            _write(self._terminal, f"{_SAVE} {text}{_CLEAR}{_RESTORE}")
             self._shown = True
 
     def clear(self) -> None:
@@ -141,10 +140,10 @@ class Progress:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
-        carried = carried_by(report)
+        payload = payload_of(report)
         with self._writing:  # nothing is shown while pytest writes
-            if carried is not None and carried.record is not None:
-                self._tally.add(carried.record)
+            if payload is not None and payload.record is not None:
+                self._tally.add(payload.record)
             self._display.clear()
             result = yield
         return result
@@ -315,52 +314,3 @@ def output_of(config: pytest.Config, *, errors: bool = False) -> int | None:
             return os.dup(stream.fileno()) if stream is not None else None
         except (OSError, ValueError):
             return None
-
-
-Shown = tuple[str, str, str, str]
-"""A test in the terminal: category, letter, words, colour."""
-
-_encode = encoder_of(json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=str))
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """`facts`: what the manifest is to tell, once for each series of cells. `fault`: why the run has to end, if it has.
-
-    `line`: the record as it came, for the journal; empty where it did not come as text. `record` is `None` once
-    everyone has seen it.
-    """
-
-    record: Record | None
-    shown: Shown
-    facts: Mapping[str, Any]
-    fault: str = ""
-    line: str = ""
-
-
-def attach(report: object, carried: Carried, *, as_text: bool = True) -> None:
-    """Put it on a report, as text: reports of workers are sent, and the record of somebody's own test may hold what
-    JSON turns into something else. A record whose values all came from a journal needs that only to be sent.
-    """
-    if not as_text:
-        cast("Any", report).needlework = carried
-        return
-    carries = (_encode(carried.record), carried.shown, _encode(carried.facts), carried.fault)
-    cast("Any", report).needlework = carries
-
-
-def carried_by(report: object) -> Carried | None:
-    """What a report carries; `None` where it is of no cell. For the process that writes: read, it cannot be sent."""
-    found = getattr(report, "needlework", None)
-    if isinstance(found, tuple):
-        line, shown, facts, fault = found
-        found = Carried(json.loads(line), shown, json.loads(facts), fault, line)
-        cast("Any", report).needlework = found
-    return found if isinstance(found, Carried) else None
-
-
-def drop_record(report: object) -> None:
-    """Keep the record no longer: it has been seen, or sent."""
-    found = getattr(report, "needlework", None)
-    if found is not None:
-        cast("Any", report).needlework = replace(found, record=None, line="") if isinstance(found, Carried) else None

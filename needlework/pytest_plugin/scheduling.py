@@ -10,7 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from needlework.core.grid import Cell, parse_id
 from needlework.haystack_fixtures.tasks.catalogue import longest_first
-from needlework.pytest_plugin.workers.top_up import at_first_repeat, place_of, twins_by_cell
+from needlework.pytest_plugin.further_cells import at_first_repeat, place_of, twins_by_cell
 
 Further = Callable[[], "Sequence[Cell] | None"]
 

@@ -10,8 +10,8 @@ from needlework.core.files import prompt_text
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.pipeline.model_pool import named_judges
-from needlework.pytest_plugin.recording.adaptive_run import OPTION
 from needlework.results.adaptive.design import unit_of
+from needlework.results.adaptive.run import OPTION
 from needlework.results.files.read_run import manifest_at
 from needlework.results.records.manifest import adaptive_design, settings_of
 from needlework.results.records.run_folder import JOURNAL, MANIFEST

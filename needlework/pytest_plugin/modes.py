@@ -1,0 +1,256 @@
+"""Modes of a run: `--plan` and `--batch-out` ask nothing, `--batch-in` reads answers, `--serve` starts a server."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import needlework
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell
+from needlework.core.settings import Settings
+from needlework.haystack_fixtures.needles.needle_sets import EACH
+from needlework.models.specs import parse_spec
+from needlework.pipeline.engine import Engine
+from needlework.pytest_plugin.further_cells import cell_of
+from needlework.pytest_plugin.run_state import SERVER, RunState, run_state
+from needlework.pytest_plugin.workers import cells_to_come, has_workers, refuse
+from needlework.results.records.run_folder import write_batch_cells
+from needlework.results.run.open_folder import time_lines
+
+if TYPE_CHECKING:
+    from needlework.models.engines.serve import Serving
+    from needlework.models.served.batch_files import AnswerFiles
+
+
+_BENCHMARKS = (Path(needlework.__file__).parent / "benchmarks").resolve()  # a link in a checkout
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """In place of running tests: show the plan, or write requests. Before: leave out what no file answers."""
+    state = run_state(session.config)
+    cells = {item: cell for item in session.items if (cell := cell_of(item)) is not None}
+    if session.testsfailed:
+        return None
+    if state.settings.plan:
+        if state.reporter is None:
+            return None
+        _show_plan(state, list(cells.values()))
+        return True
+    try:
+        if state.settings.batch_out:
+            _write_requests(session, cells)
+            return True
+        if state.settings.batch_in and cells and state.engine.answers is not None:
+            _leave_out_unanswered(session, state.engine.answers)
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
+    return None
+
+
+def _show_plan(state: RunState, cells: Sequence[Cell]) -> None:
+    """The requests and tokens, then the time that a run takes, the trials that a finding needs (`--power`), and what an
+    adaptive run may cost."""
+    from needlework.pipeline.plan import plan_lines
+
+    if state.window is not None:
+        state.write_line(str(state.window))
+    for line in plan_lines(state.engine, cells):
+        state.write_line(line)
+    if not cells:
+        return
+    settings = state.settings
+    lengths = _lengths(state.engine, cells)
+    for line in _adaptive_lines(state, cells) if settings.adaptive else time_lines(settings, lengths):
+        state.write_line(line)
+    if settings.power:
+        from needlework.results.gates.gatekeeper import parse_power, power_lines
+
+        needle_a_trial = {suite.task for suite in settings.suites if suite.needle_set == EACH}
+        for line in power_lines(parse_power(settings.power), cells, needle_a_trial):
+            state.write_line(line)
+
+
+def _lengths(engine: Engine, cells: Sequence[Cell]) -> list[int]:
+    """Of the cells that their model's window holds, as far as it is known: tokens."""
+    windows = {cell.model: engine.described(engine.series_of(cell).model).window for cell in cells}
+    return [cell.length for cell in cells if (window := windows[cell.model]) is None or cell.length <= window]
+
+
+def _adaptive_lines(state: RunState, cells: Sequence[Cell]) -> Iterator[str]:
+    from needlework.results.adaptive import survey as forecast
+    from needlework.results.statistics.adaptive import axes_of, rules_of
+    from needlework.results.tables.adaptive import plan_lines
+
+    rules, chosen = rules_of(state.settings), set(cells)
+    for series in state.grid:
+        if chosen & set(series.cells):
+            lengths, depths = axes_of(series)
+            name = " · ".join((series.model, series.cells[0].task, series.cells[0].needle))
+            costs, most = forecast.costs(rules, lengths, len(depths)), forecast.most(rules, lengths, len(depths))
+            yield from plan_lines(name, rules.mode, costs, most)
+
+
+def check_batch(settings: Settings) -> None:
+    """`--batch-out`, `--batch-in`: refuse what does not go with them. Raises `InputError`."""
+    option = "--batch-out" if settings.batch_out else "--batch-in" if settings.batch_in else ""
+    if not option:
+        return
+    if settings.batch_out and settings.batch_in:
+        raise InputError("--batch-in", settings.batch_in[0], "first write requests, then read answers: give one option")
+    for spec in settings.model:
+        if parse_spec(spec).kind != "openai":
+            raise InputError("--model", spec, f"a batch service is asked as openai:NAME: leave {option} out")
+    if settings.stability:
+        raise InputError("--stability", settings.stability, f"no batch service asks again: leave it or {option} out")
+    if settings.shard:
+        raise InputError("--shard", settings.shard, f"--batch-limits parts a batch: leave it or {option} out")
+    if settings.top_up:
+        raise InputError("--top-up", settings.top_up, f"a batch is written at once: leave it or {option} out")
+
+
+def _write_requests(session: pytest.Session, cells: Mapping[pytest.Item, Cell]) -> None:
+    from needlework.pipeline.batch_requests import write_requests, written_lines
+
+    state = run_state(session.config)
+    unanswered = [cell for cell in cells.values() if not state.is_stored(cell)]
+    written = write_requests(state.engine, unanswered)
+    for line in written_lines(written):
+        state.write_line(line, red="no prompt" in line)
+    session.testsfailed += len(written.failed)
+    if written.files:
+        packaged = all(item.path.resolve().is_relative_to(_BENCHMARKS) for item in cells)
+        write_batch_cells(state.folder, (cell.id for cell in cells.values()), packaged=packaged)
+        folder = shlex.quote(os.path.relpath(state.folder))
+        state.write_line(f"when they are answered: needlework batch-in {folder} ANSWERS.jsonl ...")
+
+
+def _leave_out_unanswered(session: pytest.Session, answers: AnswerFiles) -> None:
+    """Cells that no line answers are left for a further batch: the run has not come to them."""
+    from needlework.models.served.batch_files import cell_id
+
+    state = run_state(session.config)
+    known = {cell_id(cell) for series in state.grid for cell in series.cells}
+    unknown = answers.unknown(known)
+    answered: list[pytest.Item] = []
+    left = 0
+    for item in session.items:
+        cell = cell_of(item)
+        if cell is None or answers.has_cell(cell_id(cell)) or state.is_stored(cell):
+            answered.append(item)
+        else:
+            left += 1
+    for line in _file_lines(answers, unknown):
+        state.write_line(line, yellow=True)
+    if not any(cell_of(item) is not None for item in answered):
+        shown = f"none of their {answers.lines:,} lines answers a cell of this run"
+        raise InputError("--batch-in", state.settings.batch_in[0], f"{shown}: is it the answer to another --batch-out?")
+    if left:
+        count = f"{left:,} of {len(session.items):,}"
+        state.write_line(f"batch-in: {count} cells have no answer yet: --batch-out writes them")
+    session.items[:] = answered
+
+
+def _file_lines(answers: AnswerFiles, unknown: list[str]) -> Iterator[str]:
+    if answers.spoilt:
+        yield f"batch-in: {answers.spoilt:,} of {answers.lines:,} lines cannot be read (no JSON, or no custom_id)"
+    if unknown:
+        yield f"batch-in: {len(unknown):,} answers are to no request of this run, such as {unknown[0][:80]!r}"
+    if answers.contradicted:
+        count, first = len(answers.contradicted), min(answers.contradicted)
+        yield f"batch-in: {count:,} requests have several different answers, the first counts: {first}"
+
+
+_EVERY_S = 30.0  # between lines of a server that starts, where nobody looks
+_SHOWN = 8  # last lines of a server that has ended
+
+
+class ServerOfRun:
+    """`--serve`, in the process that starts the server: when a cell needs it, with a live line, and ended with the run.
+
+    A run whose answers are all there starts none.
+    """
+
+    def __init__(self, config: pytest.Config, serving: Serving) -> None:
+        self._config = config
+        self._serving = serving
+        self._last_shown = 0.0
+        self._end_shown = False
+        serving.tell = self._show
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Under workers: they find the server running. Comes after the run's folder was opened."""
+        config = self._config
+        if has_workers(config) and not config.option.collectonly and cells_to_come(config):
+            cells = [cell for series in run_state(config).grid for cell in series.cells]
+            settings = run_state(config).settings
+            self._start(session, cells, always=bool(settings.top_up or settings.adaptive))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        option = self._config.option
+        if option.collectonly or option.showfixtures or option.show_fixtures_per_test:
+            return
+        self._start(session, [cell for item in session.items if (cell := cell_of(item)) is not None])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[SERVER] = self._serving.handed_on()
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if not self._end_shown and self._serving.ended():
+            self._show_end(terminalreporter)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        self._serving.stop()
+
+    def _start(self, session: pytest.Session, cells: Iterable[Cell], *, always: bool = False) -> None:
+        if run_state(self._config).settings.plan:
+            return
+        try:
+            self._serving.check()
+            if always or not all(run_state(self._config).is_stored(cell) for cell in cells):
+                begun = time.monotonic()
+                self._serving.address()
+                self._write(f"{self._serving.name} is up after {time.monotonic() - begun:.0f} s", end=True)
+        except InputError as error:
+            reporter = run_state(self._config).reporter
+            if reporter is not None and self._serving.ended():
+                self._show_end(reporter)
+            refuse(session, error)
+
+    def _show(self, seconds: float, line: str) -> None:
+        """The live line; where it would only fill a log, a line every 30 s."""
+        reporter = run_state(self._config).reporter
+        live = reporter is not None and reporter.isatty
+        if live or self._last_shown == 0 or seconds - self._last_shown >= _EVERY_S:
+            self._last_shown = seconds or 0.001
+            self._write(f"{self._serving.name} starts: {seconds:.0f} s · {line}", end=not live)
+
+    def _write(self, text: str, *, end: bool) -> None:
+        reporter = run_state(self._config).reporter
+        if reporter is None:
+            return
+        if reporter.isatty:
+            reporter.rewrite(text[: reporter._tw.fullwidth - 1], erase=True)  # noqa: SLF001 - no other way to its width
+            if end:
+                reporter.write("\n")
+        else:
+            reporter.ensure_newline()
+            reporter.write_line(text)
+
+    def _show_end(self, reporter: pytest.TerminalReporter) -> None:
+        self._end_shown = True
+        reporter.ensure_newline()
+        reporter.section(f"{self._serving.name}: its last lines", "-")
+        for line in self._serving.last_lines(_SHOWN):
+            reporter.write_line(line)

@@ -1,0 +1,104 @@
+"""A benchmark run from Python: the same pytest session, in a process of its own."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from needlework.core.errors import InputError, nearest
+from needlework.haystack_fixtures.configuration.peer_names import NAMES, translated
+from needlework.haystack_fixtures.configuration.presets import BY_KEY
+from needlework.results.files.read_run import Run, read_run
+
+_FOLDER_FILE = "NEEDLEWORK_TELL_FOLDER"
+
+
+def run_session(options: Mapping[str, object]) -> Run | None:
+    """Run the benchmarks with `options`, print what pytest prints as it comes, and read what was written.
+
+    `options`: keys as in a TOML file (`answer_budget`, or a published system's `context_lengths`), values as there or
+    plain Python ones: numbers, booleans, lists. Returns `None` for a `plan`, which writes no run. Raises `InputError`
+    for an option that there is not, and `RuntimeError` with pytest's last line where no run was written. A process of
+    its own keeps a notebook's memory, imports and working folder out of the run.
+    """
+    said = translated("option", options)
+    if said.left:
+        raise InputError("option", said.left[0], f"here: {NAMES[said.left[0]].here}")
+    words = [word for key, value in said.values.items() for word in _words(key, value)]
+    with tempfile.TemporaryDirectory() as place:
+        told = Path(place) / "folder"
+        lines, ended_well = _pytest(
+            ["-p", __name__, "--pyargs", "needlework.benchmarks", *words], {_FOLDER_FILE: str(told)}
+        )
+        if told.exists():
+            return read_run(told.read_text(encoding="utf-8"))
+    if ended_well and said.values.get("plan"):
+        return None
+    raise RuntimeError(next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1] if lines else ""))
+
+
+# This module is also a plugin of the session that it starts.
+pytest_plugins = ("needlework.plugin",)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_needlework_report(folder: Path) -> None:
+    """Tell the process that waits where the run lies: its name is made up where none is given."""
+    if _FOLDER_FILE in os.environ:
+        Path(os.environ[_FOLDER_FILE]).write_text(str(folder.resolve()), encoding="utf-8")
+
+
+def _words(key: str, value: object) -> Iterator[str]:
+    """An option as pytest takes it; `None` and `False` are left out."""
+    if key not in BY_KEY:
+        near = nearest(key, BY_KEY, NAMES)
+        raise InputError("option", key, f"did you mean {near}?" if near else "pytest --help lists the options")
+    option = BY_KEY[key]
+    if value is False and option.flag and option.suite and not option.name.startswith("no-"):
+        yield f"--no-{option.name}"
+    if value is None or value is False:
+        return
+    if option.flag:
+        yield f"--{option.name}"
+    elif isinstance(value, str) or not isinstance(value, Iterable):
+        yield f"--{option.name}={value}"
+    elif option.repeatable:
+        yield from (f"--{option.name}={each}" for each in value)
+    else:
+        yield f"--{option.name}={','.join(map(str, value))}"
+
+
+def _pytest(words: list[str], environment: Mapping[str, str]) -> tuple[list[str], bool]:
+    """Run it; return the lines that it printed, and whether it ended with 0. Ctrl-C, or a notebook's stop button, lets
+    it write its files.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *words],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    decoder, said = codecs.getincrementaldecoder("utf-8")("replace"), ""
+    interrupt: KeyboardInterrupt | None = None
+    while True:
+        try:
+            data = process.stdout.read1()  # type: ignore[attr-defined]  # a pipe is buffered
+            text = decoder.decode(data, final=not data)
+            said += text
+            print(text, end="", flush=True)
+            if not data:
+                break
+        except KeyboardInterrupt as error:
+            interrupt = error
+            process.terminate()
+    code = process.wait()
+    if interrupt is not None:
+        raise interrupt
+    return said.splitlines(), code == 0

@@ -1,0 +1,264 @@
+"""Reports of tests carry the records of their cells, from the process that asked to the one that writes."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import pytest
+
+from needlework.core.errors import InputError, printable
+from needlework.pytest_plugin.further_cells import cell_of
+from needlework.pytest_plugin.run_state import run_state
+from needlework.pytest_plugin.workers import is_worker, worker_name
+from needlework.results.records.journal import stored_answers
+from needlework.results.records.record import Record
+from needlework.results.style import BLOCKS, can_encode, score_glyph
+
+if TYPE_CHECKING:
+    from needlework.results.gates.gate import State, Verdict
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Attach the record to the call's report."""
+    report = yield
+    config, state = item.config, run_state(item.config)
+    if report.failed or report.sections:
+        _drop_surrogates(report)
+    exchange, scored = state.exchange, state.scored
+    if exchange is None or call.when == "setup":
+        return report
+    if call.when == "teardown":
+        state.exchange = None
+        return report
+    # Scorers are loaded with the first score: before the first answer is kept, others would wait for it.
+    from needlework.results.run.record_builder import make_record
+    from needlework.scoring.recording import Scored
+
+    if scored is None and cell_of(item) is None:
+        return report  # what a plain test asks and does not score is its own business
+    if scored is None:
+        reason = "call assert_scored(exchange)" if report.passed else report.longreprtext.strip().splitlines()[-1]
+        message = f"the test asked the model and scored nothing: {reason}"
+        scored = Scored(None, error_kind="harness", message=message)
+    record = make_record(exchange, scored, nodeid=item.nodeid, worker=worker_name(config), recipe=state.recipe)
+    item.user_properties += [("outcome", record["outcome"]), ("n_prompt_tokens", record["prompt"].get("tokens", 0))]
+    if record["score"] is not None:
+        item.user_properties.append(("score", f"{record['score']:.4f}"))
+    fault = ""
+    if state.settings.save_prompts and exchange.trial is not None:
+        fault = _save_prompt(state.folder, exchange.key, exchange.trial.prompt.text)
+    if record["outcome"] == "error" and report.passed:
+        report.outcome = "failed"
+        error = record["error"]
+        report.longrepr = f"{error['kind']}: {printable(error['message'])}" if error else "error"
+    if cell_of(item) in state.shared_cells and not exchange.replayed:
+        # The next test of this cell scores the same answer.
+        stored = stored_answers([record], [])
+        state.stored_answers.update({key: replace(answer, scored=False) for key, answer in stored.items()})
+    payload = Payload(record, shown_as(record, report), _new_facts(item, asked=not exchange.replayed), fault)
+    attach(report, payload, as_text=is_worker(config) or not (exchange.replayed and scored.known))
+    return report
+
+
+def _drop_surrogates(report: pytest.TestReport) -> None:
+    """Half surrogates in a failure would end the worker that sends it: they are shown as what they are."""
+    text = str(report.longrepr) if report.failed and report.longrepr else ""
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        report.longrepr = text.encode("utf-8", "backslashreplace").decode()
+    report.sections = [(name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections]
+
+
+def _new_facts(item: pytest.Item, *, asked: bool) -> dict[str, Any]:
+    """What this process can tell the manifest, once for each series of cells, and once more when its model is `asked`:
+    before that, answers may all be from the journal, and nothing is known of the model."""
+    cell, state = cell_of(item), run_state(item.config)
+    if cell is None or (series := (cell.task, cell.needle, cell.model, asked)) in state.reported_series:
+        return {}
+    state.reported_series.add(series)
+    with suppress(InputError):
+        return state.engine.facts(cell)
+    return {}
+
+
+def _save_prompt(folder: Path, key: str, text: str) -> str:
+    """Write it; returns what is wrong, if anything: only the controller can end the run."""
+    path = folder / "prompts" / f"{key}.txt"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="surrogatepass", newline="")
+    except OSError as error:
+        return str(
+            InputError("--save-prompts", path, f"cannot be written ({error.strerror}); free space and run again")
+        )
+    return ""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: Any) -> None:
+    """Every other hook has seen the record by now; the terminal keeps reports until the end."""
+    drop_record(report)
+
+
+_LETTERS = {"censored": "c", "unclear": "?", "invalid": "!", "skipped": "s", "error": "E"}
+_NUMBERS = re.compile(r"\d+")
+_MOST_ERRORS = 3  # reasons that pytest tells at the end without -v
+
+
+def pytest_report_teststatus(report: Any, config: pytest.Config) -> tuple[str, str, Any] | None:
+    if report.nodeid.startswith(GATE):
+        # Counted, and told in the summary; no part of the cells' progress.
+        category = "" if report.when != "call" else "inconclusive" if report.skipped else report.outcome
+        return category, "", gate_word(report)
+    payload = None if is_worker(config) else payload_of(report)
+    if payload is None or report.when != "call":
+        return None
+    category, letter, word, colour = payload.shown
+    if letter in BLOCKS and not can_encode(getattr(sys.__stdout__, "encoding", None) or "utf-8"):
+        letter = str(BLOCKS.index(letter))
+    return category, letter, (word, {colour: True})
+
+
+def shown_as(record: Record, report: pytest.TestReport) -> Shown:
+    """How the terminal shows a record; a failure of the test's own as pytest shows any."""
+    outcome, score = record["outcome"], record["score"]
+    if outcome == "error":
+        return outcome, _LETTERS[outcome], _words(record).upper(), "red"
+    if report.failed:
+        return "failed", "F", "FAILED", "red"
+    if score is not None:
+        return "scored", score_glyph(score), _words(record), "green"
+    return outcome, _LETTERS[outcome], _words(record), "yellow"
+
+
+def _words(record: Record) -> str:
+    """A record in a few words: `found 100 %`, `error timeout`."""
+    if record["score"] is not None:
+        return f"{record['outcome']} {record['score']:.0%}"
+    error = record["error"]
+    return f"{record['outcome']} {error['kind']}" if error else record["outcome"]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None]:
+    """Cells that failed alike are told once by pytest, unless `-v` asks for each: the end of the run counts them."""
+    stats = terminalreporter.stats
+    errors = stats.get("error", [])
+    if errors and terminalreporter.config.option.verbose < 1:
+        first: dict[str, Any] = {}
+        for report in errors:
+            of_cell = getattr(report, "when", "") == "call"
+            first.setdefault(_NUMBERS.sub("0", str(report.longrepr)) if of_cell else report.nodeid, report)
+        stats["error"] = list(first.values())[:_MOST_ERRORS]
+    yield
+    if errors:
+        stats["error"] = errors
+
+
+Shown = tuple[str, str, str, str]
+"""A test in the terminal: category, letter, words, colour."""
+
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=str).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """`facts`: what the manifest is to tell, once for each series of cells. `fault`: why the run has to end, if it has.
+
+    `line`: the record as it came, for the journal; empty where it did not come as text. `record` is `None` once
+    everyone has seen it.
+    """
+
+    record: Record | None
+    shown: Shown
+    facts: Mapping[str, Any]
+    fault: str = ""
+    line: str = ""
+
+
+def attach(report: object, payload: Payload, *, as_text: bool = True) -> None:
+    """Put it on a report, as text: reports of workers are sent, and the record of somebody's own test may hold what
+    JSON turns into something else. A record whose values all came from a journal needs that only to be sent.
+    """
+    if not as_text:
+        cast("Any", report).needlework = payload
+        return
+    values = (_encode(payload.record), payload.shown, _encode(payload.facts), payload.fault)
+    cast("Any", report).needlework = values
+
+
+def payload_of(report: object) -> Payload | None:
+    """The payload of a report; `None` where it is of no cell. For the process that writes: read, it cannot be sent."""
+    payload = getattr(report, "needlework", None)
+    if isinstance(payload, tuple):
+        line, shown, facts, fault = payload
+        payload = Payload(json.loads(line), shown, json.loads(facts), fault, line)
+        cast("Any", report).needlework = payload
+    return payload if isinstance(payload, Payload) else None
+
+
+def drop_record(report: object) -> None:
+    """Keep the record no longer: it has been seen, or sent."""
+    payload = getattr(report, "needlework", None)
+    if payload is not None:
+        cast("Any", report).needlework = (
+            replace(payload, record=None, line="") if isinstance(payload, Payload) else None
+        )
+
+
+GATE = "gate::"
+
+
+def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
+    """A gate as a test of its own, its call and its end: in the counts, the short summary, and a case in JUnit XML.
+
+    JUnit knows no third verdict. An inconclusive gate is a skipped case, as nothing was found wrong; the property
+    `verdict` says it in words.
+    """
+    from needlework.results.gates.decide import WORD, verdict_words
+
+    # Brackets would be read as a test's parameters.
+    name = f"{verdict.gate} ({verdict.group})".replace("[", "(").replace("]", ")")
+    said = f"{WORD[verdict.state]} {verdict.gate}: {verdict_words(verdict)}"
+    outcomes: dict[State, Literal["passed", "failed", "skipped"]] = {
+        "pass": "passed",
+        "fail": "failed",
+        "inconclusive": "skipped",
+    }
+    facts = {
+        "verdict": verdict.state, "value": verdict.value, "low": verdict.low, "high": verdict.high,
+        "level": f"{verdict.level:g}", "n": verdict.n, "samples": verdict.samples or None,
+        "more_samples": verdict.more, "more_trials": verdict.more_trials,
+        "lost": verdict.losses.lost if verdict.losses else None,
+    }  # fmt: skip
+    nodeid, location = f"{GATE}{name}", ("gate", 0, name)
+    # pytest's short summary has the first line, as far as it fits: the numbers.
+    longrepr = {"pass": None, "fail": f"{_brief(verdict)}\n{said}", "inconclusive": ("gate", 0, said)}[verdict.state]
+    properties = [(name, fact) for name, fact in facts.items() if fact is not None]
+    return (
+        pytest.TestReport(nodeid, location, {}, outcomes[verdict.state], longrepr, "call"),
+        pytest.TestReport(nodeid, location, {}, "passed", None, "teardown", user_properties=properties),
+    )
+
+
+def gate_word(report: pytest.TestReport) -> str:
+    """The word before a gate in pytest's short summary; none while cells are shown one by one."""
+    return report.outcome.upper() if report.when == "call" and getattr(report, "in_summary", False) else ""
+
+
+def _brief(verdict: Verdict) -> str:
+    """`0.778 (0.444..1.000), n 27, 3 lost`."""
+    from needlework.results.gates.decide import value_words
+
+    ends = "" if verdict.low is None or verdict.high is None else f" ({verdict.low:.3f}..{verdict.high:.3f})"
+    lost = f", {verdict.losses.lost} lost" if verdict.losses else ""
+    return f"{value_words(verdict)}{ends}, n {verdict.n}{lost}"

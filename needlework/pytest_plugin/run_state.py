@@ -1,0 +1,271 @@
+"""What one process of a pytest session knows of its run: `run_state(config)`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from needlework.core.errors import EndSignals, InputError
+from needlework.core.files import default_cache_dir
+from needlework.core.grid import Cell, Misfit
+from needlework.core.settings import Settings, own_of
+from needlework.haystack_fixtures.configuration.presets import task_suite
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings, written
+from needlework.haystack_fixtures.corpora.corpus_named import stand_ins, with_text_at_hand
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid, with_tasks
+from needlework.haystack_fixtures.tasks.published import leval
+from needlework.haystack_fixtures.tasks.published.leval import own_tasks
+from needlework.haystack_fixtures.tasks.published.leval_files import LevalOptions
+from needlework.models.engines.serve import ServedRun, served_run, with_server
+from needlework.models.event_loop import reader
+from needlework.pipeline.engine import Engine
+from needlework.pipeline.exchange import Exchange, StoredAnswer
+from needlework.pipeline.queue import Queue
+from needlework.pipeline.window import Filled, asks_window, filled, with_length
+from needlework.pytest_plugin.options import command_line_values, ini_values
+from needlework.pytest_plugin.workers import given_to_worker, is_worker, worker_count, worker_name
+from needlework.results.records.journal import WaitingAnswers, read_journal, read_rulings, read_waiting, stored_answers
+from needlework.results.records.record import WaitingAnswer, WaitingRuling
+from needlework.results.records.run_folder import JOURNAL
+from needlework.results.run.answer_facts import waiting_answer, waiting_ruling
+from needlework.scoring.background import Ahead
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from needlework.core.devices import Division, Gpus
+    from needlework.models.engines.serve import Serving
+    from needlework.pytest_plugin.recorder import Recorder
+    from needlework.scoring.recording import Scored
+
+# What a controller gives its workers, by name.
+RUN_FOLDER = "needlework_run_folder"
+SERVER = "needlework_server"
+WINDOW = "needlework_window"
+
+
+def run_state(config: pytest.Config) -> RunState:
+    """The state of the session's run, made on first use: other plugins' hooks may come before ours."""
+    if _STATE not in config.stash:
+        config.stash[_STATE] = RunState(config)
+    return config.stash[_STATE]
+
+
+class RunState:
+    """Everything that the parts of the plugin share. What costs time is made when it is first read.
+
+    `exchange`, `scored`: of the test that runs, what it asked last and what came of its last scoring; `None` before.
+    `misfits`: lengths too short for their task, set when the first process has looked. `window`: the length of
+    `--lengths window`. `division`: what a shard is a part of, once collected. `shared_cells`: cells of several tests.
+    `reported_series`: series whose facts the manifest has. `cells_in_making`: tests are made for these cells in place
+    of the grid's. `in_flight`: tests that workers should know, all together, so that their requests overlap.
+    `batch_files`: written by `--batch-out`. `terminal`: a descriptor of our own for status lines.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._served: ServedRun | None = None
+        self.stand_ins: list[str] = []
+        self.window: Filled | None = None
+        self.misfits: tuple[Misfit, ...] = ()
+        self.collection_error = ""
+        self.division: Division | None = None
+        self.cells_of_shard = 0
+        self.shared_cells: frozenset[Cell] = frozenset()
+        self.cells_in_making: Sequence[Cell] | None = None
+        self.exchange: Exchange | None = None
+        self.scored: Scored | None = None
+        self.judging = Ahead(self.store_ruling, self.ask_while_judging)
+        self.recorder: Recorder | None = None
+        self.recipe = ""
+        self.journal_of_process: WaitingAnswers | None = None
+        self.reported_series: set[tuple[str, str, str, bool]] = set()
+        self.batch_files: list[Path] = []
+        self.in_flight = 0
+        self.gpus: Gpus | None = None
+        self.free_gpus: list[str] | None = None
+        self.workers_note = ""
+        self.signals: EndSignals | None = None
+        self.terminal: int | None = None
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """The tasks that this run knows, by name: ours, installed packages', and those of `pytest_needlework_tasks`."""
+        of_hooks = self._config.hook.pytest_needlework_tasks(config=self._config)
+        try:
+            of_files = own_tasks(written(command_line_values(self._config), ini_values(self._config), "leval_data"))
+            return with_tasks([*of_hooks[::-1], *of_files])
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The run's settings. Raises `UsageError` where an option is wrong."""
+        config = self._config
+        try:
+            # Without an ini file pytest's root depends on which words of the command line are folders.
+            root = config.rootpath if config.inipath else config.invocation_params.dir
+            others = [
+                task_suite(name, task.suite)
+                for name, task in self.tasks.items()
+                if name not in TASKS and task.family != leval.FAMILY
+            ]
+            settings = resolve_settings(command_line_values(config), ini_values(config), root, own=others)
+            self._served = served_run(settings)
+            settings = with_server(settings, self._served) if self._served else settings
+            self.stand_ins = stand_ins(settings)
+            return self._with_window(with_text_at_hand(settings))
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    def replace_settings(self, settings: Settings) -> None:
+        """Run with these settings, which are resolved, in place of what the session is started with.
+
+        Raises `InputError`.
+        """
+        files = dict.fromkeys(own_of(suite, LevalOptions).leval_data for suite in settings.suites)
+        self.tasks = with_tasks([task for data in files for task in own_tasks(data)])
+        self.settings, self._served, self.stand_ins = settings, None, []
+
+    def _with_window(self, settings: Settings) -> Settings:
+        """The settings with a number for `--lengths window`; workers take that of their controller."""
+        if not asks_window(settings):
+            return settings
+        if of_controller := given_to_worker(self._config, WINDOW):
+            return with_length(settings, int(of_controller))
+        self.window = filled(settings, self.tasks, default_cache_dir())
+        return with_length(settings, self.window.tokens)
+
+    @cached_property
+    def grid(self) -> tuple[Series, ...]:
+        """All cells of the run by series. Raises `InputError`."""
+        return grid(self.settings, self.tasks)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """This process's engine."""
+        return Engine(
+            self.settings,
+            default_cache_dir(),
+            workers=worker_count(self._config),
+            tasks=self.tasks,
+            serving=self.serving,
+            tell=self.show_status,
+        )
+
+    @property
+    def has_engine(self) -> bool:
+        return "engine" in vars(self)
+
+    @cached_property
+    def queue(self) -> Queue:
+        """This process's queue of cells."""
+        return Queue(self.engine, stored=self.stored_answer, keep=self.store_answer, waits=self.judge_early)
+
+    def queue_cells(self, cells: Sequence[Cell]) -> None:
+        """Say which cells are asked next, in this order."""
+        self.queue.announce(cells)
+
+    def close_queue(self) -> None:
+        """Ask nothing more."""
+        if "queue" in vars(self):
+            self.queue.close()
+
+    @cached_property
+    def serving(self) -> Serving | None:
+        """The server that this run starts, or that its controller has started; not started by this."""
+        _ = self.settings  # resolving them says whether there is one
+        if self._served is None:
+            return None
+        from needlework.models.engines.serve import Serving
+
+        return Serving(self._served, self._server_folder, given_to_worker(self._config, SERVER))
+
+    def _server_folder(self) -> Path:
+        """Where the server's log goes: into the run's folder."""
+        return self.folder / "server"
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the run; it need not exist."""
+        if is_worker(self._config):
+            return Path(cast("Any", self._config).workerinput[RUN_FOLDER])
+        return self.open_recorder.folder.path
+
+    @property
+    def open_recorder(self) -> Recorder:
+        """The recorder of the process that writes results."""
+        assert self.recorder is not None, "workers record nothing"
+        return self.recorder
+
+    @cached_property
+    def stored_answers(self) -> dict[str, StoredAnswer]:
+        """The answers that need not be asked for, by key."""
+        if self.settings.fresh:
+            return {}
+        worker = is_worker(self._config)
+        earlier = read_journal(self.folder / JOURNAL) if worker else self.open_recorder.folder.earlier
+        return stored_answers(earlier, read_waiting(self.folder), read_rulings(self.folder))
+
+    def stored_answer(self, key: str) -> StoredAnswer | None:
+        """The answer of a trial that has been answered before; it is scored again in place of asking the model."""
+        return self.stored_answers.get(key)
+
+    def is_stored(self, cell: Cell) -> bool:
+        return self.stored_answer(self.engine.key(cell)) is not None
+
+    def store_answer(self, exchange: Exchange) -> None:
+        """Write down an answer that has come before its cell's turn: no kill loses it. Called in threads."""
+        self._write_line(waiting_answer(exchange, worker_name(self._config)))
+
+    def store_ruling(self, exchange: Any, scored: Scored) -> None:
+        """Write down what judges have ruled before the cell's turn: it is not paid for again. Called in threads."""
+        self._write_line(waiting_ruling(exchange, scored))
+
+    def _write_line(self, line: WaitingAnswer | WaitingRuling | None) -> None:
+        if line is not None and self.journal_of_process is not None:
+            self.journal_of_process.append(line)
+
+    def judge_early(self, exchange: Exchange) -> None:
+        """Begin to ask judges about an exchange whose turn is still to come. Called in threads; does not wait."""
+        self.judging.waits(exchange)
+
+    def ask_while_judging(self, ruling: Future[Any]) -> None:
+        """Ask the cells to come while a test waits for its judges; returns when they have ruled, or before."""
+        ruling.add_done_callback(lambda _ruling: reader().pause())
+        self.queue.go_on(unless=ruling.done)
+
+    def more_cells(self) -> Sequence[Cell] | None:
+        """Cells to run beyond those that have run, by `pytest_needlework_more_cells`; `None` for no more."""
+        return cast("Sequence[Cell] | None", self._config.hook.pytest_needlework_more_cells(config=self._config))
+
+    def show_status(self, line: str) -> None:
+        """Tell who waits, at once, that a server has fallen silent or the like. Called in threads."""
+        if self.terminal is None:
+            return
+        column, live = 1, False
+        if (reporter := self.reporter) is not None:
+            column, live = reporter._tw.width_of_current_line, reporter.hasmarkup  # noqa: SLF001 - as in progress.py
+        before = ("\x1b[K" if live else "") + ("\n" if column else "")  # the live line stands behind the cursor
+        with suppress(OSError):
+            os.write(self.terminal, f"{before}{line}\n".encode())
+
+    def write_line(self, line: str, **colours: bool) -> None:
+        """Write a line between pytest's own; a worker writes none."""
+        if (reporter := self.reporter) is not None:
+            reporter.write_line(line, **{name: on for name, on in colours.items() if on})
+
+    @property
+    def reporter(self) -> pytest.TerminalReporter | None:
+        """What writes to the terminal; none in a worker."""
+        plugin = self._config.pluginmanager.get_plugin("terminalreporter")
+        return plugin if isinstance(plugin, pytest.TerminalReporter) else None
+
+
+_STATE = pytest.StashKey[RunState]()
