@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError, NoRoomError
-from needlework.core.files import encoder_of
 from needlework.core.grid import Cell
 from needlework.core.prompts import (
     Message,
@@ -269,7 +268,7 @@ class Trial:
 
 RECIPE_VERSION = 1
 _VARYING = ("cell", "depths", "needles", "question")
-_encode = encoder_of(JSONEncoder(sort_keys=True, ensure_ascii=False))
+_encode = JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
 def recipe_frame(constant: Mapping[str, Any]) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Any, Protocol
 from urllib.parse import SplitResult, quote, urlsplit
 
-from needlework.core.files import encoder_of
 from needlework.core.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
 from needlework.models.model import Request, starts_answer
 from needlework.models.served.calibration import Window, discover_window
@@ -71,7 +70,7 @@ class Transport(Protocol):
         ...
 
 
-_encode = encoder_of(json.JSONEncoder(ensure_ascii=False, separators=(",", ":")))
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from needlework.core.errors import InputError
-from needlework.core.files import encoder_of, write_whole
+from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
 from needlework.results.records.record import SCHEMA as RECORD_SCHEMA
 from needlework.results.records.record import UNSCORED, Record, completed, fault_of
@@ -36,7 +36,7 @@ _FIELDS = tuple(Record.__annotations__)
 _KNOWN = frozenset(_FIELDS)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _quoted = json.encoder.encode_basestring
-_sorted = encoder_of(json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True))
+_sorted = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True).encode
 
 
 def write_json(path: Path, report: RunReport) -> None:

@@ -11,7 +11,6 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from needlework.core.files import encoder_of
 from needlework.core.grid import depth_label
 from needlework.results.statistics.documents import FOCUSED, WHOLE, Documents
 from needlework.results.statistics.documents import Point as Asked
@@ -314,7 +313,7 @@ _CHANGED = re.compile(rf"[{_UNSEEN}\ud800-\udfff]")
 _NONCHARACTERS = re.compile(r"[\ufdd0-\ufdef]")
 _ESCAPES = tuple((mark, f"\\u{ord(mark):04x}") for mark in "<>&\u2028\u2029")  # what ends a script, or a line of it
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_facts = encoder_of(json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str))
+_facts = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str).encode
 
 
 def visible(text: str) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
-from needlework.core.files import encoder_of, write_whole
+from needlework.core.files import write_whole
 from needlework.models.model import ModelError, Response
 from needlework.pipeline.exchange import Again, StoredAnswer
 from needlework.results.records.record import (
@@ -37,7 +37,7 @@ from needlework.results.records.record import (
 from needlework.results.records.run_folder import SHARDS, Claim, check_run_file, read_run_file
 
 FSYNC_EVERY_S = 1.0
-_encode = encoder_of(json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")))
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
 class Journal:

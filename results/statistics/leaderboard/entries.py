@@ -14,14 +14,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from needlework.core.files import encoder_of
 from needlework.results.records.record import FINAL, SCORED, UNDECIDED, Record
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
 from needlework.results.statistics.intervals import Floats
 from needlework.results.statistics.length_scores import length_scores
 from needlework.results.statistics.panels import OUTCOMES, Asked, Range, Trial, depth_order, range_of, tally
 
-_json = encoder_of(JSONEncoder())
+_json = JSONEncoder().encode
 Scores = NDArray[np.float32]
 Codes = NDArray[np.int32]
 Flags = NDArray[np.uint8]
