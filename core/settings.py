@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 from needlework.core.errors import InputError
 from needlework.core.options import Parsed
@@ -16,7 +16,7 @@ from needlework.core.options import Parsed
 LengthMeans = Literal["total", "context"]
 
 
-class Own(Mapping[str, Parsed]):
+class FamilyValues(Mapping[str, Parsed]):
     """Values by option key. Never changes, and may be hashed. Values are not shown: an address may have a secret."""
 
     __slots__ = ("_values",)
@@ -37,7 +37,7 @@ class Own(Mapping[str, Parsed]):
         return hash(tuple(self._values.items()))
 
     def __repr__(self) -> str:
-        return f"Own({', '.join(self)})"
+        return f"FamilyValues({', '.join(self)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Suite:
     Lengths and budgets are in tokens, depths in percent.
     `length_buffer`: tokens of each length that stay unused beside prompt and answer. `diff`, `keyword`: override the
     needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer. `scorer`: `None`: the task's.
-    `answer_prefix`: the prompt ends with the beginning of the answer, where the task has one. `own`: what
-    one family alone has, by option key: read it with `own_of`. `spread`: each sample is asked at one of the depths.
+    `answer_prefix`: the prompt ends with the beginning of the answer, where the task has one. `family`: values of
+    options that one family alone has, read with `family_options`. `spread`: each sample is asked at one of the depths.
     `repeats_per_file`: so many trials on each file of `file_list`, one file a haystack; 0: haystacks are of all files.
     `window`: one of the lengths is the model's window; until that is known, it is none of `lengths`.
     `length_means`: `total`: a length is that of prompt and answer; `context`: of the haystack with its needles alone.
@@ -79,7 +79,7 @@ class Suite:
     controls: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
     answer_prefix: bool = False
-    own: Own = field(default=Own())
+    family: FamilyValues = field(default=FamilyValues())
     spread: bool = False
     repeats_per_file: int = 0
     window: bool = False
@@ -166,18 +166,11 @@ class Settings:
 Kind = TypeVar("Kind")
 
 
-class Owner(Protocol):
-    """A suite, as far as its family looks at it."""
-
-    @property
-    def own(self) -> Own: ...
-
-
-def own_of(suite: Owner, kind: type[Kind]) -> Kind:
-    """A family's options as its dataclass, whose fields are option keys; what is not said has the field's default."""
+def family_options(suite: Suite, kind: type[Kind]) -> Kind:
+    """A family's options as its dataclass, whose fields are option keys; an option without a value has its default."""
     names: Any = fields(kind)  # type: ignore[arg-type]
-    given: Any = {field.name: suite.own[field.name] for field in names if field.name in suite.own}
-    return kind(**given)
+    values: Any = {field.name: suite.family[field.name] for field in names if field.name in suite.family}
+    return kind(**values)
 
 
 READ = "--read"

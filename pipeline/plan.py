@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import ceil
 
 from needlework.core.grid import Cell, depth_label
-from needlework.core.settings import Suite, own_of
+from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.models.local.memory import Described
 from needlework.pipeline.engine import Engine
@@ -41,7 +41,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         needles = list(dict.fromkeys(cell.needle for cell in group))
         asked = f"needle {needles[0]}" if len(needles) == 1 else f"{len(needles)} questions"
         if series.retriever:
-            own = own_of(suite, RetrievalOptions)
+            own = family_options(suite, RetrievalOptions)
             asked += f", {series.retriever} ({own.retrieve} chunks of {own.chunk_size})"
         yield f"{first.task}, {asked}, {series.model}: {_counted(group)}"
         yield f"  {len(lengths)} lengths ({_unit(suite)}):  {' '.join(map(str, lengths))}"

@@ -12,7 +12,7 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.core.files import default_cache_dir
 from needlework.core.grid import parse_id
-from needlework.core.settings import READ, Own, Places, Settings, own_of
+from needlework.core.settings import READ, FamilyValues, Places, Settings, family_options
 from needlework.haystack_fixtures.configuration.presets import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import confined, safe_value, without_servers
 from needlework.haystack_fixtures.tasks.catalogue import Series, Tasks, grid, with_tasks
@@ -86,7 +86,7 @@ class _Opened:
     def __init__(self, run: StoredRun) -> None:
         self._run = run
         self._settings = confined(_of_prompts(without_servers(run.settings)), run.places)
-        given = dict.fromkeys(own_of(suite, LevalOptions).leval_data for suite in self._settings.suites)
+        given = dict.fromkeys(family_options(suite, LevalOptions).leval_data for suite in self._settings.suites)
         self._tasks: Tasks = with_tasks([task for data in given for task in own_tasks(data)])
         self._series = {
             (series.cells[0].task, series.cells[0].needle, series.cells[0].model): series
@@ -136,7 +136,9 @@ class _Opened:
 def _of_prompts(settings: Settings) -> Settings:
     """The settings without options that name files which no prompt is made of."""
     suites = tuple(
-        replace(suite, own=Own({**suite.own, "embedder": _NO_EMBEDDER})) if "embedder" in suite.own else suite
+        replace(suite, family=FamilyValues({**suite.family, "embedder": _NO_EMBEDDER}))
+        if "embedder" in suite.family
+        else suite
         for suite in settings.suites
     )
     return replace(settings, suites=suites, judge_prompt=None, baseline=None, gate=())

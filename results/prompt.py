@@ -65,7 +65,7 @@ class PromptsOfRuns:
     def __call__(self, run: Path, cell_id: str) -> RebuiltPrompt:
         """Build the prompt of a cell of the run in this folder. Raises `InputError`."""
         stored = stored_run(run, self._named)
-        retrieves = any("retriever" in suite.own for suite in stored.settings.suites)
+        retrieves = any("retriever" in suite.family for suite in stored.settings.suites)
         return self._rebuild(stored, cell_id, _retrieval(_record(run, cell_id)) if retrieves else None)
 
 

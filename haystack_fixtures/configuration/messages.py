@@ -8,7 +8,7 @@ from contextlib import suppress
 from needlework.core.errors import InputError
 from needlework.core.grid import limit_note
 from needlework.core.prompts import Needle
-from needlework.core.settings import Settings, own_of
+from needlework.core.settings import Settings, family_options
 from needlework.haystack_fixtures.configuration.presets import BY_KEY
 from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.needles.needle_sets import has_answer, is_own, load_needle_set
@@ -81,11 +81,11 @@ def _tasks(*beginnings: str) -> Used:
 def _retrievers(settings: Settings) -> set[str]:
     """The retrievers of the tasks that have documents to retrieve from."""
     suites = [suite for suite in settings.suites if suite.task.startswith(_RETRIEVING)]
-    return {name for suite in suites for name in own_of(suite, RetrievalOptions).retriever} - {"none"}
+    return {name for suite in suites for name in family_options(suite, RetrievalOptions).retriever} - {"none"}
 
 
 def _writes(settings: Settings) -> bool:
-    return any(own_of(suite, DocumentOptions).questions_model for suite in settings.suites)
+    return any(family_options(suite, DocumentOptions).questions_model for suite in settings.suites)
 
 
 def _whole_grid(settings: Settings) -> bool:

@@ -237,9 +237,11 @@ _COMMON: tuple[Option, ...] = (
     *run_options.RESULTS_OPTIONS,
     *run_options.ADAPTIVE_OPTIONS,
 )
-# What one family has of its own; its values ride in `Suite.own`.
-OWN = {option.key: option for option in (*documents.OPTIONS, *leval.OPTIONS, *data_sets.OPTIONS, *retrieval.OPTIONS)}
-OPTIONS: tuple[Option, ...] = (*_COMMON, *OWN.values())
+# Options of one family of tasks; their values are in `Suite.family`.
+FAMILY_OPTIONS = {
+    option.key: option for option in (*documents.OPTIONS, *leval.OPTIONS, *data_sets.OPTIONS, *retrieval.OPTIONS)
+}
+OPTIONS: tuple[Option, ...] = (*_COMMON, *FAMILY_OPTIONS.values())
 BY_KEY = {option.key: option for option in OPTIONS}
 
 # What only a preset's suite says (each under the name that OpenCompass's documents use, where it has one).

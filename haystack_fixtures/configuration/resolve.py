@@ -13,13 +13,13 @@ from needlework.core.errors import InputError, nearest
 from needlework.core.files import prompt_sha256, read_toml
 from needlework.core.grid import SPREAD, parse_depths, parse_lengths, without_window
 from needlework.core.options import Option, Parsed, text
-from needlework.core.settings import Own, Settings, Suite
+from needlework.core.settings import FamilyValues, Settings, Suite
 from needlework.haystack_fixtures.configuration import presets
 from needlework.haystack_fixtures.configuration.peer_names import NAMES, translated
 from needlework.haystack_fixtures.configuration.presets import (
     BY_KEY,
+    FAMILY_OPTIONS,
     OPTIONS,
-    OWN,
     SUITE_KEYS,
     Preset,
     Written,
@@ -34,24 +34,24 @@ from needlework.haystack_fixtures.tasks.own_documents import with_votes
 
 
 def resolve_settings(
-    command_line: Written, ini: Written, root: Path, *, own: Sequence[Mapping[str, str]] = ()
+    command_line: Written, ini: Written, root: Path, *, user_suites: Sequence[Mapping[str, str]] = ()
 ) -> Settings:
     """Bring the sources together: command line over `--config` TOML over ini over defaults.
 
     A preset counts as written at the place where it is named: `--preset` beats `lengths` of the ini file, and
-    `--lengths` beats the preset. `own`: suites of the user's own tasks, asked too where no preset is named. Relative
+    `--lengths` beats the preset. `user_suites`: of the user's tasks, asked too where no preset is named. Relative
     results folders start at `root`. Raises `InputError`.
     """
     levels = _levels(command_line, ini)
     wanted = _wanted(first(levels, "task"))
-    own_names = {suite["task"] for suite in own}
+    user_tasks = {suite["task"] for suite in user_suites}
     # Of the ini file it says where the data lies, and not what is asked.
     data_alone = first(levels[:-1], "leval_data")
-    levels.append({"preset": _default_preset(wanted, own_names, data_alone)})
+    levels.append({"preset": _default_preset(wanted, user_tasks, data_alone)})
     named = next(i for i, level in enumerate(levels) if "preset" in level)
     preset = load_preset(cast(str, levels[named]["preset"]))
     if levels[named] is levels[-1]:
-        preset = replace(preset, suites=(*preset.suites, *(() if preset.name == presets.NAME else own)))
+        preset = replace(preset, suites=(*preset.suites, *(() if preset.name == presets.NAME else user_suites)))
     if preset.name == presets.NAME:
         preset = presets.with_files(preset, cast("str | None", first(levels, "leval_data")), wanted)
     above, below = levels[: named + 1], levels[named + 1 :]
@@ -71,9 +71,9 @@ def resolve_settings(
             written = _single(option, value) if value is not None else option.default
             run[option.key] = None if written is None else option.parse(f"--{option.name}", written)
     results_dir = Path(cast(str, run.pop("results_dir")))
-    own_values = {option.key: run.pop(option.key) for option in OWN.values() if not option.suite}
+    family_values = {option.key: run.pop(option.key) for option in FAMILY_OPTIONS.values() if not option.suite}
     suites = suites_of(preset, above, below, wanted)
-    suites = tuple(replace(suite, own=said({**suite.own, **own_values})) for suite in suites)
+    suites = tuple(replace(suite, family=without_defaults({**suite.family, **family_values})) for suite in suites)
     if run["adaptive"] is not None:  # the grid has every place once; which samples are asked there is found out
         suites = tuple(replace(suite, spread=False, repeats=1, repeats_per_file=0, controls=()) for suite in suites)
     return Settings(
@@ -93,7 +93,7 @@ def _single(option: Option, value: str | Sequence[str]) -> str:
     return value[0]
 
 
-def written(command_line: Written, ini: Written, key: str) -> str | None:
+def written_value(command_line: Written, ini: Written, key: str) -> str | None:
     """What is said of an option, wherever it is; none of a preset's. Raises `InputError`."""
     return cast("str | None", first(_levels(command_line, ini), key))
 
@@ -107,11 +107,13 @@ def _wanted(tasks: object) -> tuple[str, ...]:
     return presets.in_full(names)
 
 
-def _default_preset(wanted: Sequence[str], own: set[str], leval_data: object) -> str:
+def _default_preset(wanted: Sequence[str], user_tasks: set[str], leval_data: object) -> str:
     """`quick`, or where that lacks a task that was asked for, the preset that has every one."""
-    if not set(wanted) & own and presets.asks_leval(wanted, leval_data):
+    if not set(wanted) & user_tasks and presets.asks_leval(wanted, leval_data):
         return presets.NAME
-    return "families" if set(wanted) - own - {suite["task"] for suite in load_preset("quick").suites} else "quick"
+    return (
+        "families" if set(wanted) - user_tasks - {suite["task"] for suite in load_preset("quick").suites} else "quick"
+    )
 
 
 def _read_config(path: str | None) -> Written:
@@ -199,7 +201,7 @@ def _with_several_needles(
     has_both = {suite["task"] for suite in suites} >= set(TASKS)
     found = []
     for suite in suites:
-        needles = said_needles([*above, suite, *below]) if suite["task"] == "niah" else None
+        needles = inline_needles([*above, suite, *below]) if suite["task"] == "niah" else None
         if needles is not None and needles.count > 1 and (not wanted or "niah" in wanted or not has_both):
             if has_both or "niah" in wanted:
                 raise InputError("--needles", needles.count, "niah asks about one needle: give --task multi_needle")
@@ -224,12 +226,12 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
         if option.suite and option.key not in _READ_ELSEWHERE:
             name, value = get(option.key)
             values[option.key] = None if value is None else option.parse(name, value)
-    own = said({key: cast(Parsed, values.pop(key)) for key in OWN.keys() & values.keys()})
+    family = without_defaults({key: cast(Parsed, values.pop(key)) for key in FAMILY_OPTIONS.keys() & values.keys()})
     for key, parse in SUITE_KEYS.items():
         if key not in ("task", "num_repeats_per_file"):
             values[key] = parse(key, written[key]) if key in written else None
     values |= _files(values, written, above)
-    needles = said_needles([*above, written, *below]) if written["task"] in TASKS else None
+    needles = inline_needles([*above, written, *below]) if written["task"] in TASKS else None
     if needles is not None:
         values |= {"needle_set": needles.spec, "scorer": needles.scorer or values["scorer"]}
         if any(key in level for level in above for key in ("needle", "needles")):  # the suite's is about others
@@ -242,7 +244,7 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
     values["judge_by_default"] = bool(values["judge_by_default"])
     values["controls"] = values["controls"] or ()
     values["variants"] = values["variants"] or ()
-    return Suite(task=written["task"], language=language, own=own, **cast("dict[str, Any]", values))
+    return Suite(task=written["task"], language=language, family=family, **cast("dict[str, Any]", values))
 
 
 def _files(values: Mapping[str, _Value], written: Mapping[str, str], above: Sequence[Written]) -> dict[str, _Value]:
@@ -306,7 +308,7 @@ _WITHOUT_ANSWER = "needle_words"
 
 
 @dataclass(frozen=True, slots=True)
-class SaidNeedles:
+class InlineNeedles:
     """`spec`: stands for the needle set's name. `count`: how many needles. `scorer`: what scores answers where they can
     be compared with the needles alone; empty where the suite's scorer does."""
 
@@ -315,7 +317,7 @@ class SaidNeedles:
     scorer: str = ""
 
 
-def said_needles(levels: Sequence[Written]) -> SaidNeedles | None:
+def inline_needles(levels: Sequence[Written]) -> InlineNeedles | None:
     """The needles that the levels say, most important first; `None` where they name a set.
 
     Without an answer or keyword a scorer that wants one gives way, unless it is named beside the needles or above.
@@ -339,7 +341,7 @@ def said_needles(levels: Sequence[Written]) -> SaidNeedles | None:
     # An answer is one to the needles beside it, or to others that were said before.
     answer = cast("str | None", first(levels[: at + 1], "answer") or first(levels[: at + 1], "keyword"))
     spec = inline_spec(texts, question, answer or "")
-    return SaidNeedles(spec, len(texts), "" if answer else _scorer(levels, at))
+    return InlineNeedles(spec, len(texts), "" if answer else _scorer(levels, at))
 
 
 def _scorer(levels: Sequence[Written], at: int) -> str:
@@ -364,27 +366,31 @@ def _option(key: str) -> str:
     return f"--{key.replace('_', '-')}"
 
 
-def said(own: Mapping[str, Parsed]) -> Own:
+def without_defaults(values: Mapping[str, Parsed]) -> FamilyValues:
     """The values of families' options that are not the default."""
-    return Own({key: value for key, value in own.items() if value != OWN[key].usual})
+    return FamilyValues({key: value for key, value in values.items() if value != FAMILY_OPTIONS[key].usual})
 
 
 def suite_table(suite: Suite) -> dict[str, Any]:
     """The suite as a flat table, for a manifest: its fields, and every family's options that a preset may set."""
-    table = {each.name: getattr(suite, each.name) for each in fields(suite) if each.name != "own"}
-    return table | {key: suite.own.get(key, option.usual) for key, option in OWN.items() if option.suite}
+    table = {each.name: getattr(suite, each.name) for each in fields(suite) if each.name != "family"}
+    return table | {key: suite.family.get(key, option.usual) for key, option in FAMILY_OPTIONS.items() if option.suite}
 
 
 def run_table(suites: Sequence[Suite]) -> dict[str, Parsed]:
     """What a run has of families' options that no preset sets, for a manifest."""
-    own = suites[0].own if suites else Own()
-    return {key: own.get(key, option.usual) for key, option in OWN.items() if not option.suite}
+    values = suites[0].family if suites else FamilyValues()
+    return {key: values.get(key, option.usual) for key, option in FAMILY_OPTIONS.items() if not option.suite}
 
 
-def own_from_tables(*tables: Mapping[str, Any]) -> Own:
+def family_from_tables(*tables: Mapping[str, Any]) -> FamilyValues:
     """The families' options of `suite_table` and `run_table`. Raises `InputError`."""
-    found = {key: table[key] for table in tables for key in OWN.keys() & table.keys() if table[key] is not None}
-    return said({key: OWN[key].parse(key, as_written(key, value)) for key, value in found.items()})
+    found = {
+        key: table[key] for table in tables for key in FAMILY_OPTIONS.keys() & table.keys() if table[key] is not None
+    }
+    return without_defaults(
+        {key: FAMILY_OPTIONS[key].parse(key, as_written(key, value)) for key, value in found.items()}
+    )
 
 
 def recipe_fields(suite: Suite) -> dict[str, object]:
@@ -402,8 +408,8 @@ def recipe_fields(suite: Suite) -> dict[str, object]:
         spread=False,
         window=False,
         judge_by_default=False,
-        own=Own(),
+        family=FamilyValues(),
     )
     values = {each.name: (getattr(alone, each.name), each.default) for each in fields(alone)}
     found = {name: value for name, (value, default) in values.items() if value != default}
-    return found | {key: value for key, value in suite.own.items() if OWN[key].counts(suite.own)}
+    return found | {key: value for key, value in suite.family.items() if FAMILY_OPTIONS[key].counts(suite.family)}

@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from needlework.core.errors import InputError
 from needlework.core.options import Option, key_value
-from needlework.core.settings import READ, Own, Places, Settings, Suite
+from needlework.core.settings import READ, FamilyValues, Places, Settings, Suite
 from needlework.haystack_fixtures.configuration.presets import BY_KEY, OPTIONS
-from needlework.haystack_fixtures.configuration.resolve import own_from_tables
+from needlework.haystack_fixtures.configuration.resolve import family_from_tables
 
 # A manifest is data. Whatever it says of addresses and environment variables is dropped; a path that it names must lie
 # in the run's folder, or in a file or folder that the user names now (`--read`).
@@ -30,7 +30,7 @@ def without_servers(settings: Settings) -> Settings:
     usual = BY_KEY["api_key_env"].usual
     return replace(
         settings,
-        suites=tuple(replace(suite, own=_without(suite.own, _OF_SERVERS)) for suite in settings.suites),
+        suites=tuple(replace(suite, family=_without(suite.family, _OF_SERVERS)) for suite in settings.suites),
         model_arg=tuple(word for word in settings.model_arg if not reads_secret(word)),
         base_url=None,
         server_id=settings.server,
@@ -69,7 +69,7 @@ def _confined(table: _Table, places: Places, moved: bool) -> _Table:
     changed = _changed(values, places, moved)
     if isinstance(table, Suite):
         _check_files(table, places)
-        changed["own"] = Own({**table.own, **_changed(table.own, places, moved)})
+        changed["family"] = FamilyValues({**table.family, **_changed(table.family, places, moved)})
     return replace(table, **changed)
 
 
@@ -133,8 +133,8 @@ def _check_files(suite: Suite, places: Places) -> None:
         places.path("--file-list", os.path.join(file.path, name))  # noqa: PTH118 - a path as text
 
 
-def _without(own: Own, keys: tuple[str, ...]) -> Own:
-    return Own({key: value for key, value in own.items() if key not in keys})
+def _without(values: FamilyValues, keys: tuple[str, ...]) -> FamilyValues:
+    return FamilyValues({key: value for key, value in values.items() if key not in keys})
 
 
 _MOST = 10**12
@@ -147,7 +147,9 @@ def read_settings(name: str, options: Mapping[str, Any], suites: Sequence[Mappin
     Raises `InputError` with the `name` of the file, where fields are missing or of other types.
     """
     try:
-        found = tuple(Suite(**_typed(name, Suite, suite), own=own_from_tables(options, suite)) for suite in suites)
+        found = tuple(
+            Suite(**_typed(name, Suite, suite), family=family_from_tables(options, suite)) for suite in suites
+        )
         if not found or not all(suite.repeats for suite in found):
             raise TypeError("it has no cells")
         settings = Settings(suites=found, **_typed(name, Settings, options))
@@ -160,7 +162,7 @@ def read_settings(name: str, options: Mapping[str, Any], suites: Sequence[Mappin
 
 def _typed(name: str, kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    known = {field.name for field in fields(kind)} - {"own"}
+    known = {field.name for field in fields(kind)} - {"family"}
     typed: dict[str, Any] = {}
     for key in known & values.keys():
         value = values[key]

@@ -15,7 +15,7 @@ import regex
 from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
-from needlework.core.settings import Settings, Suite, own_of
+from needlework.core.settings import Settings, Suite, family_options
 from needlework.haystack_fixtures.documents.text_files import is_unspaced, pairs_of, word_runs
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends, splits_grapheme
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
@@ -47,21 +47,21 @@ class Retrieval:
 
     def recipe(self, suite: Suite, retriever: str) -> str:
         """Everything but the texts that decides what is retrieved, for trial keys. Raises `InputError`."""
-        own = own_of(suite, RetrievalOptions)
+        own = family_options(suite, RetrievalOptions)
         rule = chunking(own.chunk_size, own.chunk_overlap)
         facts: list[Any] = [_VERSION, retriever, own.retrieve, rule.size, rule.overlap, rule.unit]
         return json.dumps([*facts, self._embedder(own).identity if retriever == "dense" else None])
 
     def identity(self, suite: Suite) -> dict[str, str]:
         """The suite's embedder and what it is, for the manifest; empty where none is used. Raises `InputError`."""
-        own = own_of(suite, RetrievalOptions)
+        own = family_options(suite, RetrievalOptions)
         if "dense" not in own.retriever or own.embedder is None:
             return {}
         return {own.embedder: self._embedder(own).identity}
 
     def retrieve(self, suite: Suite, search: Search, retriever: str) -> Retrieved:
         """The best chunks of the texts by `bm25` or `dense`; of equal ones the first. Raises `InputError`."""
-        own = own_of(suite, RetrievalOptions)
+        own = family_options(suite, RetrievalOptions)
         rule = chunking(own.chunk_size, own.chunk_overlap)
         chunks = self._chunked(search.texts, rule)
         if not chunks:
@@ -446,7 +446,7 @@ class RecordedRetrieval(Retrieval):
 
     def retrieve(self, suite: Suite, search: Search, retriever: str) -> Retrieved:
         """The chunks of the record, cut from the texts as they are now. Raises `InputError`."""
-        texts, own = dict(search.texts), own_of(suite, RetrievalOptions)
+        texts, own = dict(search.texts), family_options(suite, RetrievalOptions)
         try:
             told: Mapping[str, Any] = self._recorded  # type: ignore[assignment]  # whatever it is, see below
             hits = tuple(Hit(each["document"], each["start"], each["end"], 0.0) for each in told["hits"])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 from needlework.core.errors import InputError
-from needlework.core.settings import Suite, own_of
+from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.haystacks.listing import Listing
@@ -123,13 +123,13 @@ _LIBRARY = {"bm25": "bm25s", "dense": "faiss"}
 
 def arms_of(task: Task, suite: Suite) -> tuple[str, ...]:
     """The retrievers that a suite's questions are asked with."""
-    named = own_of(suite, RetrievalOptions).retriever if task.retrieves else ()
+    named = family_options(suite, RetrievalOptions).retriever if task.retrieves else ()
     return tuple(arm for arm in named if arm != AS_THEY_ARE)
 
 
 def asks_whole(task: Task, suite: Suite) -> bool:
     """Whether a suite's questions are asked on the documents as they are; of a task that retrieves nothing, always."""
-    return not task.retrieves or AS_THEY_ARE in own_of(suite, RetrievalOptions).retriever
+    return not task.retrieves or AS_THEY_ARE in family_options(suite, RetrievalOptions).retriever
 
 
 def with_retriever(asked: Asked, arm: str, twin: str) -> Asked:
@@ -147,7 +147,7 @@ def with_retriever(asked: Asked, arm: str, twin: str) -> Asked:
 
 def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
     """Refuse what cannot be retrieved: nothing to search, chunks of no length, no embedder. Raises `InputError`."""
-    retrievers = (own_of(suite, RetrievalOptions).retriever for _, suite in suites)
+    retrievers = (family_options(suite, RetrievalOptions).retriever for _, suite in suites)
     asked = {arm for each in retrievers for arm in each if arm != AS_THEY_ARE}
     if asked and not any(task.retrieves for task, _ in suites):
         names = ", ".join(dict.fromkeys(task.name for task, _ in suites))
@@ -157,7 +157,7 @@ def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
         arms = arms_of(task, suite)
         if not arms:
             continue
-        own = own_of(suite, RetrievalOptions)
+        own = family_options(suite, RetrievalOptions)
         chunking(own.chunk_size, own.chunk_overlap)
         if "dense" in arms:
             from needlework.haystack_fixtures.retrieval.embedders import check_embedder

@@ -12,7 +12,7 @@ from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError
 from needlework.core.grid import slug
 from needlework.core.options import OUT, WHAT, WHO, FileIn, Option, never, one_of, path, text, variable, whole
-from needlework.core.settings import Suite, own_of
+from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet, read_question_set
 from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.haystacks.documents import separator_for
@@ -111,7 +111,7 @@ def material_of(suite: Suite) -> Material:
 
     Without a file of questions, those are asked that need none: sentences of the documents with a gap.
     """
-    own = own_of(suite, DocumentOptions)
+    own = family_options(suite, DocumentOptions)
     if own.documents is None:
         remedy = f"{suite.task} asks about documents of yours: name their folder, {DOCUMENTS} DIR"
         raise InputError(DOCUMENTS, "", remedy)

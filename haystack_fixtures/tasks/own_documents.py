@@ -16,7 +16,7 @@ import numpy as np
 from needlework.core.errors import InputError, printable
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
-from needlework.core.settings import Suite, own_of
+from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.documents.text_files import is_unspaced, pairs_of, word_runs
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
@@ -66,7 +66,7 @@ def _depths(suite: Suite) -> tuple[float | None, ...]:
 
 
 def _corpus(suite: Suite) -> Corpus:
-    material, folder = material_of(suite), own_of(suite, DocumentOptions).documents
+    material, folder = material_of(suite), family_options(suite, DocumentOptions).documents
     return Corpus(
         name=f"documents of {folder}",
         language=suite.language,
@@ -81,7 +81,7 @@ def _reach(suite: Suite, counts: Sequence[int]) -> int:
     """All documents but those that may not stand in a question's context, of the question with the fewest left."""
     material = material_of(suite)
     fewest = sum(counts)
-    if own_of(suite, DocumentOptions).questions_model is not None:  # any document may be asked about
+    if family_options(suite, DocumentOptions).questions_model is not None:  # any document may be asked about
         numbers = range(len(counts))
         lost = max(sum(counts[other] for other in material.alike([number])) for number in numbers)
         return fewest - lost - (max(counts) + lost if suite.task == ABSENT else 0)
@@ -107,17 +107,17 @@ def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
 
     documents, questions = material_of(suite).documents, material_of(suite).questions
     told = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
-    if (writer := own_of(suite, DocumentOptions).questions_model) is not None:
+    if (writer := family_options(suite, DocumentOptions).questions_model) is not None:
         told["written_by"] = writer
     return {
-        "questions": {own_of(suite, DocumentOptions).questions or GAP_QUESTIONS: told},
+        "questions": {family_options(suite, DocumentOptions).questions or GAP_QUESTIONS: told},
         "left_out_documents": dict(documents.left_out),
     }
 
 
 def _notes(suite: Suite, every: bool) -> Sequence[str]:
     """What of the folder is no document, where somebody will miss it. `every`: all that is none."""
-    material, folder = material_of(suite), own_of(suite, DocumentOptions).documents
+    material, folder = material_of(suite), family_options(suite, DocumentOptions).documents
     documents = material.documents
     wanting = {name for _, name in documents.needs}
     left_out = documents.left_out if every else [each for each in documents.missed if each[0] not in wanting]
@@ -126,7 +126,7 @@ def _notes(suite: Suite, every: bool) -> Sequence[str]:
     rest = f"; {more} more (-v lists all)" if more else ""
     read = f"{DOCUMENTS} {folder}: {len(material.names)} documents are read, not"
     lines = [f"{read} {'; '.join(shown)}{rest}"] if shown else []
-    own = own_of(suite, DocumentOptions)
+    own = family_options(suite, DocumentOptions)
     if own.questions_model is not None and own.questions is None:
         lines.append(f"{own.questions_model} has written no questions yet: these are as many with gaps in their place")
     return [documents.missing, *lines] if documents.missing else lines
@@ -160,7 +160,7 @@ def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Asked:
         return _asked(suite, cell, seed, label, (), (), reference)
     number = material.nearest(question)
     if number is None:
-        folder = own_of(suite, DocumentOptions).documents
+        folder = family_options(suite, DocumentOptions).documents
         raise InputError(DOCUMENTS, folder, f"has no other document without the answer to question {label}")
     near = Needle(
         name=material.names[number], text=material.texts[number], question=question.question.question, answer=""
@@ -299,12 +299,12 @@ _FEWEST = 3
 
 def votes_of(suites: Sequence[Suite]) -> int:
     """How many answers of a run vote on a question; 0 for none."""
-    return max((own_of(suite, DocumentOptions).vote for suite in suites), default=0)
+    return max((family_options(suite, DocumentOptions).vote for suite in suites), default=0)
 
 
 def votes_by_embeddings(suites: Sequence[Suite]) -> Suite | None:
     """A suite whose answers vote by embeddings; `None` where none do."""
-    own = ((suite, own_of(suite, DocumentOptions)) for suite in suites if suite.task.startswith(_ORDERED))
+    own = ((suite, family_options(suite, DocumentOptions)) for suite in suites if suite.task.startswith(_ORDERED))
     return next((suite for suite, said in own if said.vote and said.vote_by == "embeddings"), None)
 
 
@@ -316,7 +316,7 @@ def with_votes(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
     if vote < _FEWEST:
         raise InputError("--vote", vote, f"of two answers neither is more like the others: give {_FEWEST} or more")
     voting = votes_by_embeddings(suites)
-    if voting is not None and own_of(voting, RetrievalOptions).embedder is None:
+    if voting is not None and family_options(voting, RetrievalOptions).embedder is None:
         raise InputError("--vote-by", "embeddings", "by whose? give --embedder st:NAME_OR_FOLDER or openai:NAME")
     if not any(suite.task.startswith(_ORDERED) for suite in suites):
         raise InputError("--vote", vote, "is for questions over orders of documents: use --preset own-documents")

@@ -26,7 +26,7 @@ from needlework.core.prompts import (
     plain_turns,
     raw_text,
 )
-from needlework.core.settings import Own, Settings, Suite
+from needlework.core.settings import FamilyValues, Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks.conversations import AroundTurns, Conversation, GrowingConversation
@@ -231,8 +231,8 @@ class TrialBuilder:
     def _recipe_frame(self, suite: Suite, model: str) -> tuple[str, ...]:
         corpus = self.corpus(suite)
         # Who is asked on the documents as they are is asked the same whatever else is retrieved.
-        whole = Own({key: value for key, value in suite.own.items() if key != "retriever"})
-        constant = recipe_fields(replace(suite, own=whole)) | {
+        whole = FamilyValues({key: value for key, value in suite.family.items() if key != "retriever"})
+        constant = recipe_fields(replace(suite, family=whole)) | {
             "scorer": None,
             "version": RECIPE_VERSION,
             "seed": self._settings.seed,

@@ -17,7 +17,7 @@ import pytest
 
 import needlework
 from needlework.core.errors import InputError, OneLineParser, refuse
-from needlework.core.settings import READ, READ_HELP, Own, Places, Settings, check_tree
+from needlework.core.settings import READ, READ_HELP, FamilyValues, Places, Settings, check_tree
 from needlework.haystack_fixtures.configuration.presets import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import confined, reads_secret, without_servers
 from needlework.pytest_plugin.further_cells import cell_of
@@ -106,7 +106,7 @@ def batch_settings(run: Path, given: argparse.Namespace) -> Settings:
 
 
 def _with_embedder(settings: Settings, given: argparse.Namespace) -> Settings:
-    served = next((own for suite in settings.suites if (own := _embedder(suite.own))), None)
+    served = next((spec for suite in settings.suites if (spec := _embedder(suite.family))), None)
     if served is not None and given.embedder_base_url is None:
         remedy = "is asked for vectors: name the address that may have the texts: --embedder-base-url URL"
         raise InputError("--embedder", served, f"{remedy} [--embedder-api-key-env NAME]")
@@ -114,11 +114,12 @@ def _with_embedder(settings: Settings, given: argparse.Namespace) -> Settings:
         return settings
     variable = BY_KEY["embedder_api_key_env"].parse("--embedder-api-key-env", given.embedder_api_key_env)
     now = {"embedder_base_url": given.embedder_base_url, "embedder_api_key_env": variable}
-    return replace(settings, suites=tuple(replace(suite, own=Own({**suite.own, **now})) for suite in settings.suites))
+    suites = (replace(suite, family=FamilyValues({**suite.family, **now})) for suite in settings.suites)
+    return replace(settings, suites=tuple(suites))
 
 
-def _embedder(own: Own) -> str | None:
-    embedder = own.get("embedder")
+def _embedder(values: FamilyValues) -> str | None:
+    embedder = values.get("embedder")
     return embedder if isinstance(embedder, str) and embedder.startswith("openai:") else None
 
 

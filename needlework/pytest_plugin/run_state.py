@@ -14,9 +14,9 @@ import pytest
 from needlework.core.errors import EndSignals, InputError
 from needlework.core.files import default_cache_dir
 from needlework.core.grid import Cell, Misfit
-from needlework.core.settings import Settings, own_of
+from needlework.core.settings import Settings, family_options
 from needlework.haystack_fixtures.configuration.presets import task_suite
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings, written
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings, written_value
 from needlework.haystack_fixtures.corpora.corpus_named import stand_ins, with_text_at_hand
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid, with_tasks
 from needlework.haystack_fixtures.tasks.published import leval
@@ -99,7 +99,7 @@ class RunState:
         """The tasks that this run knows, by name: ours, installed packages', and those of `pytest_needlework_tasks`."""
         of_hooks = self._config.hook.pytest_needlework_tasks(config=self._config)
         try:
-            of_files = own_tasks(written(command_line_values(self._config), ini_values(self._config), "leval_data"))
+            of_files = own_tasks(written_value(command_line_values(self._config), ini_values(self._config), "leval_data"))
             return with_tasks([*of_hooks[::-1], *of_files])
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
@@ -129,7 +129,7 @@ class RunState:
 
         Raises `InputError`.
         """
-        files = dict.fromkeys(own_of(suite, LevalOptions).leval_data for suite in settings.suites)
+        files = dict.fromkeys(family_options(suite, LevalOptions).leval_data for suite in settings.suites)
         self.tasks = with_tasks([task for data in files for task in own_tasks(data)])
         self.settings, self._served, self.stand_ins = settings, None, []
 

@@ -14,7 +14,7 @@ from needlework.core.errors import EndSignals, InputError, printable
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.messages import notes, unused
 from needlework.haystack_fixtures.configuration.presets import built_in_presets, load_preset
-from needlework.haystack_fixtures.configuration.resolve import written
+from needlework.haystack_fixtures.configuration.resolve import written_value
 from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings
 from needlework.models.judge import judge_for_command
 from needlework.models.specs import runs_here
@@ -165,7 +165,7 @@ def _add_markers(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> list[str]:
     state, words = run_state(config), command_line_values(config)
     judging = [] if config.option.collectonly else judging_notes(state.settings)
-    preset = load_preset(written(words, ini_values(config), "preset") or "quick")
+    preset = load_preset(written_value(words, ini_values(config), "preset") or "quick")
     lines = [*map(printable, preset.notes), *notes(state.settings), *unused(words, state.settings), *judging]
     if state.window is not None:
         lines.append(str(state.window))

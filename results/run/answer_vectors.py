@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from needlework.core.errors import printable
 from needlework.core.files import default_cache_dir
-from needlework.core.settings import Settings, own_of
+from needlework.core.settings import Settings, family_options
 from needlework.haystack_fixtures.retrieval.embedders import Embedder, embedded_once, load_embedder
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.retrieval.search import to_embedder
@@ -25,7 +25,7 @@ def voting_embedder(settings: Settings) -> Embedder | None:
     suite = votes_by_embeddings(settings.suites)
     if suite is None:
         return None
-    own = own_of(suite, RetrievalOptions)
+    own = family_options(suite, RetrievalOptions)
     return load_embedder(own.embedder, to_embedder(own, settings), default_cache_dir())
 
 

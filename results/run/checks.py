@@ -78,7 +78,7 @@ def check_adaptive(settings: Settings, folder: Path) -> None:
         ("--baseline", settings.baseline),
         ("--top-up", settings.top_up),
         ("--stability", settings.stability),
-        ("--vote", any("vote" in suite.own for suite in settings.suites)),
+        ("--vote", any("vote" in suite.family for suite in settings.suites)),
         ("--power", settings.power),
         ("--batch-out", settings.batch_out),
         ("--batch-in", settings.batch_in),
@@ -87,7 +87,7 @@ def check_adaptive(settings: Settings, folder: Path) -> None:
             raise InputError(OPTION, settings.adaptive, f"does not go with {name}: leave one of them out")
     rules = rules_of(settings)
     for suite in settings.suites:
-        if _of_documents(suite.task) or suite.own.get("retriever", ("none",)) != ("none",):
+        if _of_documents(suite.task) or suite.family.get("retriever", ("none",)) != ("none",):
             remedy = "its samples are questions on documents, not repeats: choose other tasks with --task"
             raise InputError(OPTION, suite.task, remedy)
         if None in rules.bars and rules.base is None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from needlework.core.errors import InputError
-from needlework.core.settings import Settings, Suite, own_of
-from needlework.haystack_fixtures.configuration.resolve import said
+from needlework.core.settings import Settings, Suite, family_options
+from needlework.haystack_fixtures.configuration.resolve import without_defaults
 from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
 from needlework.results.style import relative
 
@@ -27,15 +27,17 @@ def with_made_questions(settings: Settings, folder: Path, *, dry: bool) -> Setti
     suites = _suites(settings)
     if not suites:
         return settings
-    spec = own_of(suites[0], DocumentOptions).questions_model
-    if any(own_of(suite, DocumentOptions).questions for suite in suites):
+    spec = family_options(suites[0], DocumentOptions).questions_model
+    if any(family_options(suite, DocumentOptions).questions for suite in suites):
         raise InputError(OPTION, spec, "there is a file of questions already: leave out --questions, or this")
     if settings.shard is not None:
         raise InputError(OPTION, spec, "shards need one file of questions: write it before, needlework questions make")
     path = folder / FILE
     if dry and not path.exists():
         return settings
-    asked = {suite: replace(suite, own=said({**suite.own, "questions": str(path)})) for suite in suites}
+    asked = {
+        suite: replace(suite, family=without_defaults({**suite.family, "questions": str(path)})) for suite in suites
+    }
     return replace(settings, suites=tuple(asked.get(suite, suite) for suite in settings.suites))
 
 
@@ -45,7 +47,9 @@ def make_questions(settings: Settings, folder: Path, open_model: OpenJudge) -> I
     Raises `InputError`.
     """
     suites = _suites(settings)
-    if suites and own_of(suites[0], DocumentOptions).documents is not None:  # else the grid refuses, in its words
+    if (
+        suites and family_options(suites[0], DocumentOptions).documents is not None
+    ):  # else the grid refuses, in its words
         yield from _made(settings, suites, folder / FILE, open_model)
 
 
@@ -54,7 +58,7 @@ def _suites(settings: Settings) -> list[Suite]:
     return [
         suite
         for suite in settings.suites
-        if suite.task.startswith("doc_") and own_of(suite, DocumentOptions).questions_model
+        if suite.task.startswith("doc_") and family_options(suite, DocumentOptions).questions_model
     ]
 
 
@@ -72,7 +76,7 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: OpenJu
     )
     from needlework.results.questions.pairs import kept_lines, listed
 
-    own = own_of(suites[0], DocumentOptions)
+    own = family_options(suites[0], DocumentOptions)
     spec, found, before = str(own.questions_model), read_documents(str(own.documents)), rows_before(out, OPTION)
     chosen = choose(found, before, MOST, settings.seed)
     yield from kept_lines(chosen.kept)

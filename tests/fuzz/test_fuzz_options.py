@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from needlework.core.options import key_value
-from needlework.core.settings import Own, Settings
+from needlework.core.settings import FamilyValues, Settings
 from needlework.haystack_fixtures.configuration.presets import OPTIONS
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
@@ -93,4 +93,4 @@ def test_model_arguments(words) -> None:
 def test_settings_do_not_show_what_may_be_secret() -> None:
     hidden = {field.name for field in fields(Settings) if not field.repr}
     assert hidden == {"model_arg", "base_url", "judge_base_url", "serve"}
-    assert "secret" not in repr(Own({"embedder_base_url": "https://me:secret@host/v1"}))
+    assert "secret" not in repr(FamilyValues({"embedder_base_url": "https://me:secret@host/v1"}))

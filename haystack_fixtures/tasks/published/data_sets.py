@@ -12,7 +12,7 @@ from zlib import crc32
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, slug
-from needlework.core.settings import Suite, own_of
+from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.documents.data_set import DataSet, chosen, iso_date, nominal_length, open_data
 from needlework.haystack_fixtures.documents.data_set_files import OPTION, DataOptions, Entry, Layout
@@ -29,7 +29,7 @@ Facts = dict[str, dict[str, Any]]
 
 def data_of(layout: Layout, suite: Suite) -> DataSet:
     """The user's copy. Raises `InputError` where none is named."""
-    given = own_of(suite, DataOptions).data
+    given = family_options(suite, DataOptions).data
     if given is None:
         where = f", or {OPTION} hf:{layout.hub}" if layout.hub else ""
         raise InputError(
@@ -43,7 +43,7 @@ def entries_of(layout: Layout, suite: Suite, group: Group, size: Size) -> dict[s
 
     `size`: about how many tokens a row has. `--data-limit` counts those of a group between two powers of 2.
     """
-    return _entries(data_of(layout, suite), own_of(suite, DataOptions), group, size)
+    return _entries(data_of(layout, suite), family_options(suite, DataOptions), group, size)
 
 
 @lru_cache(8)
@@ -219,7 +219,7 @@ Book = Literal["open", "closed"]
 
 
 def _longbench_v2_entries(suite: Suite) -> dict[str, Entry]:
-    return _chosen(data_of(LAYOUT, suite), own_of(suite, DataOptions))
+    return _chosen(data_of(LAYOUT, suite), family_options(suite, DataOptions))
 
 
 @lru_cache(4)
@@ -232,7 +232,7 @@ def _chosen(data: DataSet, own: DataOptions) -> dict[str, Entry]:
 
 def _longbench_v2_ask(book: Book, suite: Suite, cell: Cell, _seed: int) -> Asked:
     data, entries = data_of(LAYOUT, suite), _longbench_v2_entries(suite)
-    entry, own = entries[cell.needle], own_of(suite, DataOptions)
+    entry, own = entries[cell.needle], family_options(suite, DataOptions)
     question, text = question_of(entry), data.text(entry.number)
     context, asked = Document(text.strip(), "ends", "none" if own.data_cut == "none" else "exact"), question.asked
     if own.data_cut == "compat":

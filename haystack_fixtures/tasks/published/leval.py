@@ -11,7 +11,7 @@ from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.settings import Suite, own_of
+from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks.documents import Document
 from needlework.haystack_fixtures.retrieval.search import Search
@@ -47,14 +47,14 @@ _NO_WORDS = ("gsm100", "codeU", "sci_fi")
 
 
 def _file(source: Source, suite: Suite) -> DataFile:
-    folder = own_of(suite, LevalOptions).leval_data
+    folder = family_options(suite, LevalOptions).leval_data
     if folder is None:
         raise InputError(OPTION, "", f"{source.task} needs L-Eval's data: name your copy with {OPTION} DIR")
     return read_file(folder, source)
 
 
 def _labels(source: Source, suite: Suite) -> tuple[str, ...]:
-    return tuple(item.label for item in _file(source, suite).of(own_of(suite, LevalOptions).leval_subset))
+    return tuple(item.label for item in _file(source, suite).of(family_options(suite, LevalOptions).leval_subset))
 
 
 def _corpus(source: Source, suite: Suite) -> Corpus:
@@ -71,7 +71,7 @@ def _corpus(source: Source, suite: Suite) -> Corpus:
 
 def _check(suites: Sequence[Suite]) -> None:
     """Tell at once, and in one line, what keeps the suites of a run from being asked."""
-    folder = own_of(suites[0], LevalOptions).leval_data
+    folder = family_options(suites[0], LevalOptions).leval_data
     own = own_sources(folder)
     by_name = {source.task: source for source in (*SOURCES, *own)}
     asked = {suite.task: by_name[suite.task] for suite in suites}
@@ -90,7 +90,7 @@ def _check(suites: Sequence[Suite]) -> None:
         raise InputError(OPTION, folder, f"has no {what}; add it{leave_out}")
     if not any(_labels(asked[suite.task], suite) for suite in suites):
         remedy = f"{_some(list(asked))} have no such rows: use --leval-subset scored, or preset leval-open"
-        raise InputError("--leval-subset", own_of(suites[0], LevalOptions).leval_subset, remedy)
+        raise InputError("--leval-subset", family_options(suites[0], LevalOptions).leval_subset, remedy)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -98,7 +98,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Asked:
-    file, own = _file(source, suite), own_of(suite, LevalOptions)
+    file, own = _file(source, suite), family_options(suite, LevalOptions)
     item = file.items[cell.needle]
     question, reference = item.question.strip(), _reference(source, suite, file, item)
     if source.group == "open" and own.leval_length_hint:
@@ -141,7 +141,7 @@ def _in_words(source: Source, item: Item) -> str:
 
 
 def _reference(source: Source, suite: Suite, file: DataFile, item: Item) -> dict[str, Any]:
-    items = file.of(own_of(suite, LevalOptions).leval_subset)
+    items = file.of(family_options(suite, LevalOptions).leval_subset)
     reference: dict[str, Any] = {
         "answers": (item.answer,),
         "question": item.question,

@@ -15,7 +15,7 @@ from typing import Any
 from needlework.core.draws import below, draws, pick, shuffled
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.settings import Suite, own_of
+from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
 from needlework.haystack_fixtures.tasks.published.ruler import (
@@ -55,7 +55,7 @@ class _Drawn:
 
 def _questions(suite: Suite) -> str | None:
     """The user's file of questions."""
-    return own_of(suite, DocumentOptions).questions
+    return family_options(suite, DocumentOptions).questions
 
 
 def _labels(suite: Suite) -> tuple[str, ...]:

@@ -6,8 +6,13 @@ import json
 
 import pytest
 
-from needlework.core.settings import Own, own_of
-from needlework.haystack_fixtures.configuration.resolve import own_from_tables, resolve_settings, run_table, suite_table
+from needlework.core.settings import FamilyValues, family_options
+from needlework.haystack_fixtures.configuration.resolve import (
+    family_from_tables,
+    resolve_settings,
+    run_table,
+    suite_table,
+)
 from needlework.haystack_fixtures.retrieval.options import OPTIONS as RETRIEVAL
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.tasks.document_material import OPTIONS as DOCUMENTS
@@ -28,10 +33,10 @@ def test_a_familys_values_have_the_defaults_of_its_options(kind, options):
 
 def test_only_what_is_said_is_kept(tmp_path):
     (suite,) = resolve_settings({"leval_subset": "llm", "retrieve": "4", "vote": "0"}, {}, tmp_path).suites
-    assert dict(suite.own) == {"leval_subset": "llm"}
-    assert own_of(suite, LevalOptions) == LevalOptions(leval_subset="llm")
+    assert dict(suite.family) == {"leval_subset": "llm"}
+    assert family_options(suite, LevalOptions) == LevalOptions(leval_subset="llm")
     assert hash(suite) == hash(suite)
-    assert {suite.own: 1}[Own({"leval_subset": "llm"})] == 1
+    assert {suite.family: 1}[FamilyValues({"leval_subset": "llm"})] == 1
 
 
 def test_a_manifests_tables_give_it_back(tmp_path):
@@ -45,4 +50,4 @@ def test_a_manifests_tables_give_it_back(tmp_path):
     (suite,) = resolve_settings(given | {"embedder_base_url": "http://h/v1"}, {}, tmp_path).suites
     assert suite_table(suite)["leval_subset"] == "scored"
     tables = json.loads(json.dumps([run_table([suite]), suite_table(suite)]))
-    assert own_from_tables(*tables) == suite.own
+    assert family_from_tables(*tables) == suite.family

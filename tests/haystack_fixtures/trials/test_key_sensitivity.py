@@ -13,14 +13,14 @@ import pytest
 
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle, Turn
-from needlework.core.settings import Own, Suite
-from needlework.haystack_fixtures.configuration.presets import OWN
+from needlework.core.settings import FamilyValues, Suite
+from needlework.haystack_fixtures.configuration.presets import FAMILY_OPTIONS
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.haystacks.conversations import Conversation
 from needlework.haystack_fixtures.tasks.task import Asked
 from needlework.haystack_fixtures.trials.builder import recipe_frame, trial_key
 
-RETRIEVES = Own({"retriever": ("bm25",)})
+RETRIEVES = FamilyValues({"retriever": ("bm25",)})
 CELL = Cell("niah", 4000, 50.0, "code", 0)
 NEEDLE = Needle("code", "The code is 4829.", "What is the code?", "4829", distractors=("The key is 11.",))
 ASKED = Asked((NEEDLE,), (50.0,), "What is the code?", "4829", {"answers": ["4829"]}, distractors=("A door is open.",))
@@ -41,7 +41,7 @@ NOT_OF_THE_SUITE = {
     "controls": "the cell's needle names its control",
     "variants": "the cell's needle names it",
     "judge_by_default": "it says who scores, and changes no prompt",
-    "own": "option by option, in the next two tables",
+    "family": "option by option, in the next two tables",
 }
 ANOTHER_OWN: dict[str, Any] = {
     "questions": "q.jsonl", "leval_subset": "all", "leval_truncation": "compat", "leval_length_hint": False,
@@ -85,7 +85,7 @@ NOT_OF_WHAT_IS_ASKED = dict.fromkeys(
 def suite(tmp_path_factory) -> Suite:
     folder = tmp_path_factory.mktemp("root")
     (found,) = resolve_settings({"model": ["mock:perfect"], "task": "niah"}, {}, folder).suites
-    return replace(found, own=RETRIEVES)
+    return replace(found, family=RETRIEVES)
 
 
 def key(suite: Suite, cell: Cell = CELL, asked: Asked = ASKED) -> str:
@@ -100,13 +100,13 @@ def test_another_suite_is_another_trial(suite, name):
 
 @pytest.mark.parametrize("name", ANOTHER_OWN)
 def test_another_option_of_a_familys_own_is_another_trial(suite, name):
-    assert ANOTHER_OWN[name] != OWN[name].usual
-    assert key(replace(suite, own=Own({**RETRIEVES, name: ANOTHER_OWN[name]}))) != key(suite)
+    assert ANOTHER_OWN[name] != FAMILY_OPTIONS[name].usual
+    assert key(replace(suite, family=FamilyValues({**RETRIEVES, name: ANOTHER_OWN[name]}))) != key(suite)
 
 
 @pytest.mark.parametrize("name", NOT_OF_ITS_OWN)
 def test_other_options_of_a_familys_own_are_the_same_trial(suite, name):
-    assert key(replace(suite, own=Own({**RETRIEVES, name: "other"}))) == key(suite)
+    assert key(replace(suite, family=FamilyValues({**RETRIEVES, name: "other"}))) == key(suite)
 
 
 @pytest.mark.parametrize("name", ANOTHER_CELL)
@@ -150,5 +150,5 @@ def test_every_field_has_its_place_in_one_of_the_tables(kind, changes, reasons):
 
 
 def test_every_option_of_a_familys_own_has_its_place_too():
-    assert OWN.keys() == ANOTHER_OWN.keys() | NOT_OF_ITS_OWN.keys()
+    assert FAMILY_OPTIONS.keys() == ANOTHER_OWN.keys() | NOT_OF_ITS_OWN.keys()
     assert not ANOTHER_OWN.keys() & NOT_OF_ITS_OWN.keys()

@@ -95,7 +95,7 @@ def test_a_package_brings_a_task_by_entry_point(project, installed):
     installed("harbour:BERTHS")
     assert project.run("test_berths.py").parseoutcomes() == {"scored": 6}
     given = {"task": "berths", "lengths": "500", "depths": "50", "corpus": "pydoc", "model": ["mock:perfect"]}
-    settings = resolve_settings(given, {}, project.runs, own=[{"task": "berths"}])
+    settings = resolve_settings(given, {}, project.runs, user_suites=[{"task": "berths"}])
     assert (
         "lies at berth"
         in rebuild(StoredRun(settings, Places(project.runs)), "berths-len500-depth50-berth-r0").prompt.text
