@@ -6,14 +6,19 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
+
+from msgspec import Meta, Struct
 
 from needlework.core.errors import InputError
 from needlework.core.options import Parsed
 
 LengthMeans = Literal["total", "context"]
+# Checked where settings are read from a file. A grid has at least one length and one depth.
+Count = Annotated[int, Meta(ge=0, lt=10**12)]
+Amount = Annotated[float, Meta(ge=0, lt=1e12)]
 
 
 class FamilyValues(Mapping[str, Parsed]):
@@ -40,55 +45,46 @@ class FamilyValues(Mapping[str, Parsed]):
         return f"FamilyValues({', '.join(self)})"
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
+class Suite(Struct, frozen=True, kw_only=True):
     """What is asked: one task with its grid, text, needles and prompt.
 
-    Lengths and budgets are in tokens, depths in percent.
-    `length_buffer`: tokens of each length that stay unused beside prompt and answer. `diff`, `keyword`: override the
-    needle set's. `tokenizer_model`: counts tokens in place of the model's own tokenizer. `scorer`: `None`: the task's.
-    `answer_prefix`: the prompt ends with the beginning of the answer, where the task has one. `family`: values of
-    options that one family alone has, read with `family_options`. `spread`: each sample is asked at one of the depths.
-    `repeats_per_file`: so many trials on each file of `file_list`, one file a haystack; 0: haystacks are of all files.
-    `window`: one of the lengths is the model's window; until that is known, it is none of `lengths`.
-    `length_means`: `total`: a length is that of prompt and answer; `context`: of the haystack with its needles alone.
-    `judge_by_default`: as published, a judge scores where the run has one.
+    A field that is no option of the same name says what it is. Lengths and budgets are in tokens, depths in percent.
     """
 
     task: str
-    lengths: tuple[int, ...]
-    depths: tuple[float, ...]
+    lengths: Annotated[tuple[Count, ...], Meta(min_length=1)]
+    depths: Annotated[tuple[Amount, ...], Meta(min_length=1)]
     language: str
-    needle_set: str
+    needle_set: str  # a name, a file, or needles of the command line as text
     corpus: str
     text_field: str
     file_list: tuple[str, ...]
-    repeats: int
-    scorer: str | None
+    repeats: Annotated[int, Meta(ge=1, lt=10**12)]
+    scorer: str | None  # `None`: the task's
     prompt: str
     template: Literal["chat", "raw"]
     system_prompt: str | None
     question_position: Literal["start", "end", "both"]
-    answer_budget: int
-    thinking_budget: int
-    length_buffer: int
+    answer_budget: Count
+    thinking_budget: Count
+    length_buffer: Count  # tokens of each length that stay unused beside prompt and answer
     guide: bool
-    diff: float | None
-    keyword: str | None
-    tokenizer_model: str | None
+    diff: Amount | None  # overrides the needle set's
+    keyword: str | None  # key of a preset: overrides the needle set's
+    tokenizer_model: str | None  # key of a preset: counts tokens in place of the model's own tokenizer
     controls: tuple[str, ...] = ()
-    variants: tuple[str, ...] = ()
-    answer_prefix: bool = False
-    family: FamilyValues = field(default=FamilyValues())
-    spread: bool = False
-    repeats_per_file: int = 0
-    window: bool = False
-    judge_by_default: bool = False
-    length_means: LengthMeans = "total"
+    variants: tuple[str, ...] = ()  # key of a preset: those of the task's variants that are asked
+    answer_prefix: bool = False  # the prompt ends with the beginning of the answer, where the task has one
+    family: FamilyValues = FamilyValues()  # options of one family of tasks, read with `family_options`
+    spread: bool = False  # of --depths: each sample is asked at one of the depths
+    repeats_per_file: Count = 0  # trials on each file of `file_list`, one file a haystack; 0: haystacks are of all
+    window: bool = False  # of --lengths: one is the model's window; until that is known, it is none of `lengths`
+    judge_by_default: bool = False  # key of a preset: as published, a judge scores where the run has one
+    length_means: LengthMeans = "total"  # prompt and answer, or `context`: the haystack with its needles alone
 
     @property
     def answer_tokens(self) -> int:
-        """The most tokens that a model may say."""
+        """The most tokens that a model may answer with."""
         return self.answer_budget + self.thinking_budget
 
     @property
@@ -97,32 +93,31 @@ class Suite:
         return self.length_buffer + (self.answer_tokens if self.length_means == "total" else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """A run's settings. Times in seconds, `max_errors` in percent.
+class Settings(Struct, frozen=True, kw_only=True):
+    """A run's settings: each field is the option of its name, but for those that say what they are.
 
-    `server_id`: what stands for the server in keys, in place of its address.
+    Times in seconds, `max_errors` in percent. What may be secret (headers, addresses, a command) is not shown.
     """
 
     preset: str
-    suites: tuple[Suite, ...]
+    suites: Annotated[tuple[Suite, ...], Meta(min_length=1)]  # of the preset, as the other options change them
     model: tuple[str, ...]
-    model_arg: tuple[str, ...] = field(repr=False)  # headers and addresses may be secret
+    model_arg: tuple[str, ...]
     tokenizer: str | None
-    base_url: str | None = field(repr=False)
+    base_url: str | None
     api_key_env: str
     judge: tuple[str, ...]
-    judge_base_url: tuple[str, ...] = field(repr=False)
-    seed: int
+    judge_base_url: tuple[str, ...]
+    seed: Count
     canary: bool
     strict_model: bool
     too_long_pattern: str | None
     verify_prompts: bool
-    concurrency: int
+    concurrency: Count
     cache_policy: Literal["shared", "isolated"]
-    stability: int
-    timeout: float
-    retries: int
+    stability: Count
+    timeout: Amount
+    retries: Count
     results_dir: Path
     run_name: str | None
     fresh: bool
@@ -131,38 +126,43 @@ class Settings:
     save_prompts: bool
     heatmap_colors: Literal["safe", "field"]
     heatmap_numbers: bool
-    max_errors: float
+    max_errors: Amount
     gate: tuple[str, ...]
     baseline: str | None
-    top_up: int
-    limit: float | None = None
+    top_up: Count
+    limit: Amount | None = None
     price: tuple[str, ...] | None = None
-    gpus_per_worker: int = 1
-    gpu_memory: float | None = None
-    tokens_per_s: float | None = None
+    gpus_per_worker: Count = 1
+    gpu_memory: Amount | None = None
+    tokens_per_s: Amount | None = None
     relative_to: str | None = None
     allow_different_dtypes: bool = False
     adaptive: Literal["quick", "normal", "careful"] | None = None
     adaptive_bar: tuple[str, ...] = ("85.6",)
-    adaptive_tokens: int | None = None
+    adaptive_tokens: Count | None = None
     censored_is_wrong: bool = False
     shard: str | None = None
     batch_out: str | None = None
     batch_in: tuple[str, ...] = ()
     batch_limits: tuple[str, ...] = ("50000", "200")
-    serve: str | None = field(default=None, repr=False)  # a command of the user's own may hold a key
+    serve: str | None = None
     serve_arg: tuple[str, ...] = ()
-    server_id: str | None = None
+    server_id: str | None = None  # stands for the server in keys, in place of its address
     judge_strategy: Literal["auto", "rule", "llm", "llm_recall"] = "auto"
     judge_prompt: str | None = None
-    judge_prompt_sha256: str | None = None
+    judge_prompt_sha256: str | None = None  # of the file that --judge-prompt names
 
     @property
     def server(self) -> str | None:
         """What stands for the server in keys and recipes: the name that its user gave it, else its address."""
         return self.server_id or self.base_url
 
+    def __repr__(self) -> str:
+        shown = (name for name in self.__struct_fields__ if name not in _SECRET)
+        return f"Settings({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
+
+_SECRET = ("model_arg", "base_url", "judge_base_url", "serve")
 Kind = TypeVar("Kind")
 
 

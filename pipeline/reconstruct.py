@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
+
+from msgspec.structs import replace
 
 from needlework.core.errors import InputError
 from needlework.core.files import default_cache_dir

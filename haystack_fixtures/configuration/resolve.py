@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import structs
 
 from needlework.core.errors import InputError, nearest
 from needlework.core.files import prompt_sha256, read_toml
@@ -73,9 +75,13 @@ def resolve_settings(
     results_dir = Path(cast(str, run.pop("results_dir")))
     family_values = {option.key: run.pop(option.key) for option in FAMILY_OPTIONS.values() if not option.suite}
     suites = suites_of(preset, above, below, wanted)
-    suites = tuple(replace(suite, family=without_defaults({**suite.family, **family_values})) for suite in suites)
-    if run["adaptive"] is not None:  # the grid has every place once; which samples are asked there is found out
-        suites = tuple(replace(suite, spread=False, repeats=1, repeats_per_file=0, controls=()) for suite in suites)
+    # An adaptive run's grid has every length and depth once; which samples are asked there is decided on the way.
+    once: dict[str, Any] = {"spread": False, "repeats": 1, "repeats_per_file": 0, "controls": ()}
+    changes = once if run["adaptive"] is not None else {}
+    suites = tuple(
+        structs.replace(suite, family=without_defaults({**suite.family, **family_values}), **changes)
+        for suite in suites
+    )
     return Settings(
         preset=preset.name,
         suites=with_votes(suites),
@@ -371,26 +377,8 @@ def without_defaults(values: Mapping[str, Parsed]) -> FamilyValues:
     return FamilyValues({key: value for key, value in values.items() if value != FAMILY_OPTIONS[key].usual})
 
 
-def suite_table(suite: Suite) -> dict[str, Any]:
-    """The suite as a flat table, for a manifest: its fields, and every family's options that a preset may set."""
-    table = {each.name: getattr(suite, each.name) for each in fields(suite) if each.name != "family"}
-    return table | {key: suite.family.get(key, option.usual) for key, option in FAMILY_OPTIONS.items() if option.suite}
-
-
-def run_table(suites: Sequence[Suite]) -> dict[str, Parsed]:
-    """What a run has of families' options that no preset sets, for a manifest."""
-    values = suites[0].family if suites else FamilyValues()
-    return {key: values.get(key, option.usual) for key, option in FAMILY_OPTIONS.items() if not option.suite}
-
-
-def family_from_tables(*tables: Mapping[str, Any]) -> FamilyValues:
-    """The families' options of `suite_table` and `run_table`. Raises `InputError`."""
-    found = {
-        key: table[key] for table in tables for key in FAMILY_OPTIONS.keys() & table.keys() if table[key] is not None
-    }
-    return without_defaults(
-        {key: FAMILY_OPTIONS[key].parse(key, as_written(key, value)) for key, value in found.items()}
-    )
+# A cell names them, or they change no prompt. Options of families count one by one.
+_OF_CELLS = ("controls", "variants", "spread", "window", "judge_by_default", "family")
 
 
 def recipe_fields(suite: Suite) -> dict[str, object]:
@@ -398,18 +386,7 @@ def recipe_fields(suite: Suite) -> dict[str, object]:
 
     What came later has a default, and counts only where it differs from that: keys of older runs stay what they were.
     """
-    alone = replace(
-        suite,
-        lengths=(),
-        depths=(),
-        repeats=0,
-        controls=(),
-        variants=(),
-        spread=False,
-        window=False,
-        judge_by_default=False,
-        family=FamilyValues(),
-    )
-    values = {each.name: (getattr(alone, each.name), each.default) for each in fields(alone)}
-    found = {name: value for name, (value, default) in values.items() if value != default}
-    return found | {key: value for key, value in suite.family.items() if FAMILY_OPTIONS[key].counts(suite.family)}
+    values = structs.asdict(suite) | {"lengths": (), "depths": (), "repeats": 0}
+    usual = {field.name: field.default for field in structs.fields(Suite)}
+    shapes = {key: value for key, value in values.items() if key not in _OF_CELLS and value != usual[key]}
+    return shapes | {key: value for key, value in suite.family.items() if FAMILY_OPTIONS[key].counts(suite.family)}

@@ -1,18 +1,21 @@
-"""Settings of a run folder: read as data, and made safe to build prompts with."""
+"""Settings in a run's manifest: written, read as data, and made safe to build prompts with."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import structs
 
 from needlework.core.errors import InputError
 from needlework.core.options import Option, key_value
 from needlework.core.settings import READ, FamilyValues, Places, Settings, Suite
-from needlework.haystack_fixtures.configuration.presets import BY_KEY, OPTIONS
-from needlework.haystack_fixtures.configuration.resolve import family_from_tables
+from needlework.haystack_fixtures.configuration.presets import BY_KEY, FAMILY_OPTIONS, OPTIONS, as_written
+from needlework.haystack_fixtures.configuration.resolve import without_defaults
 
 # A manifest is data. Whatever it says of addresses and environment variables is dropped; a path that it names must lie
 # in the run's folder, or in a file or folder that the user names now (`--read`).
@@ -28,9 +31,9 @@ def without_servers(settings: Settings) -> Settings:
     """The settings without everything that says how a server is reached or started. What the answers are identified by
     stays: an address as the server's name."""
     usual = BY_KEY["api_key_env"].usual
-    return replace(
+    return structs.replace(
         settings,
-        suites=tuple(replace(suite, family=_without(suite.family, _OF_SERVERS)) for suite in settings.suites),
+        suites=tuple(map(_suite_without_servers, settings.suites)),
         model_arg=tuple(word for word in settings.model_arg if not reads_secret(word)),
         base_url=None,
         server_id=settings.server,
@@ -47,6 +50,11 @@ def without_servers(settings: Settings) -> Settings:
     )
 
 
+def _suite_without_servers(suite: Suite) -> Suite:
+    family = {key: value for key, value in suite.family.items() if key not in _OF_SERVERS}
+    return structs.replace(suite, family=FamilyValues(family))
+
+
 def reads_secret(word: str) -> bool:
     """Whether a `--model-arg` is a header, or names an environment variable or a value that was hidden."""
     name, _, value = word.partition("=")
@@ -61,21 +69,21 @@ def confined(settings: Settings, places: Places, *, moved: bool = True) -> Setti
     meant from the current folder, and a name be one that the user names now.
     """
     suites = tuple(_confined(suite, places, moved) for suite in settings.suites)
-    return _confined(replace(settings, suites=suites), places, moved)
+    return _confined(structs.replace(settings, suites=suites), places, moved)
 
 
 def _confined(table: _Table, places: Places, moved: bool) -> _Table:
-    values = {each.name: getattr(table, each.name) for each in fields(table)}
-    changed = _changed(values, places, moved)
+    changed = _changed(structs.asdict(table), places, moved)
     if isinstance(table, Suite):
         _check_files(table, places)
         changed["family"] = FamilyValues({**table.family, **_changed(table.family, places, moved)})
-    return replace(table, **changed)
+    return structs.replace(table, **changed)
 
 
 def _changed(values: Mapping[str, Any], places: Places, moved: bool) -> dict[str, Any]:
-    given = {key: value for key in values.keys() & _OF_OPTIONS.keys() if isinstance(value := values[key], str)}
-    return {key: safe_value(_OF_OPTIONS[key], value, places, moved=moved) for key, value in given.items()}
+    """Those of the values that may name files, made safe."""
+    texts = {key: value for key in values.keys() & _OF_OPTIONS.keys() if isinstance(value := values[key], str)}
+    return {key: safe_value(_OF_OPTIONS[key], value, places, moved=moved) for key, value in texts.items()}
 
 
 def safe_value(option: Option, value: str, places: Places, *, moved: bool = True) -> str:
@@ -133,60 +141,47 @@ def _check_files(suite: Suite, places: Places) -> None:
         places.path("--file-list", os.path.join(file.path, name))  # noqa: PTH118 - a path as text
 
 
-def _without(values: FamilyValues, keys: tuple[str, ...]) -> FamilyValues:
-    return FamilyValues({key: value for key, value in values.items() if key not in keys})
+def settings_tables(settings: Settings) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The settings as a manifest has them: a table of the run's options, and one of each suite's.
 
-
-_MOST = 10**12
-_ONCE_SINGLE = ("judge", "judge_base_url")  # had one value before there could be several judges
+    Families' options stand among them, those without a value as their defaults.
+    """
+    options = msgspec.to_builtins(settings, enc_hook=_builtins)
+    suites = options.pop("suites")
+    family = suites[0]["family"] if suites else {}
+    options |= {key: family.get(key, option.usual) for key, option in FAMILY_OPTIONS.items() if not option.suite}
+    for suite in suites:
+        values = suite.pop("family")
+        suite |= {key: values.get(key, option.usual) for key, option in FAMILY_OPTIONS.items() if option.suite}
+    return options, suites
 
 
 def read_settings(name: str, options: Mapping[str, Any], suites: Sequence[Mapping[str, Any]]) -> Settings:
-    """The settings of these fields; those that this version does not know are passed over.
+    """The settings of `settings_tables`; fields that this version does not know are passed over.
 
     Raises `InputError` with the `name` of the file, where fields are missing or of other types.
     """
     try:
-        found = tuple(
-            Suite(**_typed(name, Suite, suite), family=family_from_tables(options, suite)) for suite in suites
-        )
-        if not found or not all(suite.repeats for suite in found):
-            raise TypeError("it has no cells")
-        settings = Settings(suites=found, **_typed(name, Settings, options))
+        tables = [{**suite, "family": _read_family(options, suite)} for suite in suites]
+        settings = msgspec.convert({**options, "suites": tables}, Settings, dec_hook=_from_builtins)
+        json.dumps(msgspec.to_builtins(settings, enc_hook=_builtins), ensure_ascii=False).encode()  # no lone surrogates
         for word in settings.model_arg:
             key_value(name, word)
         return settings
-    except (KeyError, TypeError, AttributeError) as error:
+    except (AttributeError, TypeError, ValueError, msgspec.ValidationError) as error:
         raise InputError(name, error, "is not a manifest of this version") from None
 
 
-def _typed(name: str, kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    known = {field.name for field in fields(kind)} - {"family"}
-    typed: dict[str, Any] = {}
-    for key in known & values.keys():
-        value = values[key]
-        value = tuple(value) if isinstance(value, list) else Path(value) if hints[key] is Path else value
-        if key in _ONCE_SINGLE and not isinstance(value, tuple):
-            value = () if value is None else (value,)
-        if not _fits(value, hints[key]):
-            raise InputError(name, f"{key}: {value!r}", "is not a manifest of this version")
-        typed[key] = value
-    return typed
+def _read_family(*tables: Mapping[str, Any]) -> FamilyValues:
+    """The families' options of the run's table and a suite's. Raises `InputError`."""
+    values = {key: table[key] for table in tables for key in FAMILY_OPTIONS.keys() & table.keys()}
+    written = {key: as_written(key, value) for key, value in values.items() if value is not None}
+    return without_defaults({key: FAMILY_OPTIONS[key].parse(key, value) for key, value in written.items()})
 
 
-def _fits(value: object, hint: Any) -> bool:
-    """Whether a value is of a field's type; a grid has at least one length and one depth, and no negative number."""
-    origin, inside = get_origin(hint), get_args(hint)
-    if origin is tuple:
-        numbers = inside[0] in (int, float)
-        return isinstance(value, tuple) and all(_fits(part, inside[0]) for part in value) and bool(value or not numbers)
-    if origin is Literal:
-        return value in inside
-    if inside:  # a union
-        return any(_fits(value, part) for part in inside)
-    if hint in (int, float) and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return 0 <= value < _MOST and (hint is float or isinstance(value, int))
-    if isinstance(value, str):
-        return hint is str and value == value.encode("utf-8", "replace").decode()  # no half of a surrogate pair
-    return type(value) is hint or (isinstance(hint, type) and hint is not int and isinstance(value, hint))
+def _builtins(value: object) -> object:
+    return dict(value) if isinstance(value, FamilyValues) else str(value)
+
+
+def _from_builtins(kind: type, value: Any) -> object:
+    return value if isinstance(value, kind) else kind(value)

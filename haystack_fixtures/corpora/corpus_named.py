@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
+
+from msgspec.structs import replace
 
 from needlework.core.errors import InputError
 from needlework.core.files import keep, kept

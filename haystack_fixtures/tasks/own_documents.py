@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from itertools import count
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from needlework.core.errors import InputError, printable
 from needlework.core.grid import Cell

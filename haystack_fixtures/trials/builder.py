@@ -12,6 +12,8 @@ from json import JSONEncoder
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from needlework.core.errors import InputError, NoRoomError
 from needlework.core.grid import Cell
 from needlework.core.prompts import (
@@ -232,7 +234,7 @@ class TrialBuilder:
         corpus = self.corpus(suite)
         # Who is asked on the documents as they are is asked the same whatever else is retrieved.
         whole = FamilyValues({key: value for key, value in suite.family.items() if key != "retriever"})
-        constant = recipe_fields(replace(suite, family=whole)) | {
+        constant = recipe_fields(structs.replace(suite, family=whole)) | {
             "scorer": None,
             "version": RECIPE_VERSION,
             "seed": self._settings.seed,

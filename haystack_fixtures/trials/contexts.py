@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Generic, TypedDict, TypeVar
 
+from msgspec import structs
+
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import CONTEXT, Message, Prompt
@@ -360,7 +362,7 @@ def of_one_file(suite: Suite, repeat: int) -> tuple[Suite, int]:
     if not each:
         return suite, repeat
     rounds, place = divmod(repeat, each * len(files))
-    return replace(suite, file_list=(files[place // each],), repeats_per_file=0), rounds * each + place % each
+    return structs.replace(suite, file_list=(files[place // each],), repeats_per_file=0), rounds * each + place % each
 
 
 class Sources:

@@ -14,10 +14,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from needlework.core.errors import InputError, printable
 from needlework.core.settings import Settings

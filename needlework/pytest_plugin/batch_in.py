@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import needlework
 from needlework.core.errors import InputError, OneLineParser, refuse

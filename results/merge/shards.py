@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
+
+from msgspec.structs import replace
 
 from needlework.core.devices import Shard
 from needlework.core.errors import InputError

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib import metadata
@@ -20,8 +20,8 @@ from needlework.core.files import write_whole
 from needlework.core.grid import limit_note
 from needlework.core.redact import Redactor, option_secrets, redactor, without_credentials
 from needlework.core.settings import Settings
-from needlework.haystack_fixtures.configuration.resolve import recipe_fields, run_table, suite_table
-from needlework.haystack_fixtures.configuration.stored_settings import read_settings
+from needlework.haystack_fixtures.configuration.resolve import recipe_fields
+from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables
 from needlework.results.records.run_folder import read_run_json
 
 _PACKAGES = (
@@ -52,8 +52,7 @@ def manifest(
     """The manifest as an object. No secret is in it: options hold names of environment variables, and values of
     arguments that look like keys or headers are left out. `planned`, `recorded`: the trials that the run is to have,
     and has."""
-    options = {each.name: getattr(settings, each.name) for each in fields(settings) if each.name != "suites"}
-    options |= run_table(settings.suites)
+    options, suites = settings_tables(settings)
     addresses = [options["base_url"], *settings.judge_base_url, options["embedder_base_url"]]
     for name in _ADDRESSES:
         options[name] = None if options[name] is None else without_credentials(options[name])
@@ -69,8 +68,8 @@ def manifest(
         "recorded": recorded,
         "folder": str(Path.cwd()),
         "command": [_public(word, known) for word in argv],
-        "options": {key: str(value) if isinstance(value, Path) else value for key, value in options.items()},
-        "suites": [suite_table(suite) for suite in settings.suites],
+        "options": options,
+        "suites": suites,
         **facts,
         "versions": {name: version for name in _PACKAGES if (version := _version(name))},
         "python": platform.python_version(),

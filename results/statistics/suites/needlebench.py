@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +173,7 @@ def _changed(suites: Sequence[Suite], published: Sequence[Suite]) -> tuple[str, 
     """Keys that differ in a suite of the same task and language; those that are left out are told by their parts."""
     known = {(suite.task, suite.language): suite for suite in published}
     pairs = [(suite, known[suite.task, suite.language]) for suite in suites if (suite.task, suite.language) in known]
-    names = [field.name for field in fields(Suite) if field.name != "controls"]
+    names = [name for name in Suite.__struct_fields__ if name != "controls"]
     return tuple(name for name in names if any(getattr(own, name) != getattr(other, name) for own, other in pairs))
 
 

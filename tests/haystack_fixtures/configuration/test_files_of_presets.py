@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.messages import notes

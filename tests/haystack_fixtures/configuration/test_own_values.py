@@ -6,13 +6,11 @@ import json
 
 import pytest
 
-from needlework.core.settings import FamilyValues, family_options
-from needlework.haystack_fixtures.configuration.resolve import (
-    family_from_tables,
-    resolve_settings,
-    run_table,
-    suite_table,
-)
+from needlework.core.errors import InputError
+from needlework.core.settings import FamilyValues, Settings, Suite, family_options
+from needlework.haystack_fixtures.configuration.presets import BY_KEY
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables
 from needlework.haystack_fixtures.retrieval.options import OPTIONS as RETRIEVAL
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.tasks.document_material import OPTIONS as DOCUMENTS
@@ -40,14 +38,44 @@ def test_only_what_is_said_is_kept(tmp_path):
 
 
 def test_a_manifests_tables_give_it_back(tmp_path):
-    given = {
+    options = {
         "retriever": "none,bm25",
         "chunk_size": "64t",
         "no_truncate": "true",
         "leval_data": "a,b",
         "preset": "quick",
+        "embedder_base_url": "http://h/v1",
     }
-    (suite,) = resolve_settings(given | {"embedder_base_url": "http://h/v1"}, {}, tmp_path).suites
-    assert suite_table(suite)["leval_subset"] == "scored"
-    tables = json.loads(json.dumps([run_table([suite]), suite_table(suite)]))
-    assert family_from_tables(*tables) == suite.family
+    settings = resolve_settings(options, {}, tmp_path)
+    run, suites = json.loads(json.dumps(settings_tables(settings)))
+    assert (suites[0]["leval_subset"], run["embedder_base_url"]) == ("scored", "http://h/v1")
+    assert read_settings("manifest.json", run, suites) == settings
+
+
+@pytest.mark.parametrize(
+    ("run", "suite"),
+    [
+        ({"seed": "0"}, {}), ({"seed": -1}, {}), ({"seed": 10**30}, {}), ({"seed": True}, {}), ({"seed": None}, {}),
+        ({"model": "mock:perfect"}, {}), ({"model_arg": ["dtype"]}, {}), ({"timeout": float("nan")}, {}),
+        ({"cache_policy": "none"}, {}), ({"results_dir": 1}, {}), ({"run_name": "\ud800"}, {}),
+        ({}, {"lengths": []}), ({}, {"repeats": 0}), ({}, {"depths": [None]}), ({}, {"chunk_size": {}}),
+    ],
+)  # fmt: skip
+def test_a_manifest_with_a_value_of_no_use_is_refused(run, suite, tmp_path):
+    options, suites = json.loads(json.dumps(settings_tables(resolve_settings({"preset": "quick"}, {}, tmp_path))))
+    with pytest.raises(InputError):
+        read_settings("manifest.json", options | run, [each | suite for each in suites])
+
+
+@pytest.mark.parametrize("tables", [(None, []), ({}, []), ({}, None), ([], [{}]), ({}, ["x"])])
+def test_what_is_no_manifest_is_refused(tables):
+    with pytest.raises(InputError, match="not a manifest"):
+        read_settings("manifest.json", *tables)
+
+
+def test_every_field_is_an_option_or_says_what_it_is():
+    keys = set(BY_KEY)
+    assert set(Settings.__struct_fields__) - keys == {"suites", "judge_prompt_sha256"}
+    assert set(Suite.__struct_fields__) - keys == {
+        "family", "judge_by_default", "keyword", "repeats_per_file", "spread", "tokenizer_model", "variants", "window",
+    }  # fmt: skip

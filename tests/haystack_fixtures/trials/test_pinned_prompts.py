@@ -7,11 +7,11 @@ are not resumed. Neither may happen by accident: `RECIPE_VERSION` and CHANGELOG.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid

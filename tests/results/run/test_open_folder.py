@@ -2,9 +2,9 @@
 
 import json
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.results.run.open_folder import OpenFolder, Selected

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.results.run.open_folder import Pace, last_pace, pace_facts, pace_of, time_lines
