@@ -31,6 +31,14 @@ def _corpus_file(value: str) -> FileIn | None:
     return None if value in NAMES else FileIn(value)
 
 
+def _needle_file(value: str) -> FileIn | None:
+    return FileIn(value) if is_own(value) and not is_inline(value) else None
+
+
+def _shape_file(value: str) -> FileIn | None:
+    return FileIn(value) if value.endswith(".toml") else None
+
+
 CELL_OPTIONS: tuple[Option, ...] = (
     Option(
         "task",
@@ -142,14 +150,6 @@ CELL_OPTIONS: tuple[Option, ...] = (
         metavar="NAME",
         suite=True,
     ),
-)
-
-
-def _needle_file(value: str) -> FileIn | None:
-    return FileIn(value) if is_own(value) and not is_inline(value) else None
-
-
-NEEDLE_OPTIONS: tuple[Option, ...] = (
     Option(
         "needle-set",
         WHAT,
@@ -210,14 +210,6 @@ NEEDLE_OPTIONS: tuple[Option, ...] = (
         metavar="PERCENT",
         suite=True,
     ),
-)
-
-
-def _shape_file(value: str) -> FileIn | None:
-    return FileIn(value) if value.endswith(".toml") else None
-
-
-OPTIONS: tuple[Option, ...] = (
     Option("answer-budget", HOW, "tokens kept free for the answer", some_tokens, "64", metavar="TOKENS", suite=True),
     Option(
         "thinking-budget",

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError, nearest
+from needlework.core.files import parse_toml, read_text
 from needlework.core.options import Option, Parser, switch, text, whole, words
-from needlework.haystack_fixtures.configuration import cell_options, run_options
-from needlework.haystack_fixtures.configuration.peer_names import NAMES, translated
+from needlework.haystack_fixtures.configuration.cell_options import CELL_OPTIONS
+from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
+from needlework.haystack_fixtures.configuration.run_options import MODEL_OPTIONS, RUN_OPTIONS
 from needlework.haystack_fixtures.documents import data_set_files as data_sets
 from needlework.haystack_fixtures.retrieval import options as retrieval
 from needlework.haystack_fixtures.tasks import document_material as documents
@@ -28,6 +30,7 @@ from needlework.haystack_fixtures.tasks.published.leval_files import OPTION, SOU
 _OF_RUN = {row.ours for row in NAMES.values()}
 _FILE = re.compile(r"(?P<path>.+?\.(toml|ya?ml|json|py))(:(?P<name>.*))?", re.IGNORECASE | re.DOTALL)
 _MOST_NOTES = 30
+_LARGEST, _DEEPEST = 50_000, 50  # characters of a file in another format than TOML, and tables inside of tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,8 @@ class Preset:
 def load_preset(name: str) -> Preset:
     """Find a preset by name, or read a file that holds one (`name.toml` or `file.toml:name`)."""
     for source, content in _files():  # up to the one that has it: parsing all takes longer than all else in settings
-        if name in (found := _read(source, content)):
-            return found[name]
+        if name in (of_file := _read(source, content)):
+            return of_file[name]
     built_in = built_in_presets()
     if name in built_in:
         return built_in[name]
@@ -63,24 +66,24 @@ def load_preset(name: str) -> Preset:
 @cache
 def built_in_presets() -> dict[str, Preset]:
     """All presets that come with the project, by name."""
-    found = {name: preset for file in _files() for name, preset in _read(*file).items()}
-    every = (*found["leval-closed"].suites, *found["leval-open"].suites)
-    found["leval"] = Preset("leval", "L-Eval: every task that --leval-data has, files of yours too", every)
-    return found
+    by_name = {name: preset for file in _files() for name, preset in _read(*file).items()}
+    every = (*by_name["leval-closed"].suites, *by_name["leval-open"].suites)
+    by_name["leval"] = Preset("leval", "L-Eval: every task that --leval-data has, files of yours too", every)
+    return by_name
 
 
 @cache
 def _files() -> tuple[tuple[str, str], ...]:
     """Names and texts of the files of built-in presets; that of the everyday ones is the first."""
     folder = resources.files("needlework.haystack_fixtures") / "presets"
-    written = [file for file in folder.iterdir() if file.name.endswith(".toml")]
-    written.sort(key=lambda file: (file.name != "own.toml", file.name))
-    return tuple((file.name, file.read_text(encoding="utf-8")) for file in written)
+    files = [file for file in folder.iterdir() if file.name.endswith(".toml")]
+    files.sort(key=lambda file: (file.name != "own.toml", file.name))
+    return tuple((file.name, file.read_text(encoding="utf-8")) for file in files)
 
 
 @cache
 def _read(source: str, text: str) -> Mapping[str, Preset]:
-    return _parse(source, text)
+    return _presets(source, tomllib.loads(text))
 
 
 def task_suite(task: str, suite: Mapping[str, Any]) -> dict[str, str]:
@@ -103,79 +106,114 @@ def as_written(option: str, value: object) -> str:
     raise InputError(option, value, "give a string, a number, true, false, or a list of those")
 
 
-def _from_file(path: Path, wanted: str) -> Preset:
-    from needlework.haystack_fixtures.configuration.published_presets import read_preset_file
-
-    tables, notes = read_preset_file(path)
-    found = _parse(str(path), "", tables)
-    if wanted and wanted not in found:
-        raise InputError("--preset", f"{path}:{wanted}", f"the file has {', '.join(found)}")
-    if not found:
+def _from_file(path: Path, name: str) -> Preset:
+    tables, notes = _read_file(path)
+    by_name = _presets(str(path), tables)
+    if name and name not in by_name:
+        raise InputError("--preset", f"{path}:{name}", f"the file has {', '.join(by_name)}")
+    if not by_name:
         raise InputError("--preset", path, "has no preset: it needs a table [[NAME.suite]] (docs/presets.md)")
-    if not wanted and len(found) != 1:
-        raise InputError("--preset", path, f"the file has {len(found)} presets; name one as {path}:NAME")
-    return replace(found[wanted or next(iter(found))], notes=tuple(notes[:_MOST_NOTES]))
+    if not name and len(by_name) != 1:
+        raise InputError("--preset", path, f"the file has {len(by_name)} presets; name one as {path}:NAME")
+    return replace(by_name[name or next(iter(by_name))], notes=tuple(notes[:_MOST_NOTES]))
 
 
-def _parse(source: str, text: str, tables: Mapping[str, Any] | None = None) -> dict[str, Preset]:
-    found = {}
-    for name, table in (tomllib.loads(text) if tables is None else tables).items():
+def _read_file(path: Path) -> tuple[Mapping[str, Any], Sequence[str]]:
+    """A file's presets by name, each with its suites, and a line for each thing that is not taken over.
+
+    A file of published names is one preset, under the file's name. Raises `InputError`.
+    """
+    from needlework.haystack_fixtures.configuration import published_presets as published
+
+    text, kind = read_text("--preset", path, "give the path of a preset file"), path.suffix.lower()
+    if kind != ".toml" and len(text) > _LARGEST:
+        raise InputError("--preset", path, f"has more than {_LARGEST:,} characters: write it as TOML")
+    if kind == ".py":
+        suites, notes = published.suites_of_python(path, text)
+        return {path.stem: {"suite": suites}}, notes
+    table = parse_toml("--preset", path, text) if kind == ".toml" else _parse_table(path, kind, text)
+    keys = {key.replace("-", "_"): value for key, value in table.items()}
+    if not keys.keys() & NAMES.keys() or all(isinstance(each, dict) and "suite" in each for each in table.values()):
+        return table, ()
+    if published.is_task(keys):
+        suites, notes = published.suites_of_task(path, keys)
+        return {path.stem: {"suite": suites}}, notes
+    of_run = {key: keys[key] for key in keys.keys() & BY_KEY.keys() - NAMES.keys() if not BY_KEY[key].suite}
+    suite = {} if "multi_needle" in keys else {"task": "niah"}
+    return {path.stem: of_run | {"suite": [suite | {key: keys[key] for key in keys if key not in of_run}]}}, ()
+
+
+def _parse_table(path: Path, kind: str, text: str) -> Mapping[str, Any]:
+    import yaml
+
+    depth = 0
+    try:
+        for event in yaml.parse(text, yaml.SafeLoader) if kind != ".json" else ():
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if isinstance(event, yaml.AliasEvent) or depth > _DEEPEST:
+                raise ValueError("it has aliases (*name), or is nested too deep")
+        table = json.loads(text) if kind == ".json" else yaml.safe_load(text)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise InputError("--preset", path, f"is no {kind[1:].upper()} that is read: {error}") from None
+    if not isinstance(table, dict) or not all(isinstance(key, str) for key in table):
+        raise InputError("--preset", path, "is no table of names and values")
+    return table
+
+
+def _presets(source: str, tables: Mapping[str, Any]) -> dict[str, Preset]:
+    by_name = {}
+    for name, table in tables.items():
         suites = table.get("suite") if isinstance(table, dict) else None
         if not isinstance(suites, list) or not suites or not all(isinstance(suite, dict) for suite in suites):
             raise InputError("--preset", f"{source}:{name}", f"a preset has one or more [[{name}.suite]] tables")
         run = _run(source, name, {key: value for key, value in table.items() if key not in ("about", "suite")})
-        asked = []
+        written = []
         for number, suite in enumerate(suites, 1):
-            written, of_run = _suite(source, suite)
+            values, of_run = _suite(source, suite)
             differs = next((key for key, value in of_run.items() if run.get(key, value) != value), None)
             if differs is not None:
                 remedy = f"suite {number} says otherwise than what stands before: the run has one"
                 raise InputError(f"--preset {source}", f"{differs} = {of_run[differs]}", remedy)
-            asked.append(written)
+            written.append(values)
             run |= of_run
-        found[name] = Preset(name, str(table.get("about", "")), tuple(asked), run)
-    return found
+        by_name[name] = Preset(name, str(table.get("about", "")), tuple(written), run)
+    return by_name
 
 
 def _run(source: str, name: str, table: Mapping[str, Any]) -> dict[str, str | Sequence[str]]:
-    """What stands in a preset's own table: options of the run."""
+    """What stands in a preset's table beside its suites: options of the run."""
     where = f"--preset {source}"
-    found = {}
-    for key, value in _ours(where, table).items():
+    values = {}
+    for key, value in our_names(where, table).items():
         if key not in BY_KEY or key in ("config", "preset", "task"):
             raise InputError(where, key, f"is no option of a run{_near(key)}")
         if BY_KEY[key].suite:
             raise InputError(where, key, f"stands in [[{name}.suite]]")
-        found[key] = _written(where, key, value)
-    return found
+        values[key] = as_words(where, key, value)
+    return values
 
 
 def _suite(source: str, suite: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str | Sequence[str]]]:
     """A suite's keys, and those of the run that published systems have among them."""
     where = f"--preset {source}"
-    table = _ours(where, suite)
+    table = our_names(where, suite)
     if {"needle", "needles"} & table.keys():
         table = {"task": "niah", **table}
     if "task" not in table:
         raise InputError("--preset", source, "every suite names its task, such as task = 'niah'")
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     of_run: dict[str, str | Sequence[str]] = {}
     for key, value in table.items():
-        if key in SUITE_KEYS or (key in BY_KEY and BY_KEY[key].suite):
-            found[key] = json.dumps(value) if isinstance(value, list) and key == "needles" else _one(where, key, value)
+        if key == "needles" and isinstance(value, list):
+            values[key] = json.dumps(value)
+        elif key in SUITE_KEYS or (key in BY_KEY and BY_KEY[key].suite):
+            values[key] = as_written(f"{where}: {key}", value)
         elif key in _OF_RUN and key in BY_KEY:
-            of_run[key] = _written(where, key, value)
+            of_run[key] = as_words(where, key, value)
         else:
             remedy = "is an option of the run: it stands in the preset's own table, above its suites"
             raise InputError(where, key, remedy if key in BY_KEY else f"is no key of a suite{_near(key)}")
-    return found, of_run
-
-
-def _ours(where: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
-    said = translated(where, table)
-    if said.left:
-        raise InputError(where, said.left[0], f"here: {NAMES[said.left[0]].here}")
-    return said.values
+    return values, of_run
 
 
 def _near(key: str) -> str:
@@ -183,13 +221,10 @@ def _near(key: str) -> str:
     return f": did you mean {near}?" if near else "; see docs/presets.md"
 
 
-def _written(where: str, key: str, value: object) -> str | Sequence[str]:
+def as_words(where: str, key: str, value: object) -> str | Sequence[str]:
+    """The value of an option in a file as the command line would have it; of a repeatable one a list of them."""
     if BY_KEY[key].repeatable and isinstance(value, list):
-        return [_one(where, key, part) for part in value]
-    return _one(where, key, value)
-
-
-def _one(where: str, key: str, value: object) -> str:
+        return [as_written(f"{where}: {key}", part) for part in value]
     return as_written(f"{where}: {key}", value)
 
 
@@ -206,42 +241,31 @@ def in_full(tasks: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for task in tasks for name in _SHORT.get(task, (task,))))
 
 
-def asks_leval(tasks: Sequence[str], given: object) -> bool:
-    """Whether a run that names no preset is one of L-Eval: its tasks alone are named, or its data alone is `given`."""
-    return all(task.startswith(_TASKS) for task in tasks) if tasks else given is not None
+def asks_leval(tasks: Sequence[str], data: object) -> bool:
+    """Whether a run that names no preset is one of L-Eval: its tasks alone are named, or its `data` alone is."""
+    return all(task.startswith(_TASKS) for task in tasks) if tasks else data is not None
 
 
-def with_files(preset: Preset, given: str | None, wanted: Sequence[str]) -> Preset:
-    """The preset with the tasks of one's own, and of L-Eval's those that have a file, or are `wanted`.
+def with_files(preset: Preset, data: str | None, tasks: Sequence[str]) -> Preset:
+    """The preset with the tasks of the user's files in `data`, and of L-Eval's those that have one, or are in `tasks`.
 
     Raises `InputError` where there is no task at all.
     """
-    if given is None:
+    if data is None:
         return preset
-    there = {source.task for source in SOURCES if find_file(given, source)}
-    asked = [suite for suite in preset.suites if suite["task"] in there or suite["task"] in wanted]
-    suites = (*asked, *map(own_suite, own_sources(given)))
+    chosen = {source.task for source in SOURCES if find_file(data, source)} | set(tasks)
+    of_leval = [suite for suite in preset.suites if suite["task"] in chosen]
+    suites = (*of_leval, *map(own_suite, own_sources(data)))
     if not suites:
-        raise InputError(OPTION, given, "has no jsonl file of L-Eval's form (input, instructions, outputs, evaluation)")
+        raise InputError(OPTION, data, "has no jsonl file of L-Eval's form (input, instructions, outputs, evaluation)")
     return replace(preset, suites=suites)
 
 
-_COMMON: tuple[Option, ...] = (
-    *run_options.CONFIGURATION_OPTIONS,
-    *run_options.MODEL_OPTIONS,
-    *cell_options.CELL_OPTIONS,
-    *cell_options.NEEDLE_OPTIONS,
-    *cell_options.OPTIONS,
-    *run_options.OPTIONS,
-    *run_options.BATCHES_OPTIONS,
-    *run_options.RESULTS_OPTIONS,
-    *run_options.ADAPTIVE_OPTIONS,
-)
 # Options of one family of tasks; their values are in `Suite.family`.
 FAMILY_OPTIONS = {
     option.key: option for option in (*documents.OPTIONS, *leval.OPTIONS, *data_sets.OPTIONS, *retrieval.OPTIONS)
 }
-OPTIONS: tuple[Option, ...] = (*_COMMON, *FAMILY_OPTIONS.values())
+OPTIONS: tuple[Option, ...] = (*MODEL_OPTIONS, *CELL_OPTIONS, *RUN_OPTIONS, *FAMILY_OPTIONS.values())
 BY_KEY = {option.key: option for option in OPTIONS}
 
 # What only a preset's suite says (each under the name that OpenCompass's documents use, where it has one).

@@ -1,9 +1,8 @@
-"""Configurations of other harnesses, read as presets."""
+"""Configurations of OpenCompass and EvalScope, read as a preset's suites."""
 
 from __future__ import annotations
 
 import ast
-import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,15 +12,13 @@ from typing import Any
 import simpleeval
 
 from needlework.core.errors import InputError
-from needlework.core.files import parse_toml, read_text
 from needlework.core.grid import parse_depths
 from needlework.core.redact import without_credentials
 from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, NAMES, OPENCOMPASS, translated
 from needlework.haystack_fixtures.configuration.presets import BY_KEY
-from needlework.haystack_fixtures.needles.needle_sets import load_needle_set
+from needlework.haystack_fixtures.needles.needle_sets import load_needle_set, set_with
 
 Table = Mapping[str, Any]
-_LARGEST, _DEEPEST = 50_000, 50  # characters of a file in another format than TOML
 _DATA_SETS = {  # by the end of the class's path: task, prompt, needle set, scorer
     "cdme.cdme.CDMEDataset": ("niah", "cdme", None, "cdme"),
     "cdme.cdme_multi.CDMEDataset": ("multi_needle", "cdme", None, "keyword"),
@@ -34,64 +31,26 @@ _DATA_SETS = {  # by the end of the class's path: task, prompt, needle set, scor
 }
 _EVALSCOPE = {"prompt": "evalscope", "lengths": "1000:32000:10", "length_means": "context", "length_buffer": 150}
 _EVALSCOPE |= {"depths": "0:100:10", "answer_budget": 256}
-_SETS = (("cdme", "zh"), ("san_francisco", "en"), ("san_francisco", "zh"), ("pizza", "en"), ("italy", "zh"))
 _SECRET = ("key", "token", "secret", "password")
 # Names that are taken over from a flat table, and are noted where a harness's file has them.
 _NOTED = ("tokenizer_model", "tokenizer_path", "needle_file_name", "api_url", "seed", "work_dir", "judge_strategy")
 
 
-def read_preset_file(path: Path) -> tuple[Table, Sequence[str]]:
-    """A file's presets by name, each with its suites, and a line for each thing that is not taken over.
-
-    A file of published names is one preset, under the file's name. Raises `InputError`.
-    """
-    text, kind = read_text("--preset", path, "give the path of a preset file"), path.suffix.lower()
-    if kind != ".toml" and len(text) > _LARGEST:
-        raise InputError("--preset", path, f"has more than {_LARGEST:,} characters: write it as TOML")
-    if kind == ".py":
-        return _read_python(path, text)
-    table = parse_toml("--preset", path, text) if kind == ".toml" else _parse_table(path, kind, text)
-    keys = {key.replace("-", "_"): value for key, value in table.items()}
-    if not keys.keys() & NAMES.keys() or all(isinstance(each, dict) and "suite" in each for each in table.values()):
-        return table, ()
-    if _is_task(keys):
-        notes: list[str] = []
-        return {path.stem: {"suite": list(_evalscope_suites(path, keys, notes))}}, notes
-    of_run = {key: keys[key] for key in keys.keys() & BY_KEY.keys() - NAMES.keys() if not BY_KEY[key].suite}
-    suite = {} if "multi_needle" in keys else {"task": "niah"}
-    return {path.stem: of_run | {"suite": [suite | {key: keys[key] for key in keys if key not in of_run}]}}, ()
-
-
-def _parse_table(path: Path, kind: str, text: str) -> Table:
-    import yaml
-
-    depth = 0
-    try:
-        for event in yaml.parse(text, yaml.SafeLoader) if kind != ".json" else ():
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if isinstance(event, yaml.AliasEvent) or depth > _DEEPEST:
-                raise ValueError("it has aliases (*name), or is nested too deep")
-        table = json.loads(text) if kind == ".json" else yaml.safe_load(text)
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise InputError("--preset", path, f"is no {kind[1:].upper()} that is read: {error}") from None
-    if not isinstance(table, dict) or not all(isinstance(key, str) for key in table):
-        raise InputError("--preset", path, "is no table of names and values")
-    return table
-
-
-def _read_python(path: Path, text: str) -> tuple[Table, Sequence[str]]:
-
+def suites_of_python(path: Path, text: str) -> tuple[list[Table], Sequence[str]]:
+    """The suites of a Python configuration, and a line for each thing that is not taken over. Raises `InputError`."""
     file = PythonFile(path.name, text)
     notes = list(file.unread)
     lists = [value for name, value in file.names.items() if name.endswith("datasets") and isinstance(value, list)]
     data_sets = [each for each in sum(lists, file.appended) if isinstance(each, dict) and "type" in each]
-    tasks = [value for value in file.names.values() if isinstance(value, dict) and _is_task(value)]
+    tasks = [value for value in file.names.values() if isinstance(value, dict) and is_task(value)]
     suites = list(_opencompass_suites(path, data_sets, file.names.get("models"), notes))
-    suites += _evalscope_suites(path, tasks[0], notes) if tasks and not suites else []
+    if tasks and not suites:
+        suites, more = suites_of_task(path, tasks[0])
+        notes += more
     if not suites:
         remedy = "has no data sets of CDME or NeedleBench, and no task of EvalScope: give the file that defines them"
         raise InputError("--preset", path, "; ".join([remedy, *notes[:3]]))
-    return {path.stem: {"suite": suites}}, notes
+    return suites, notes
 
 
 def _opencompass_suites(path: Path, data_sets: Sequence[Table], models: Any, notes: list[str]) -> Iterator[Table]:
@@ -118,36 +77,39 @@ def _opencompass_suites(path: Path, data_sets: Sequence[Table], models: Any, not
         suite |= _translate(path, others, OPENCOMPASS, notes)
         yield {key: value for key, value in suite.items() if value is not None}
     for model in models:
-        place, kind = shlex.quote(str(model.get("path"))), str(model.get("type")).lower()
-        served = f"--serve 'lmdeploy serve api_server {place} --server-port {{port}}' --model {place}"
-        spec = f"--model {'openai' if 'api' in kind or 'openai' in kind else 'hf'}:{place}"
+        name, kind = shlex.quote(str(model.get("path"))), str(model.get("type")).lower()
+        served = f"--serve 'lmdeploy serve api_server {name} --server-port {{port}}' --model {name}"
+        spec = f"--model {'openai' if 'api' in kind or 'openai' in kind else 'hf'}:{name}"
         notes.append(f"models: {served if 'turbomind' in kind else spec}")
         options = {key: value for key, value in model.items() if key not in ("type", "path", "abbr", "run_cfg")}
         notes += [_note(key, value) for key, value in (options | _inside(model, "run_cfg")).items()]
 
 
-def _is_task(table: Table) -> bool:
+def is_task(table: Table) -> bool:
+    """Whether a table is a task of EvalScope's."""
     return "dataset_args" in table or isinstance(table.get("datasets"), (str, list, tuple))
 
 
-def _evalscope_suites(path: Path, task: Table, notes: list[str]) -> Iterator[Table]:
-    asked = task.get("datasets") or "needle_haystack"
-    if not isinstance(asked, (str, list, tuple)) or "needle_haystack" not in asked:
+def suites_of_task(path: Path, task: Table) -> tuple[list[Table], list[str]]:
+    """The suites of EvalScope's task, and a line for each thing that is not taken over. Raises `InputError`."""
+    data_sets = task.get("datasets") or "needle_haystack"
+    if not isinstance(data_sets, (str, list, tuple)) or "needle_haystack" not in data_sets:
         raise InputError("--preset", path, "has data sets of EvalScope other than needle_haystack, which alone is read")
-    needle, arguments = (
-        load_needle_set("san_francisco", "en").needles[0],
-        _inside(task, "dataset_args", "needle_haystack"),
-    )
+    notes: list[str] = []
+    needle = load_needle_set("san_francisco", "en").needles[0]
+    arguments = _inside(task, "dataset_args", "needle_haystack")
     table = {"needles": [needle.text], "retrieval_question": needle.question}
     table |= {**task} | _inside(task, "generation_config") | arguments | _inside(arguments, "extra_params")
     structure = ("datasets", "dataset_args", "generation_config", "extra_params")
     values = _translate(path, {key: table[key] for key in table if key not in structure}, EVALSCOPE, notes)
     several = "needles" in values or values.get("needle_set") == "pizza"
     scorer = {"scorer": "match"} if "needle_set" in values else {}
+    suites: list[Table] = []
     for language in str(values.pop("language", "en,zh")).split(","):
         corpus = {"en": "essays", "zh": "sanguo"}.get(language, "default")
         base = {"task": "multi_needle" if several else "niah", "language": language, "corpus": corpus}
-        yield base | _EVALSCOPE | scorer | values
+        suites.append(base | _EVALSCOPE | scorer | values)
+    return suites, notes
 
 
 def _translate(path: Path, table: Table, peer: str, notes: list[str]) -> dict[str, Any]:
@@ -163,14 +125,11 @@ def _translate(path: Path, table: Table, peer: str, notes: list[str]) -> dict[st
     values = dict(translated(f"--preset {path}", known, peer=peer).values)
     if isinstance(values.get("needles"), list) and len(values["needles"]) == 1:
         values["needle"] = values.pop("needles")[0]
-    needles_given = values.get("needles")
-    texts = [str(text).strip() for text in needles_given] if isinstance(needles_given, list) else [values.get("needle")]
-    for name, language in _SETS:
-        needles = load_needle_set(name, language)
-        question = needles.joint.question if needles.joint and len(texts) > 1 else needles.needles[0].question
-        if [needle.text for needle in needles.needles] == texts and question == values.get("question"):
-            left = values.keys() - {"needle", "needles", "question", "answer"}
-            return {"needle_set": name} | {key: values[key] for key in values if key in left}
+    several = values.get("needles")
+    texts = [str(text).strip() for text in several] if isinstance(several, list) else [values.get("needle")]
+    if name := set_with(texts, values.get("question")):
+        of_set = ("needle", "needles", "question", "answer")
+        return {"needle_set": name} | {key: value for key, value in values.items() if key not in of_set}
     return values
 
 
@@ -192,15 +151,9 @@ def _note(key: str, value: object) -> str:
 
 _MOST_STEPS = 100_000  # values made and looked at; published files take less than 10,000
 _MOST_BITS = 64  # of a whole number
-_UNSAFE = (
-    ast.Pow,
-    ast.Mod,
-    ast.LShift,
-    ast.RShift,
-    ast.Attribute,
-    ast.JoinedStr,
-)  # large values of small ones; methods
-_PLACE, _UNUSED = ("length", "depth", "depths"), ("abbr", "api_key")
+# Large values of small ones; methods.
+_UNSAFE = (ast.Pow, ast.Mod, ast.LShift, ast.RShift, ast.Attribute, ast.JoinedStr)
+_AXES, _UNUSED = ("length", "depth", "depths"), ("abbr", "api_key")
 _ERRORS = (simpleeval.InvalidExpression, ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 _FUNCTIONS = {
     **{kind.__name__: kind for kind in (list, tuple, int, float)},
@@ -266,7 +219,7 @@ class PythonFile(simpleeval.EvalWithCompoundTypes):  # type: ignore[misc]  # sim
     def _run_loop(self, name: str, values: list[Any], body: Sequence[ast.stmt]) -> None:
         """Run a loop's body for each value; once for lengths or depths, which a data set then has as a list."""
         entries = [entry for statement in body for node in ast.walk(statement) for entry in _entries(node)]
-        if any(key in _PLACE and name in _names_in(value) for key, value in entries):
+        if any(key in _AXES and name in _names_in(value) for key, value in entries):
             self._axes[name], values = values, values[:1]
         for value in values:
             self.names[name] = value
@@ -295,18 +248,17 @@ class PythonFile(simpleeval.EvalWithCompoundTypes):  # type: ignore[misc]  # sim
             with self._noting(value, key or "**"):
                 if key is None:
                     table |= self._eval(value)
-                elif key in _PLACE and axes:
+                elif key in _AXES and axes:
                     (axis,) = axes
-                    table[key] = [self._eval_with(axis, each, value) for each in self._axes[axis]]
+                    table[key] = []
+                    for each in self._axes[axis]:
+                        self.names[axis] = each
+                        table[key].append(self._eval(value))
                 elif axes and key not in _UNUSED:
                     raise LookupError(key)
                 elif key not in _UNUSED:
                     table[key] = self._eval(value)
         return table
-
-    def _eval_with(self, name: str, value: Any, node: ast.expr) -> Any:
-        self.names[name] = value
-        return self._eval(node)
 
     def _eval_call(self, node: ast.Call) -> Any:
         is_table = ast.unparse(node.func).rpartition(".")[2] in ("dict", "TaskConfig")

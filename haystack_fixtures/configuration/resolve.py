@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,7 +17,7 @@ from needlework.core.grid import SPREAD, parse_depths, parse_lengths, without_wi
 from needlework.core.options import Option, Parsed, text
 from needlework.core.settings import FamilyValues, Settings, Suite
 from needlework.haystack_fixtures.configuration import presets
-from needlework.haystack_fixtures.configuration.peer_names import NAMES, translated
+from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
 from needlework.haystack_fixtures.configuration.presets import (
     BY_KEY,
     FAMILY_OPTIONS,
@@ -25,7 +25,7 @@ from needlework.haystack_fixtures.configuration.presets import (
     SUITE_KEYS,
     Preset,
     Written,
-    as_written,
+    as_words,
     built_in_presets,
     first,
     load_preset,
@@ -40,47 +40,33 @@ def resolve_settings(
 ) -> Settings:
     """Bring the sources together: command line over `--config` TOML over ini over defaults.
 
-    A preset counts as written at the place where it is named: `--preset` beats `lengths` of the ini file, and
-    `--lengths` beats the preset. `user_suites`: of the user's tasks, asked too where no preset is named. Relative
-    results folders start at `root`. Raises `InputError`.
+    A preset counts as written where it is named: `--preset` beats `lengths` of the ini file, and `--lengths` beats the
+    preset. `user_suites`: of the user's tasks, asked too where no preset is named. Relative results folders start at
+    `root`. Raises `InputError`.
     """
     levels = _levels(command_line, ini)
-    wanted = _wanted(first(levels, "task"))
+    tasks = _task_names(first(levels, "task"))
     user_tasks = {suite["task"] for suite in user_suites}
     # Of the ini file it says where the data lies, and not what is asked.
     data_alone = first(levels[:-1], "leval_data")
-    levels.append({"preset": _default_preset(wanted, user_tasks, data_alone)})
-    named = next(i for i, level in enumerate(levels) if "preset" in level)
-    preset = load_preset(cast(str, levels[named]["preset"]))
-    if levels[named] is levels[-1]:
-        preset = replace(preset, suites=(*preset.suites, *(() if preset.name == presets.NAME else user_suites)))
+    levels.append({"preset": _default_preset(tasks, user_tasks, data_alone)})
+    at = next(i for i, level in enumerate(levels) if "preset" in level)
+    preset = load_preset(cast(str, levels[at]["preset"]))
+    if levels[at] is levels[-1] and preset.name != presets.NAME:
+        preset = replace(preset, suites=(*preset.suites, *user_suites))
     if preset.name == presets.NAME:
-        preset = presets.with_files(preset, cast("str | None", first(levels, "leval_data")), wanted)
-    above, below = levels[: named + 1], levels[named + 1 :]
+        preset = presets.with_files(preset, cast("str | None", first(levels, "leval_data")), tasks)
+    above, below = levels[: at + 1], levels[at + 1 :]
 
-    of_run = [*above, preset.run, *below]
-    run: dict[str, Parsed] = {}
-    for option in OPTIONS:
-        if option.suite or option.key in ("config", "preset", "task", "resume"):
-            continue
-        value = first(of_run, option.key)
-        if option.repeatable:
-            values = [value] if isinstance(value, str) else list(value or ())
-            run[option.key] = tuple(cast(str, option.parse(f"--{option.name}", word)) for word in values) or (
-                (option.default,) if option.default else ()
-            )
-        else:
-            written = _single(option, value) if value is not None else option.default
-            run[option.key] = None if written is None else option.parse(f"--{option.name}", written)
+    run = _run_values([*above, preset.run, *below])
     results_dir = Path(cast(str, run.pop("results_dir")))
-    family_values = {option.key: run.pop(option.key) for option in FAMILY_OPTIONS.values() if not option.suite}
-    suites = suites_of(preset, above, below, wanted)
     # An adaptive run's grid has every length and depth once; which samples are asked there is decided on the way.
     once: dict[str, Any] = {"spread": False, "repeats": 1, "repeats_per_file": 0, "controls": ()}
     changes = once if run["adaptive"] is not None else {}
+    family = {key: run.pop(key) for key, option in FAMILY_OPTIONS.items() if not option.suite}
     suites = tuple(
-        structs.replace(suite, family=without_defaults({**suite.family, **family_values}), **changes)
-        for suite in suites
+        structs.replace(suite, family=without_defaults({**suite.family, **family}), **changes)
+        for suite in _suites(preset, above, below, tasks)
     )
     return Settings(
         preset=preset.name,
@@ -91,6 +77,28 @@ def resolve_settings(
     )
 
 
+def written_value(command_line: Written, ini: Written, key: str) -> str | None:
+    """The value of an option, wherever it is written but in a preset. Raises `InputError`."""
+    return cast("str | None", first(_levels(command_line, ini), key))
+
+
+def _run_values(levels: Sequence[Written]) -> dict[str, Parsed]:
+    """The values of the run's options, by key."""
+    values: dict[str, Parsed] = {}
+    for option in OPTIONS:
+        if option.suite or option.key in ("config", "preset", "task", "resume"):
+            continue
+        value = first(levels, option.key)
+        if option.repeatable:
+            words = [value] if isinstance(value, str) else list(value or ())
+            words = words or ([option.default] if option.default else [])
+            values[option.key] = tuple(cast(str, option.parse(f"--{option.name}", word)) for word in words)
+        else:
+            word = option.default if value is None else _single(option, value)
+            values[option.key] = None if word is None else option.parse(f"--{option.name}", word)
+    return values
+
+
 def _single(option: Option, value: str | Sequence[str]) -> str:
     if isinstance(value, str):
         return value
@@ -99,27 +107,20 @@ def _single(option: Option, value: str | Sequence[str]) -> str:
     return value[0]
 
 
-def written_value(command_line: Written, ini: Written, key: str) -> str | None:
-    """What is said of an option, wherever it is; none of a preset's. Raises `InputError`."""
-    return cast("str | None", first(_levels(command_line, ini), key))
-
-
 def _levels(command_line: Written, ini: Written) -> list[Written]:
-    return [command_line, _read_config(_one(command_line, "config") or _one(ini, "config")), ini]
+    return [command_line, _read_config(cast("str | None", command_line.get("config") or ini.get("config"))), ini]
 
 
-def _wanted(tasks: object) -> tuple[str, ...]:
-    names = cast("tuple[str, ...]", BY_KEY["task"].parse("--task", tasks)) if isinstance(tasks, str) else ()
+def _task_names(value: object) -> tuple[str, ...]:
+    names = cast("tuple[str, ...]", BY_KEY["task"].parse("--task", value)) if isinstance(value, str) else ()
     return presets.in_full(names)
 
 
-def _default_preset(wanted: Sequence[str], user_tasks: set[str], leval_data: object) -> str:
-    """`quick`, or where that lacks a task that was asked for, the preset that has every one."""
-    if not set(wanted) & user_tasks and presets.asks_leval(wanted, leval_data):
+def _default_preset(tasks: Sequence[str], user_tasks: set[str], leval_data: object) -> str:
+    """`quick`, or where that lacks one of the tasks, the preset that has every one."""
+    if not set(tasks) & user_tasks and presets.asks_leval(tasks, leval_data):
         return presets.NAME
-    return (
-        "families" if set(wanted) - user_tasks - {suite["task"] for suite in load_preset("quick").suites} else "quick"
-    )
+    return "families" if set(tasks) - user_tasks - {suite["task"] for suite in load_preset("quick").suites} else "quick"
 
 
 def _read_config(path: str | None) -> Written:
@@ -127,65 +128,52 @@ def _read_config(path: str | None) -> Written:
         return {}
     where = f"--config {path}"
     table = {name.replace("-", "_"): value for name, value in read_toml("--config", text("--config", path)).items()}
-    said_here = translated(where, table)
-    if said_here.left:
-        raise InputError(where, said_here.left[0], f"here: {NAMES[said_here.left[0]].here}")
-    found: dict[str, str | Sequence[str]] = {}
-    for key, value in said_here.values.items():
+    values: dict[str, str | Sequence[str]] = {}
+    for key, value in our_names(where, table).items():
         if key in SUITE_KEYS and key != "task":
             raise InputError(where, key, "stands in a suite of a preset file (docs/presets.md)")
         if key not in BY_KEY or key == "config":
             near = nearest(key, BY_KEY, NAMES)
             raise InputError(where, key, f"did you mean {near}?" if near else "no such option")
-        if BY_KEY[key].repeatable and isinstance(value, list):
-            found[key] = [as_written(f"{where}: {key}", part) for part in value]
-        else:
-            found[key] = as_written(f"{where}: {key}", value)
-    return found
-
-
-def _one(level: Written, key: str) -> str | None:
-    return cast("str | None", level.get(key))
+        values[key] = as_words(where, key, value)
+    return values
 
 
 _Value = Parsed | tuple[int, ...] | tuple[float, ...]
-_Named = tuple[str, str | None]
 _OF_THE_GRID = ("lengths", "depths", "length_spacing", "depth_spacing", "language")
-_READ_ELSEWHERE = (*_OF_THE_GRID, "needle", "needles", "question", "answer")
+_OF_NEEDLES = ("needle", "needles", "question", "answer")
 
 
-def suites_of(
-    preset: Preset, above: Sequence[Written], below: Sequence[Written], wanted: Sequence[str]
+def _suites(
+    preset: Preset, above: Sequence[Written], below: Sequence[Written], tasks: Sequence[str]
 ) -> tuple[Suite, ...]:
-    """The preset's suites of the wanted tasks (of all where it is empty), each in its languages.
+    """The preset's suites of these tasks (of all where none is named), each in its languages.
 
-    `above` counts more than the preset, `below` less, each from the first on. Raises `InputError`.
+    `above` counts more than the preset, `below` less, each from the first on. Suites that an option has made equal
+    (two suites of one grid, after `--needle-set`) are one. Raises `InputError`.
     """
-    written_suites = _with_several_needles(preset.suites, wanted, above, below)
+    written_suites = _with_several_needles(preset.suites, tasks, above, below)
     known = tuple(dict.fromkeys(suite["task"] for suite in written_suites))
-    for task in wanted:
+    for task in tasks:
         if task not in known:
             raise InputError("--task", task, _no_such_task(task, preset.name, known))
-    asked = cast("str | None", first(above, "language"))
-    found: list[Suite] = []
+    chosen = cast("str | None", first(above, "language"))
+    suites: list[Suite] = []
     missing: set[str] = set()
     for written in written_suites:
-        if wanted and written["task"] not in wanted:
+        if tasks and written["task"] not in tasks:
             continue
-        own = written.get("language")
-        languages = _languages(asked or own or cast("str | None", first(below, "language")) or "en")
-        if asked and own:
-            missing |= set(languages) - set(_languages(own))
-            languages = tuple(language for language in languages if language in _languages(own))
-        found += [_suite(written, language, above, below) for language in languages]
-    if not found:
-        raise InputError("--language", asked, f"preset {preset.name} has no suite in that language")
-    served = {suite.language for suite in found}
-    if missing - served:
-        raise InputError(
-            "--language", asked, f"preset {preset.name} has no suite in {', '.join(sorted(missing - served))}"
-        )
-    return _merge(found)
+        of_suite = written.get("language")
+        languages = _languages(chosen or of_suite or cast("str | None", first(below, "language")) or "en")
+        if chosen and of_suite:
+            missing |= set(languages) - set(_languages(of_suite))
+            languages = tuple(language for language in languages if language in _languages(of_suite))
+        suites += [_suite(written, language, above, below) for language in languages]
+    if not suites:
+        raise InputError("--language", chosen, f"preset {preset.name} has no suite in that language")
+    if missing := missing - {suite.language for suite in suites}:
+        raise InputError("--language", chosen, f"preset {preset.name} has no suite in {', '.join(sorted(missing))}")
+    return tuple(dict.fromkeys(suites))
 
 
 def _no_such_task(task: str, preset: str, known: Sequence[str]) -> str:
@@ -201,56 +189,50 @@ def _no_such_task(task: str, preset: str, known: Sequence[str]) -> str:
 
 
 def _with_several_needles(
-    suites: Sequence[Mapping[str, str]], wanted: Sequence[str], above: Sequence[Written], below: Sequence[Written]
+    suites: Sequence[Mapping[str, str]], tasks: Sequence[str], above: Sequence[Written], below: Sequence[Written]
 ) -> list[Mapping[str, str]]:
     """Suites of niah that are given several needles ask one question over all of them: they are of multi_needle."""
     has_both = {suite["task"] for suite in suites} >= set(TASKS)
-    found = []
+    changed = []
     for suite in suites:
         needles = inline_needles([*above, suite, *below]) if suite["task"] == "niah" else None
-        if needles is not None and needles.count > 1 and (not wanted or "niah" in wanted or not has_both):
-            if has_both or "niah" in wanted:
+        if needles is not None and needles.count > 1 and (not tasks or "niah" in tasks or not has_both):
+            if has_both or "niah" in tasks:
                 raise InputError("--needles", needles.count, "niah asks about one needle: give --task multi_needle")
             suite = {**suite, "task": "multi_needle"}
-        found.append(suite)
-    return found
-
-
-def _merge(suites: Sequence[Suite]) -> tuple[Suite, ...]:
-    """Drop suites that an option has made equal (two suites of one grid, after `--needle-set`)."""
-    return tuple(dict.fromkeys(suites))
+        changed.append(suite)
+    return changed
 
 
 def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], below: Sequence[Written]) -> Suite:
-    def get(key: str) -> _Named:
-        option = BY_KEY[key]
-        found = first(above, key) or written.get(key) or first(below, key) or option.default
-        return f"--{option.name}", cast("str | None", found)
-
+    levels = [*above, written, *below]
     values: dict[str, _Value] = {}
     for option in OPTIONS:
-        if option.suite and option.key not in _READ_ELSEWHERE:
-            name, value = get(option.key)
-            values[option.key] = None if value is None else option.parse(name, value)
+        if option.suite and option.key not in (*_OF_THE_GRID, *_OF_NEEDLES):
+            value = _first_filled(levels, option.key)
+            values[option.key] = None if value is None else option.parse(f"--{option.name}", value)
+    # A system prompt may be empty on purpose: that is one too.
+    values["system_prompt"] = cast("str | None", first(levels, "system_prompt"))
     family = without_defaults({key: cast(Parsed, values.pop(key)) for key in FAMILY_OPTIONS.keys() & values.keys()})
     for key, parse in SUITE_KEYS.items():
         if key not in ("task", "num_repeats_per_file"):
             values[key] = parse(key, written[key]) if key in written else None
     values |= _files(values, written, above)
-    needles = inline_needles([*above, written, *below]) if written["task"] in TASKS else None
+    needles = inline_needles(levels) if written["task"] in TASKS else None
     if needles is not None:
         values |= {"needle_set": needles.spec, "scorer": needles.scorer or values["scorer"]}
         if any(key in level for level in above for key in ("needle", "needles")):  # the suite's is about others
             values["keyword"] = None
-    # A system prompt may be empty on purpose: that is not "not given".
-    values["system_prompt"] = next(
-        (cast(str, level["system_prompt"]) for level in (*above, written, *below) if "system_prompt" in level), None
-    )
-    values |= _grid(get, written, below)
+    values |= _grid(levels, [written, *below])
     values["judge_by_default"] = bool(values["judge_by_default"])
     values["controls"] = values["controls"] or ()
     values["variants"] = values["variants"] or ()
     return Suite(task=written["task"], language=language, family=family, **cast("dict[str, Any]", values))
+
+
+def _first_filled(levels: Sequence[Written], key: str) -> str | None:
+    """The first value that is not empty, else the option's default."""
+    return next((cast(str, level[key]) for level in levels if level.get(key)), BY_KEY[key].default)
 
 
 def _files(values: Mapping[str, _Value], written: Mapping[str, str], above: Sequence[Written]) -> dict[str, _Value]:
@@ -264,20 +246,23 @@ def _files(values: Mapping[str, _Value], written: Mapping[str, str], above: Sequ
     key = "num_repeats_per_file"
     if key not in written or first(above, "repeats"):
         return {"file_list": names}
-    each = cast(int, SUITE_KEYS[key](key, written[key]))
+    repeats = cast(int, SUITE_KEYS[key](key, written[key]))
     if len(names) < 2:
-        return {"file_list": names, "repeats": each}
-    return {"file_list": names, "repeats": each * len(names), "repeats_per_file": each}
+        return {"file_list": names, "repeats": repeats}
+    return {"file_list": names, "repeats": repeats * len(names), "repeats_per_file": repeats}
 
 
-def _grid(get: Callable[[str], _Named], written: Mapping[str, str], below: Sequence[Written]) -> dict[str, _Value]:
-    """Lengths and depths, whether each sample has one of the depths, and whether the window is a length."""
+def _grid(levels: Sequence[Written], without_options: Sequence[Written]) -> dict[str, _Value]:
+    """Lengths and depths, whether each sample has one of the depths, and whether the window is a length.
+
+    `without_options`: the levels from the preset's suite on, whose depths `--depths spread` is about.
+    """
     values: dict[str, _Value] = {}
     for key, parse in (("lengths", parse_lengths), ("depths", parse_depths)):
-        name, value = get(key)
+        name, value = f"--{key}", _first_filled(levels, key)
         if key == "depths" and value is not None and value.partition(":")[0].strip() == SPREAD:
             values["spread"] = True
-            value = value.partition(":")[2] or _unspread(written, below)
+            value = value.partition(":")[2] or _unspread(without_options)
         if value is None:
             raise InputError(name, "", f"give --{key}, or a preset that has them")
         if key == "lengths":
@@ -285,24 +270,25 @@ def _grid(get: Callable[[str], _Named], written: Mapping[str, str], below: Seque
             if not value:
                 values[key] = ()
                 continue
-        spacing_name, spacing = get(f"{key[:-1]}_spacing")
-        values[key] = parse(name, value, cast(str, BY_KEY[f"{key[:-1]}_spacing"].parse(spacing_name, spacing or "")))
+        spacing = BY_KEY[f"{key[:-1]}_spacing"]
+        word = _first_filled(levels, spacing.key) or ""
+        values[key] = parse(name, value, cast(str, spacing.parse(f"--{spacing.name}", word)))
     return values
 
 
-def _unspread(written: Mapping[str, str], below: Sequence[Written]) -> str | None:
-    """The depths that `--depths spread` is about: those of the preset, or of what it was written over."""
-    found = (cast(str, level["depths"]) for level in (written, *below) if "depths" in level)
-    named = (depths.removeprefix(SPREAD).lstrip(" :") for depths in found)
-    return next((depths for depths in named if depths), None)
+def _unspread(levels: Sequence[Written]) -> str | None:
+    """The first depths, without the word that spreads them."""
+    written = (cast(str, level["depths"]) for level in levels if "depths" in level)
+    depths = (each.removeprefix(SPREAD).lstrip(" :") for each in written)
+    return next((each for each in depths if each), None)
 
 
 def _languages(value: str) -> tuple[str, ...]:
-    found = cast("tuple[str, ...]", BY_KEY["language"].parse("--language", value))
-    for language in found:
+    languages = cast("tuple[str, ...]", BY_KEY["language"].parse("--language", value))
+    for language in languages:
         if language not in ("en", "zh"):
             raise InputError("--language", language, "use en, zh or en,zh")
-    return found
+    return languages
 
 
 TASKS = ("niah", "multi_needle")
@@ -324,12 +310,12 @@ class InlineNeedles:
 
 
 def inline_needles(levels: Sequence[Written]) -> InlineNeedles | None:
-    """The needles that the levels say, most important first; `None` where they name a set.
+    """The needles that the levels have as text, most important first; `None` where they name a set.
 
     Without an answer or keyword a scorer that wants one gives way, unless it is named beside the needles or above.
     Raises `InputError` for needles without a question, a question without needles, and both needles and a set.
     """
-    at = next((place for place, level in enumerate(levels) if any(kind in level for kind in _KINDS)), len(levels))
+    at = next((number for number, level in enumerate(levels) if any(kind in level for kind in _KINDS)), len(levels))
     kinds = [kind for kind in _KINDS if at < len(levels) and kind in levels[at]]
     if len(kinds) > 1:
         names = ", ".join(_option(kind) for kind in kinds)
@@ -344,7 +330,7 @@ def inline_needles(levels: Sequence[Written]) -> InlineNeedles | None:
     question = cast("str | None", first(levels, "question"))
     if question is None:
         raise InputError(_option(kinds[0]), texts[0], "give --question too: what is asked about it")
-    # An answer is one to the needles beside it, or to others that were said before.
+    # An answer is one to the needles beside it, or to others on a level before.
     answer = cast("str | None", first(levels[: at + 1], "answer") or first(levels[: at + 1], "keyword"))
     spec = inline_spec(texts, question, answer or "")
     return InlineNeedles(spec, len(texts), "" if answer else _scorer(levels, at))
@@ -360,11 +346,11 @@ def _texts(word: str) -> list[str]:
     """A needle, or a JSON list of needles."""
     if word.lstrip().startswith("["):
         try:
-            found = json.loads(word)
+            needles = json.loads(word)
         except (ValueError, RecursionError):
             return [word]
-        if found and isinstance(found, list) and all(isinstance(text, str) for text in found):
-            return found
+        if needles and isinstance(needles, list) and all(isinstance(text, str) for text in needles):
+            return needles
     return [word]
 
 

@@ -29,7 +29,18 @@ from needlework.core.options import (
     words,
 )
 
-CONFIGURATION_OPTIONS: tuple[Option, ...] = (
+_NAMED_TOKENIZERS = ("smollm2", "server")
+
+
+def tokenizer_file(value: str) -> FileIn | None:
+    """The path in a value of `--tokenizer`."""
+    kind, colon, name = value.partition(":")
+    if colon and kind in ("gguf", "hf"):
+        return FileIn(name, f"{kind}:", or_name=kind == "hf")
+    return None if kind == "tiktoken" or value in _NAMED_TOKENIZERS else FileIn(value, or_name=True)
+
+
+MODEL_OPTIONS: tuple[Option, ...] = (
     Option("config", CONFIGURATION, "TOML file with any of these options; the command line wins", text, metavar="FILE"),
     Option(
         "preset",
@@ -39,21 +50,6 @@ CONFIGURATION_OPTIONS: tuple[Option, ...] = (
         "quick",
         metavar="NAME",
     ),
-)
-
-
-_GIVEN_NAMES = ("smollm2", "server")
-
-
-def tokenizer_file(value: str) -> FileIn | None:
-    """The path in a value of `--tokenizer`."""
-    kind, colon, name = value.partition(":")
-    if colon and kind in ("gguf", "hf"):
-        return FileIn(name, f"{kind}:", or_name=kind == "hf")
-    return None if kind == "tiktoken" or value in _GIVEN_NAMES else FileIn(value, or_name=True)
-
-
-MODEL_OPTIONS: tuple[Option, ...] = (
     Option(
         "model",
         WHO,
@@ -164,7 +160,23 @@ MODEL_OPTIONS: tuple[Option, ...] = (
 )
 
 
-OPTIONS: tuple[Option, ...] = (
+RELATIVE = "relative"
+_BAR = "85.6"  # RULER's, percent
+
+
+def parse_bars(option: str, value: str) -> tuple[str, ...]:
+    """`85.6`, `relative`, or both: percents above 0 and below 100."""
+    for word in (bars := words(option, value)):
+        try:
+            is_bar = word == RELATIVE or 1 < float(word.removesuffix("%")) < 100
+        except ValueError:
+            is_bar = False
+        if not is_bar:
+            raise InputError(option, value, "give a score in percent, such as 85.6 or 90%, or relative, or both")
+    return bars
+
+
+RUN_OPTIONS: tuple[Option, ...] = (
     Option(
         "strict-model",
         SEND,
@@ -215,10 +227,6 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("timeout", SEND, "seconds for a short request; longer prompts get more", seconds, "120", metavar="SECONDS"),
     Option("retries", SEND, "further tries after a fault that may pass", whole(0), "4", metavar="N"),
-)
-
-
-BATCHES_OPTIONS: tuple[Option, ...] = (
     Option(
         "batch-out",
         SEND,
@@ -242,10 +250,6 @@ BATCHES_OPTIONS: tuple[Option, ...] = (
         "50000,200",
         metavar="REQUESTS,MB",
     ),
-)
-
-
-RESULTS_OPTIONS: tuple[Option, ...] = (
     Option("results-dir", OUT, "folder that holds the runs", path, "results/runs", metavar="DIR"),
     Option(
         "run-name",
@@ -367,26 +371,6 @@ RESULTS_OPTIONS: tuple[Option, ...] = (
         "0",
         metavar="TRIALS",
     ),
-)
-
-
-RELATIVE = "relative"
-_BAR = "85.6"  # RULER's, percent
-
-
-def bars(option: str, value: str) -> tuple[str, ...]:
-    """`85.6`, `relative`, or both: percents above 0 and below 100."""
-    for word in (found := words(option, value)):
-        try:
-            known = word == RELATIVE or 1 < float(word.removesuffix("%")) < 100
-        except ValueError:
-            known = False
-        if not known:
-            raise InputError(option, value, "give a score in percent, such as 85.6 or 90%, or relative, or both")
-    return found
-
-
-ADAPTIVE_OPTIONS: tuple[Option, ...] = (
     Option(
         "adaptive",
         ADAPTIVE,
@@ -402,7 +386,7 @@ ADAPTIVE_OPTIONS: tuple[Option, ...] = (
         ADAPTIVE,
         "the score, percent, that a length has to hold; relative: 85 % of the base (--relative-to, else the shortest"
         " length); both: 85.6,relative",
-        bars,
+        parse_bars,
         _BAR,
         metavar="LIST",
     ),

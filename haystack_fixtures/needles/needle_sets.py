@@ -62,6 +62,16 @@ def load_needle_set(spec: str, language: str) -> NeedleSet:
     return _from_path(Path(spec), language) if is_own(spec) else _ours(spec, language)
 
 
+def set_with(needles: Sequence[object], question: object) -> str | None:
+    """The name of the built-in set that has these needles and this question, in any language."""
+    for name, languages in _built_in().items():
+        for known in (_ours(name, language) for language in languages):
+            usual = known.joint.question if known.joint and len(needles) > 1 else known.needles[0].question
+            if [needle.text for needle in known.needles] == list(needles) and usual == question:
+                return name
+    return None
+
+
 @cache
 def _ours(spec: str, language: str) -> NeedleSet:
     ours = _built_in()
