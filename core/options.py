@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,12 +12,12 @@ from needlework.core.errors import InputError
 from needlework.core.grid import parse_tokens
 
 
-def always(_own: Mapping[str, Parsed]) -> bool:
+def always(_family: Mapping[str, Parsed]) -> bool:
     """Of an option that is a part of what is asked."""
     return True
 
 
-def never(_own: Mapping[str, Parsed]) -> bool:
+def never(_family: Mapping[str, Parsed]) -> bool:
     """Of an option whose effect a trial's key knows by other means, such as a file's hash, or that has none on it."""
     return False
 
@@ -53,7 +54,7 @@ class Option:
 
     `bare`: the value of an option that is given without one.
 
-    `counts(own)`: of a family's own option, whether a value other than the default is part of a trial's key, beside
+    `counts(family)`: of a family's option, whether a value other than the default is part of a trial's key, beside
     the family's other values that are no defaults.
 
     `file(value)`: the path in a value, `None` for a value that names no file.
@@ -132,10 +133,10 @@ def any_text(option: str, value: str) -> str:
 
 def words(option: str, value: str) -> tuple[str, ...]:
     """`a,b c` as a tuple."""
-    found = tuple(dict.fromkeys(word for word in value.replace(" ", ",").split(",") if word))
-    if not found:
+    parts = tuple(dict.fromkeys(word for word in value.replace(" ", ",").split(",") if word))
+    if not parts:
         raise InputError(option, value, "give at least one value")
-    return found
+    return parts
 
 
 def key_value(option: str, value: str) -> str:
@@ -166,17 +167,6 @@ def whole(least: int) -> Parser:
     return parse
 
 
-def trials_or_share(option: str, value: str) -> float:
-    """A whole number of trials, or a share of them between 0 and 1."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1 and not (1 <= number < 1e9 and number == int(number)):
-        raise InputError(option, value, "give a number of trials, such as 10, or a share of them, such as 0.1")
-    return number
-
-
 def tokens(option: str, value: str) -> int:
     """A number of tokens, such as 64 or 2k."""
     return parse_tokens(option, value)
@@ -184,59 +174,56 @@ def tokens(option: str, value: str) -> int:
 
 def some_tokens(option: str, value: str) -> int:
     """A number of tokens, at least one."""
-    number = parse_tokens(option, value)
-    if number < 1:
+    count = parse_tokens(option, value)
+    if count < 1:
         raise InputError(option, value, "is no room for an answer: give 1 or more, such as 64")
-    return number
+    return count
 
 
-def seconds(option: str, value: str) -> float:
-    """A time above 0 in seconds."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = 0.0
-    if not 0 < number <= _LONGEST_S:
-        raise InputError(option, value, f"give seconds above 0 and up to {_LONGEST_S:,}, such as 120")
-    return number
+def number(fits: Callable[[float], bool], remedy: str) -> Parser:
+    """A number that fits."""
+
+    def parse(option: str, value: str) -> float:
+        try:
+            amount = float(value)
+        except ValueError:
+            amount = math.nan
+        if not fits(amount):
+            raise InputError(option, value, remedy)
+        return amount
+
+    return parse
 
 
-def positive(option: str, value: str) -> float:
-    """A number above 0."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1e12:
-        raise InputError(option, value, "give a number above 0")
-    return number
+seconds = number(lambda amount: 0 < amount <= _LONGEST_S, f"give seconds above 0 and up to {_LONGEST_S:,}, such as 120")
+positive = number(lambda amount: 0 < amount < 1e12, "give a number above 0")
+percent = number(lambda amount: 0 <= amount <= 100, "give a percent from 0 to 100")
+trials_or_share = number(
+    lambda amount: 0 < amount < 1 or (1 <= amount < 1e9 and amount == int(amount)),
+    "give a number of trials, such as 10, or a share of them, such as 0.1",
+)
 
 
-def percent(option: str, value: str) -> float:
-    """A number from 0 to 100."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 100:
-        raise InputError(option, value, "give a percent from 0 to 100")
-    return number
+def pair(number_pattern: str, remedy: str) -> Parser:
+    """Two numbers of a form, with a comma between them."""
+
+    def parse(option: str, value: str) -> tuple[str, ...]:
+        parts = tuple(part.strip() for part in value.split(","))
+        if len(parts) != 2 or not all(re.fullmatch(number_pattern, part) for part in parts):
+            raise InputError(option, value, remedy)
+        return parts
+
+    return parse
 
 
-def prices(option: str, value: str) -> tuple[str, ...]:
-    """Dollars for a million prompt tokens and for a million answer tokens: `0.5,1.5`."""
-    found = tuple(part.strip() for part in value.split(","))
-    if len(found) != 2 or not all(re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", part) for part in found):
-        raise InputError(option, value, "give dollars per million tokens, of prompts and of answers, such as 0.5,1.5")
-    return found
-
-
-def file_limits(option: str, value: str) -> tuple[str, ...]:
-    """Most requests and most megabytes (1,000,000 bytes) of a file: `50000,200`."""
-    found = tuple(part.strip() for part in value.split(","))
-    if len(found) != 2 or not all(re.fullmatch(r"[1-9][0-9]{0,8}", part) for part in found):
-        raise InputError(option, value, "give the most requests and the most megabytes of a file, such as 50000,200")
-    return found
+prices = pair(
+    r"[0-9]{1,6}(\.[0-9]{1,6})?",
+    "give dollars per million tokens, of prompts and of answers, such as 0.5,1.5",
+)
+file_limits = pair(
+    r"[1-9][0-9]{0,8}",  # a megabyte has 1,000,000 bytes
+    "give the most requests and the most megabytes of a file, such as 50000,200",
+)
 
 
 def one_of(*choices: str) -> Parser:
@@ -254,11 +241,12 @@ def words_of(*choices: str) -> Parser:
     """Words of a list; `none` for none of them."""
 
     def parse(option: str, value: str) -> tuple[str, ...]:
-        found = words(option, value)
-        for word in found:
-            if word not in (*choices, "none") or (word == "none" and len(found) > 1):
-                raise InputError(option, value, f"use none, or some of {', '.join(choices)}")
-        return () if found == ("none",) else found
+        chosen = words(option, value)
+        if chosen == ("none",):
+            return ()
+        if not set(chosen) <= set(choices):
+            raise InputError(option, value, f"use none, or some of {', '.join(choices)}")
+        return chosen
 
     return parse
 
@@ -267,18 +255,18 @@ def some_of(*choices: str) -> Parser:
     """Words of a list, at least one."""
 
     def parse(option: str, value: str) -> tuple[str, ...]:
-        found = words(option, value)
-        if not set(found) <= set(choices):
+        chosen = words(option, value)
+        if not set(chosen) <= set(choices):
             raise InputError(option, value, f"use some of {', '.join(choices)}")
-        return found
+        return chosen
 
     return parse
 
 
 def shard(option: str, value: str) -> str:
     """One part of several, `2/4`."""
-    found = re.fullmatch(r"\s*([0-9]{1,6})\s*/\s*([0-9]{1,6})\s*", value)
-    number, of = map(int, found.groups()) if found else (0, 0)
+    match = re.fullmatch(r"\s*([0-9]{1,6})\s*/\s*([0-9]{1,6})\s*", value)
+    number, of = map(int, match.groups()) if match else (0, 0)
     if not 1 <= number <= of <= _MOST_SHARDS:
         remedy = f"write I/N, I from 1 to N and N up to {_MOST_SHARDS:,}: 1/4, 2/4, 3/4 and 4/4 are a whole run"
         raise InputError(option, value, remedy)
@@ -296,7 +284,7 @@ def pattern(option: str, value: str) -> str:
 
 def switch(option: str, value: str) -> bool:
     """A yes or no."""
-    known = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
-    if value.strip().lower() not in known:
+    word = value.strip().lower()
+    if word not in ("true", "yes", "1", "on", "false", "no", "0", "off"):
         raise InputError(option, value, "use true or false")
-    return known[value.strip().lower()]
+    return word in ("true", "yes", "1", "on")

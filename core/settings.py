@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -163,13 +163,12 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 _SECRET = ("model_arg", "base_url", "judge_base_url", "serve")
-Kind = TypeVar("Kind")
+Kind = TypeVar("Kind", bound=Struct)
 
 
 def family_options(suite: Suite, kind: type[Kind]) -> Kind:
-    """A family's options as its dataclass, whose fields are option keys; an option without a value has its default."""
-    names: Any = fields(kind)  # type: ignore[arg-type]
-    values: Any = {field.name: suite.family[field.name] for field in names if field.name in suite.family}
+    """A family's options as its Struct, whose fields are option keys; an option without a value has its default."""
+    values: Any = {name: suite.family[name] for name in kind.__struct_fields__ if name in suite.family}
     return kind(**values)
 
 

@@ -15,6 +15,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from needlework.core.errors import InputError
 from needlework.core.options import HOW, WHAT, Option, file_or_hub, never, one_of, path, text, tokens, whole
 
@@ -186,17 +188,14 @@ def _opened(path: Path) -> Any:
         raise InputError(OPTION, path, f"is no parquet file ({error})") from None
 
 
-@dataclass(frozen=True, slots=True)
-class DataOptions:
-    """`data`: file, folder or `hf:NAME` of the user's copy. `data_where`: `COLUMN=VALUE|VALUE` conditions that a row
-    has to meet; `data_limit`: rows of each group, 0 for all. `data_cut`: how LongBench v2's documents are cut, and
-    `data_window`: the tokens of a whole prompt with `compat`."""
+class DataOptions(Struct, frozen=True):
+    """The options of tasks of published data sets."""
 
-    data: str | None = None
-    data_where: tuple[str, ...] = ()
-    data_limit: int = 0
-    data_cut: Literal["exact", "compat", "none"] = "exact"
-    data_window: int = 120_000
+    data: str | None = None  # file, folder or `hf:NAME` of the user's copy
+    data_where: tuple[str, ...] = ()  # `COLUMN=VALUE|VALUE` conditions that a row has to meet
+    data_limit: int = 0  # rows of each group, 0 for all
+    data_cut: Literal["exact", "compat", "none"] = "exact"  # how LongBench v2's documents are cut
+    data_window: int = 120_000  # tokens of a whole prompt that is cut by `compat`
 
 
 def conditions(option: str, value: str) -> tuple[str, ...]:

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from needlework.core.options import WHAT, WHO, FileIn, Option, Parsed, never, some_of, text, variable, whole
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalOptions:
-    """`retriever`: how documents are shown, each a series of cells (`none`: as they are); `chunk_size` and
-    `chunk_overlap` as written, `retrieve` chunks of them, found by `embedder`, which a server may have."""
+class RetrievalOptions(Struct, frozen=True):
+    """The options of tasks whose documents can be retrieved."""
 
-    retriever: tuple[str, ...] = ("none",)
-    chunk_size: str = "1000"
+    retriever: tuple[str, ...] = ("none",)  # how documents are shown, each a series of cells; `none`: as they are
+    chunk_size: str = "1000"  # as written: characters, or tokens with a `t`
     chunk_overlap: str = "200"
-    retrieve: int = 4
-    embedder: str | None = None
+    retrieve: int = 4  # chunks that are shown
+    embedder: str | None = None  # finds chunks by vectors, in this process or behind a server
     embedder_base_url: str | None = None
     embedder_api_key_env: str = "OPENAI_API_KEY"
 
 
-def _retrieves(own: Mapping[str, Parsed]) -> bool:
+def _retrieves(family: Mapping[str, Parsed]) -> bool:
     """Keys of trials whose context is retrieved say how, whatever the suite says of others."""
-    return "retriever" in own
+    return "retriever" in family
 
 
 def _embedder_file(value: str) -> FileIn | None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError
 from needlework.core.grid import slug
@@ -182,21 +184,16 @@ def _labelled(questions: Sequence[DocumentQuestion]) -> dict[str, DocumentQuesti
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentOptions:
-    """`questions`: the user's file of questions; `documents`: the folder of the documents that they are about.
-    `questions_model`: who writes the questions as the run begins, reached at `questions_model_base_url` with the key of
-    `questions_model_api_key_env`. `vote`: answers over orders of the documents that vote, 0 for none; `vote_by`: what
-    they are alike in.
-    """
+class DocumentOptions(Struct, frozen=True):
+    """The options of tasks of the user's documents."""
 
-    questions: str | None = None
-    documents: str | None = None
-    questions_model: str | None = None
+    questions: str | None = None  # the user's file of questions
+    documents: str | None = None  # the folder of the documents that they are about
+    questions_model: str | None = None  # writes the questions as the run begins
     questions_model_base_url: str | None = None
     questions_model_api_key_env: str = "OPENAI_API_KEY"
-    vote: int = 0
-    vote_by: str = "words"
+    vote: int = 0  # answers over orders of the documents that vote, 0 for none
+    vote_by: str = "words"  # what makes two answers alike
 
 
 OPTIONS = (

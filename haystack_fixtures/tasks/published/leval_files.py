@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from needlework.core.errors import InputError
 from needlework.core.options import HOW, WHAT, Option, file_or_hub, never, one_of, path, switch
 from needlework.haystack_fixtures.haystacks.documents import Keep
@@ -291,16 +293,14 @@ SOURCES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LevalOptions:
-    """Where L-Eval's files lie, which of its rows to ask, how documents are cut, whether open questions tell the length
-    of the reference."""
+class LevalOptions(Struct, frozen=True):
+    """The options of L-Eval's tasks."""
 
-    leval_data: str | None = None
-    leval_subset: str = "scored"
-    leval_truncation: Literal["exact", "compat"] = "exact"
-    leval_length_hint: bool = True
-    no_truncate: bool = False
+    leval_data: str | None = None  # where its files lie
+    leval_subset: str = "scored"  # the rows that are asked
+    leval_truncation: Literal["exact", "compat"] = "exact"  # how documents are cut
+    leval_length_hint: bool = True  # whether open questions tell the length of the reference
+    no_truncate: bool = False  # whether documents that are too long are skipped
 
 
 OPTIONS = (
