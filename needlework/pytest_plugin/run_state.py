@@ -99,7 +99,8 @@ class RunState:
         """The tasks that this run knows, by name: ours, installed packages', and those of `pytest_needlework_tasks`."""
         of_hooks = self._config.hook.pytest_needlework_tasks(config=self._config)
         try:
-            of_files = own_tasks(written_value(command_line_values(self._config), ini_values(self._config), "leval_data"))
+            words, ini = command_line_values(self._config), ini_values(self._config)
+            of_files = own_tasks(written_value(words, ini, "leval_data"))
             return with_tasks([*of_hooks[::-1], *of_files])
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
@@ -116,7 +117,7 @@ class RunState:
                 for name, task in self.tasks.items()
                 if name not in TASKS and task.family != leval.FAMILY
             ]
-            settings = resolve_settings(command_line_values(config), ini_values(config), root, own=others)
+            settings = resolve_settings(command_line_values(config), ini_values(config), root, user_suites=others)
             self._served = served_run(settings)
             settings = with_server(settings, self._served) if self._served else settings
             self.stand_ins = stand_ins(settings)
